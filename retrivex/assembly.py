@@ -1,0 +1,147 @@
+"""Picked pieces -> spans with exact offsets, scores and token counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from retrivex.candidates import Pick
+from retrivex.chunk import Chunk, ChunkKey
+from retrivex.config import RetrievalConfig
+from retrivex.continuity import Continuity
+from retrivex.errors import RetrivexError
+from retrivex.exclusions import Exclusions, remaining
+from retrivex.parents import PlacedParent, holds_whole
+from retrivex.scoring.weighted import span_factors
+from retrivex.span import Span, cut_span
+from retrivex.stitching import Run, Segment
+from retrivex.tokens import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class SpanScorer:
+    """What is needed to score a span.
+
+    Parameters
+    ----------
+    relevance : of the seeds, in [0, 1], by key
+    seed_ids : positions of the seeds, by document
+    continuity : of each chunk with the one before it, by key
+    parents : by parent_id
+    config : the weights
+    """
+
+    relevance: Mapping[ChunkKey, float]
+    seed_ids: Mapping[str, Sequence[int]]
+    continuity: Mapping[ChunkKey, Continuity]
+    parents: Mapping[str, PlacedParent]
+    config: RetrievalConfig
+
+    def score(self, span: Span) -> Span:
+        """Return the span with its factors and score."""
+        keys = [(span.doc_id, chunk_id) for chunk_id in span.chunk_ids]
+        whole = bool(self.parents) and holds_whole(span, self.parents)
+        seed_ids = self.seed_ids.get(span.doc_id, ())
+        made = span_factors(keys, self.relevance, seed_ids, self.continuity, whole, self.config)
+        return replace(
+            span,
+            score=made.score,
+            sim_score=made.similarity,
+            adjacency_score=made.adjacency,
+            continuity_score=made.continuity,
+            parent_bonus=made.parent,
+        )
+
+
+def span_of(pick: Pick, run: Run, tokenizer: Tokenizer) -> Span:
+    """Make the span of a picked stretch, not yet scored."""
+    text = run.text[pick.start : pick.end]
+    segments = run.segments(pick.first, pick.last, pick.start, pick.end)
+    chunks = list(run.chunks[pick.first : pick.last + 1])
+    first, last = segments[0], segments[-1]
+    return Span(
+        doc_id=run.doc_id,
+        chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
+        chunks=chunks,
+        score=0.0,
+        char_start=first.char_start,
+        char_end=None if last.char_start is None else last.char_start + last.end - last.start,
+        token_count=tokenizer.count(text),
+        text=text,
+        value=pick.value,
+        exact=run.is_exact(pick.first, pick.last),
+        segments=segments,
+        prefix=chunks[0].metadata.prefix,
+    )
+
+
+def best_first(spans: Sequence[Span]) -> list[Span]:
+    """Sort by score; equal scores by document and place, so that the order hits came in does not matter."""
+    return sorted(spans, key=lambda span: (-span.score, span.doc_id, span.chunk_ids[0], span.char_start or 0))
+
+
+def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:
+    """Make a pinned span of what the caller pinned.
+
+    Raises
+    ------
+    RetrivexError
+        If it is neither a Chunk nor a Span.
+    """
+    if isinstance(item, Span):
+        return replace(item, pinned=True)
+    if not isinstance(item, Chunk):
+        raise RetrivexError(f"pinned holds {type(item).__name__}: pin chunks or spans; wrap a text in a Chunk")
+    metadata, text = item.metadata, item.text
+    start = metadata.char_start
+    exact = start is not None and metadata.char_end == start + len(text)
+    return Span(
+        doc_id=metadata.doc_id,
+        chunk_ids=[metadata.chunk_id],
+        chunks=[item],
+        score=0.0,
+        char_start=start if exact else None,
+        char_end=metadata.char_end if exact else None,
+        token_count=tokenizer.count(text),
+        text=text,
+        exact=exact,
+        segments=(Segment(0, len(text), metadata.chunk_id, start if exact else None),),
+        pinned=True,
+        prefix=metadata.prefix,
+    )
+
+
+def pin(
+    items: Sequence[Any], allowed: frozenset[str | None], exclusions: Exclusions, tokenizer: Tokenizer
+) -> tuple[list[Span], list[str]]:
+    """Make pinned spans, each character once, and exclude their text from the candidates.
+
+    Returns
+    -------
+    spans
+        In the order given.
+    warnings
+        What was left out because of its scope.
+    """
+    spans: list[Span] = []
+    warnings: list[str] = []
+    taken = Exclusions()
+    for item in items:
+        span = pinned_span(item, tokenizer)
+        if any(chunk.metadata.scope not in allowed for chunk in span.chunks):
+            warnings.append(f"pinned passage of {span.doc_id!r} left out: its scope may not be seen by this call")
+            continue
+        start = span.char_start
+        if span.exact and start is not None:
+            shown = sorted(taken.ranges.get(span.doc_id, []))
+            parts = [(a - start, b - start) for a, b in remaining(start, start + len(span.text), shown)]
+        else:
+            parts = [] if span.text in taken.texts else [(0, len(span.text))]
+        spans += [
+            span if part == (0, len(span.text)) else cut_span(span, *part, tokenizer.count(span.text[slice(*part)]))
+            for part in parts
+        ]
+        taken.add(span)
+        exclusions.add(span)
+    return spans, warnings

@@ -1,0 +1,212 @@
+"""Runs -> what the selection can pick: pieces with their price in tokens and their gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from retrivex.chunk import ChunkKey
+from retrivex.config import RetrievalConfig
+from retrivex.exclusions import Exclusions, remaining
+from retrivex.rendering import Style, opening_sample
+from retrivex.selection import Candidates
+from retrivex.stitching import Run
+from retrivex.tokens import TokenCache
+
+MIN_REPEATED = 40
+"""Characters from which on two equal chunks count as the same passage indexed twice; shorter ones recur by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a run that can be picked.
+
+    Parameters
+    ----------
+    run : number of the run
+    first, last : positions in the run of the chunks it touches, inclusive
+    start, end : offsets in the run's text
+    """
+
+    run: int
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSet:
+    """Pieces in document order, and the same as numbers for the selection.
+
+    Parameters
+    ----------
+    pieces, numbers : n each
+    values : of each piece, as a share of the query's best
+    excluded : chunks of which nothing is left, because they are pinned or were shown before
+    repeated : chunks whose text stands in a better one, by the key of the other
+    """
+
+    pieces: list[Piece]
+    numbers: Candidates
+    values: list[float]
+    excluded: set[ChunkKey]
+    repeated: dict[ChunkKey, ChunkKey]
+
+
+def repeated_chunks(runs: Sequence[Run], values: Sequence[Sequence[float]]) -> dict[ChunkKey, ChunkKey]:
+    """Chunks with the same text as a chunk of another run that is worth more, mapped to that one."""
+    best: dict[str, tuple[float, int, ChunkKey]] = {}
+    repeated: dict[ChunkKey, ChunkKey] = {}
+    for number, (run, row) in enumerate(zip(runs, values, strict=True)):
+        for chunk, value in zip(run.chunks, row, strict=True):
+            if len(chunk.text) < MIN_REPEATED:
+                continue
+            known = best.get(chunk.text)
+            if known is None or known[1] == number:
+                best.setdefault(chunk.text, (value, number, chunk.key))
+            elif known[0] >= value:
+                repeated[chunk.key] = known[2]
+            else:
+                repeated[known[2]] = chunk.key
+                best[chunk.text] = (value, number, chunk.key)
+    return repeated
+
+
+def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], list[bool], set[ChunkKey]]:
+    """One piece a chunk, or several where the middle is excluded; and which continue the one before."""
+    pieces: list[Piece] = []
+    joined: list[bool] = []
+    excluded: set[ChunkKey] = set()
+    for number, run in enumerate(runs):
+        if not exclusions or not (cuts := exclusions.cuts(run)):
+            for position, (start, end) in enumerate(run.ranges):
+                pieces.append(Piece(number, position, position, start, end))
+                joined.append(position > 0)
+            continue
+        reached = -1
+        for position, (start, end) in enumerate(run.ranges):
+            parts = [part for part in remaining(start, end, cuts) if any(c.isalnum() for c in run.text[slice(*part)])]
+            if not parts:
+                excluded.add(run.chunks[position].key)
+            for low, high in parts:
+                pieces.append(Piece(number, position, position, low, high))
+                joined.append(reached >= 0 and not any(a < low and b > reached for a, b in cuts))
+                reached = max(reached, high)
+    return pieces, joined, excluded
+
+
+def _prices(
+    runs: Sequence[Run], pieces: Sequence[Piece], joined: Sequence[bool], cache: TokenCache
+) -> tuple[list[int], list[int]]:
+    """Tokens that each piece adds to the one before it, and what it costs more where a run opens at it."""
+    whole = cache.count_many([
+        run.chunks[p.first].text if run.ranges[p.first] == (p.start, p.end) else run.text[p.start : p.end]
+        for p in pieces
+        for run in (runs[p.run],)
+    ])  # fmt: skip
+    costs, extra = list(whole), [0] * len(whole)
+    reached = 0
+    for i, piece in enumerate(pieces):
+        if not joined[i]:
+            reached = piece.end
+            continue
+        if piece.start < reached:
+            # the overlap is there already where the one before is shown, and has to be paid where it is not
+            costs[i] = cache.count(runs[piece.run].text[reached : piece.end]) if piece.end > reached else 0
+            extra[i] = max(0, whole[i] - costs[i])
+        reached = max(reached, piece.end)
+    return costs, extra
+
+
+def build_candidates(
+    runs: Sequence[Run],
+    values: Sequence[Sequence[float]],
+    exclusions: Exclusions,
+    cache: TokenCache,
+    style: Style,
+    config: RetrievalConfig,
+) -> CandidateSet:
+    """Make what the selection picks from: gain = (value - `min_value`) * tokens / mean tokens.
+
+    Parameters
+    ----------
+    runs : m of them
+    values : per run, one value in [0, 1] a chunk
+    exclusions : what may not be shown
+    cache : counts tokens
+    style : decides what opening a span costs
+    config : `min_value`, `dedupe_overlaps`, `selection_unit`
+    """
+    pieces, joined, excluded = _chunk_pieces(runs, exclusions)
+    repeated = repeated_chunks(runs, values) if config.dedupe_overlaps and len(runs) > 1 else {}
+    worth = [
+        0.0 if repeated and runs[p.run].chunks[p.first].key in repeated else values[p.run][p.first] for p in pieces
+    ]
+    costs, extra = _prices(runs, pieces, joined, cache)
+    openings = cache.count_many([opening_sample(runs[p.run].chunks[p.first], style) for p in pieces])
+    openings = [a + b for a, b in zip(openings, extra, strict=True)]
+    mean = sum(costs) / len(costs) if sum(costs) else 1.0
+    gains = [(value - config.min_value) * cost / mean for value, cost in zip(worth, costs, strict=True)]
+    numbers = Candidates(costs, openings, gains, joined, worth)
+    made = CandidateSet(pieces, numbers, worth, excluded, repeated)
+    return _whole_runs(made) if config.selection_unit == "span" else made
+
+
+def _whole_runs(made: CandidateSet) -> CandidateSet:
+    """Melt joined pieces into one candidate each: spans are taken whole or not at all."""
+    numbers = made.numbers
+    starts = [i for i, joined in enumerate(numbers.joined) if not joined]
+    groups = [range(a, b) for a, b in zip(starts, [*starts[1:], len(made.pieces)], strict=True)]
+    pieces = [
+        Piece(made.pieces[g[0]].run, made.pieces[g[0]].first, made.pieces[g[-1]].last, made.pieces[g[0]].start,
+              max(made.pieces[i].end for i in g))
+        for g in groups
+    ]  # fmt: skip
+    values = [max(made.values[i] for i in g) for g in groups]
+    whole = Candidates(
+        costs=[sum(numbers.costs[i] for i in g) for g in groups],
+        openings=[numbers.openings[g[0]] for g in groups],
+        gains=[sum(numbers.gains[i] for i in g) for g in groups],
+        joined=[False] * len(groups),
+        ranks=values,
+    )
+    return CandidateSet(pieces, whole, values, made.excluded, made.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Chosen pieces that make one span; fields as in `Piece`, with what the selection counted for them."""
+
+    run: int
+    first: int
+    last: int
+    start: int
+    end: int
+    value: float
+
+
+def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
+    """Melt chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
+    picks: list[Pick] = []
+    joined = made.numbers.joined
+    for _, group in groupby(chosen, key=lambda i: made.pieces[i].run):
+        current: Pick | None = None
+        before = -2
+        for i in group:
+            piece, gain = made.pieces[i], made.numbers.gains[i]
+            touching = current is not None and ((joined[i] and before == i - 1) or piece.start <= current.end)
+            if current is not None and touching:
+                current = Pick(
+                    current.run, current.first, max(current.last, piece.last), current.start,
+                    max(current.end, piece.end), current.value + gain,
+                )  # fmt: skip
+            else:
+                if current is not None:
+                    picks.append(current)
+                current = Pick(piece.run, piece.first, piece.last, piece.start, piece.end, gain)
+            before = i
+        if current is not None:
+            picks.append(current)
+    return picks

@@ -1,0 +1,133 @@
+"""Chunkers by name, for the command line and for configuration files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from retrivex.chunk import Chunk
+from retrivex.chunking.adaptive_chunker import AdaptiveChunker
+from retrivex.chunking.chunker import Chunker, check_size
+from retrivex.chunking.markdown_chunker import MarkdownChunker
+from retrivex.chunking.parent_child import ParentChildChunker
+from retrivex.chunking.semantic_chunker import SemanticChunker
+from retrivex.chunking.sentence_chunker import SentenceChunker
+from retrivex.chunking.token_chunker import TokenChunker
+from retrivex.document import Document
+from retrivex.encoder import Encoder
+from retrivex.errors import ChunkError
+from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
+
+DEFAULT_SIZE = 200  # tokens
+SENTENCES = 3  # of a chunk of the sentence chunker
+PARENT_SIZE = 4  # parents are so many times as long as children
+SMALLEST_SHARE = 4  # the smallest chunk has this share of the largest
+
+
+class AutoChunker:
+    """Takes the Markdown chunker for Markdown documents, and the token chunker for all others.
+
+    Parameters
+    ----------
+    size : see `MarkdownChunker` and `TokenChunker`
+    overlap : of the token chunker only: chunks that follow headings and blocks do not overlap
+    tokenizer : whose tokens; see `retrivex.tokens.get_tokenizer`
+    """
+
+    def __init__(self, size: int = DEFAULT_SIZE, overlap: int = 0, *, tokenizer: TokenizerSpec = "auto") -> None:
+        counter = get_tokenizer(tokenizer)
+        self.markdown = MarkdownChunker(size, tokenizer=counter)
+        self.text = TokenChunker(size, overlap, tokenizer=counter)
+
+    @property
+    def name(self) -> str:
+        """Kind and settings."""
+        return f"auto(markdown={self.markdown.name}, text={self.text.name})"
+
+    def chunk(self, document: Document) -> list[Chunk]:
+        """Return the chunks of `document`; see `Chunker`."""
+        return (self.markdown if document.format == "markdown" else self.text).chunk(document)
+
+
+def get_chunker(
+    spec: str = "auto",
+    *,
+    size: int | None = None,
+    overlap: int | None = None,
+    tokenizer: TokenizerSpec = "auto",
+    encoder: Encoder | None = None,
+) -> Chunker:
+    """Return a chunker by its name.
+
+    Parameters
+    ----------
+    spec : `auto` (Markdown or token, by the document), `token`, `sentence`, `semantic`, `markdown`, `adaptive` or
+        `parent-child` (parents by structure, four times the size of the children)
+    size : most tokens of a chunk, default 200; for `sentence`, the sentences of a chunk, default 3
+    overlap : tokens, for `sentence` sentences, that a chunk repeats; default 0, for `sentence` 1. Only `auto`, `token`,
+        `sentence` and `parent-child` overlap
+    tokenizer : whose tokens; see `retrivex.tokens.get_tokenizer`
+    encoder : for `semantic`
+
+    Raises
+    ------
+    ChunkError
+        Unknown name, a size or overlap out of range, an overlap for a chunker that has none, or no encoder for
+        `semantic`.
+
+    Examples
+    --------
+    >>> get_chunker("sentence", size=5).name
+    'sentence(size=5, overlap=1, language=en)'
+    """
+    if spec not in CHUNKER_NAMES:
+        raise ChunkError(f"chunker is {spec!r}: it must be one of {', '.join(CHUNKER_NAMES)}")
+    if overlap and spec not in _OVERLAPPING:
+        raise ChunkError(
+            f"overlap is {overlap} and the chunker {spec!r}: its chunks do not overlap; "
+            f"leave overlap out, or take one of {', '.join(_OVERLAPPING)}"
+        )
+    if spec == "sentence":
+        sentences = SENTENCES if size is None else size
+        return SentenceChunker(sentences, min(1, sentences - 1) if overlap is None else overlap)
+    size = DEFAULT_SIZE if size is None else size
+    check_size("size", size)
+    if spec == "semantic":
+        return _semantic(size, get_tokenizer(tokenizer), encoder)
+    return _BY_TOKENS[spec](size, overlap or 0, get_tokenizer(tokenizer))
+
+
+def _semantic(size: int, tokenizer: Tokenizer, encoder: Encoder | None) -> Chunker:
+    if encoder is None:
+        raise ChunkError("chunker 'semantic' has no encoder: it compares embeddings of sentences; name a model")
+    return SemanticChunker(encoder, min_size=size // SMALLEST_SHARE, max_size=size, tokenizer=tokenizer)
+
+
+def _markdown(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
+    return MarkdownChunker(size, tokenizer=tokenizer)
+
+
+def _adaptive(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
+    return AdaptiveChunker(size // SMALLEST_SHARE, size, tokenizer=tokenizer)
+
+
+def _token(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
+    return TokenChunker(size, overlap, tokenizer=tokenizer)
+
+
+def _auto(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
+    return AutoChunker(size, overlap, tokenizer=tokenizer)
+
+
+def _parent_child(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
+    return ParentChildChunker(_adaptive(size * PARENT_SIZE, 0, tokenizer), _auto(size, overlap, tokenizer))
+
+
+_BY_TOKENS: dict[str, Callable[[int, int, Tokenizer], Chunker]] = {
+    "auto": _auto,
+    "token": _token,
+    "markdown": _markdown,
+    "adaptive": _adaptive,
+    "parent-child": _parent_child,
+}
+_OVERLAPPING = ("auto", "token", "sentence", "parent-child")
+CHUNKER_NAMES = ("auto", "token", "sentence", "semantic", "markdown", "adaptive", "parent-child")

@@ -1,0 +1,53 @@
+"""Chunks of so many sentences."""
+
+from __future__ import annotations
+
+from retrivex.chunk import Chunk
+from retrivex.chunking.chunker import check_overlap, check_size
+from retrivex.chunking.pieces import Piece, make_chunks
+from retrivex.chunking.sentences import sentence_ranges
+from retrivex.document import Document
+
+
+class SentenceChunker:
+    """Chunks of `size` sentences, each repeating the last `overlap` sentences of the one before.
+
+    `retrivex.utils.SentenceChunker` is the published class that takes bare text and knows only `.`, `!` and `?`.
+
+    Parameters
+    ----------
+    size : sentences of a chunk, at least 1; their length in tokens is not bounded
+    overlap : sentences shared with the chunk before; less than `size`
+    language : ISO 639-1 code, see `sentence_ranges`
+
+    Raises
+    ------
+    ChunkError
+        If `size` is less than 1, or `overlap` negative or not smaller than `size`.
+
+    Examples
+    --------
+    >>> chunker = SentenceChunker(size=2, overlap=1)
+    >>> [chunk.text for chunk in chunker.chunk(Document("d", "One. Two. Three."))]
+    ['One. Two.', 'Two. Three.']
+    """
+
+    def __init__(self, size: int = 3, overlap: int = 1, *, language: str = "en") -> None:
+        check_size("size", size)
+        check_overlap(overlap, size)
+        self.size = size
+        self.overlap = overlap
+        self.language = language
+
+    @property
+    def name(self) -> str:
+        """Kind and settings."""
+        return f"sentence(size={self.size}, overlap={self.overlap}, language={self.language})"
+
+    def chunk(self, document: Document) -> list[Chunk]:
+        """Return the chunks of `document`; see `Chunker`."""
+        ranges = sentence_ranges(document.text, self.language)
+        # the last `overlap` sentences alone would only repeat the chunk before
+        firsts = range(0, max(len(ranges) - self.overlap, min(len(ranges), 1)), self.size - self.overlap)
+        windows = (ranges[first : first + self.size] for first in firsts)
+        return make_chunks(document, [Piece(window[0][0], window[-1][1]) for window in windows])

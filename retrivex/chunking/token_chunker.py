@@ -1,0 +1,101 @@
+"""Chunks of at most so many tokens, cut at the largest of paragraph, sentence and word that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from semantic_text_splitter import TextSplitter
+
+from retrivex.chunk import Chunk
+from retrivex.chunking.chunker import check_overlap, check_size
+from retrivex.chunking.pieces import Piece, make_chunks
+from retrivex.chunking.sentences import trimmed
+from retrivex.document import Document
+from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
+
+# The splitter counts its candidates again and again, up to a whole document that has no break. With more characters
+# than these a part is too long without counting, or the time would be quadratic in the length of the text. At worst
+# a text of very long tokens (a row of spaces) is cut where it need not be.
+_MOST_CHARS_PER_TOKEN = 16
+_ALWAYS_COUNTED = 256  # characters
+
+
+def token_ranges(text: str, size: int, overlap: int, tokenizer: Tokenizer) -> list[tuple[int, int]]:
+    """Return ranges of at most `size` tokens that cover `text`, without white space at their ends.
+
+    Parameters
+    ----------
+    size, overlap : in tokens of `tokenizer`; each range begins with at most `overlap` tokens of the one before
+
+    Notes
+    -----
+    A single character of more than `size` tokens (an emoji can have three) is the only thing that may be longer.
+    """
+    longest = max(size * _MOST_CHARS_PER_TOKEN, _ALWAYS_COUNTED)
+
+    def tokens(part: str) -> int:
+        return size + len(part) if len(part) > longest else tokenizer.count(part)
+
+    # a lone surrogate cannot be handed over; one character stands in for it, so that offsets stay
+    safe = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    found = TextSplitter.from_callback(tokens, size, overlap).chunk_indices(safe)
+    ranges = [trimmed(text, start, start + len(part)) for start, part in found]
+    ranges = [(start, end) for start, end in ranges if start < end]
+    counts = tokenizer.count_many([text[start:end] for start, end in ranges])
+    # A real vocabulary is not monotonic: a text may have more tokens than the same text with a space in front.
+    return [
+        part
+        for (start, end), count in zip(ranges, counts, strict=True)
+        for part in (_halves(text, start, end, size, tokenizer) if count > size else [(start, end)])
+    ]
+
+
+def _halves(text: str, start: int, end: int, size: int, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
+    """Halve a range until every part has at most `size` tokens or is one character."""
+    start, end = trimmed(text, start, end)
+    if end - start <= 1 or tokenizer.count(text[start:end]) <= size:
+        if start < end:
+            yield start, end
+        return
+    middle = (start + end) // 2
+    yield from _halves(text, start, middle, size, tokenizer)
+    yield from _halves(text, middle, end, size, tokenizer)
+
+
+class TokenChunker:
+    """Chunks of at most `size` tokens that end at a paragraph, sentence or word wherever one fits.
+
+    Parameters
+    ----------
+    size : most tokens of a chunk, at least 1. A single character of more tokens is the only exception
+    overlap : most tokens that a chunk repeats of the one before; less than `size`
+    tokenizer : whose tokens; see `retrivex.tokens.get_tokenizer`
+
+    Raises
+    ------
+    ChunkError
+        If `size` is less than 1, or `overlap` negative or not smaller than `size`.
+
+    Examples
+    --------
+    >>> chunker = TokenChunker(size=4, tokenizer=lambda text: len(text.split()))
+    >>> [chunk.text for chunk in chunker.chunk(Document("d", "Bees sleep at night. Ants do not."))]
+    ['Bees sleep at night.', 'Ants do not.']
+    """
+
+    def __init__(self, size: int = 200, overlap: int = 0, *, tokenizer: TokenizerSpec = "auto") -> None:
+        check_size("size", size)
+        check_overlap(overlap, size)
+        self.size = size
+        self.overlap = overlap
+        self.tokenizer = get_tokenizer(tokenizer)
+
+    @property
+    def name(self) -> str:
+        """Kind and settings."""
+        return f"token(size={self.size}, overlap={self.overlap}, tokenizer={self.tokenizer.name})"
+
+    def chunk(self, document: Document) -> list[Chunk]:
+        """Return the chunks of `document`; see `Chunker`."""
+        ranges = token_ranges(document.text, self.size, self.overlap, self.tokenizer)
+        return make_chunks(document, [Piece(start, end) for start, end in ranges])

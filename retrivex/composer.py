@@ -1,0 +1,267 @@
+"""SpanComposer: hits and a chunk store in, the best context for the token budget out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrivex.chunk import Embedding, Scope, allowed_scopes
+from retrivex.composition import Composition
+from retrivex.config import RetrievalConfig
+from retrivex.continuity import SignatureCache
+from retrivex.errors import RetrivexError
+from retrivex.fetching import StoreAccess
+from retrivex.pipeline import Call, Pipeline
+from retrivex.rendering import BARE, Style
+from retrivex.seeding import SeedHits
+from retrivex.span import Span
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
+from retrivex.tokens import TokenCache, TokenizerSpec, resolve_tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class ComposeRequest:
+    """One question of a batch; fields as the arguments of `SpanComposer.compose`."""
+
+    seed_hits: SeedHits
+    chunk_store: AnyChunkStore
+    parent_store: AnyParentStore | None = None
+    query: str | None = None
+    query_embedding: Embedding | None = None
+    scope: Scope = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchItem:
+    """Answer to one request of a batch: a composition, or the error that belongs to it."""
+
+    composition: Composition | None
+    error: Exception | None
+
+    def unwrap(self) -> Composition:
+        """Return the composition, or raise the error."""
+        if self.composition is None:
+            raise self.error or RetrivexError("batch item is empty: it has neither a composition nor an error")
+        return self.composition
+
+
+class SpanComposer:
+    """Turns hits into a context: expand, merge, score, select, order, render.
+
+    Holds a config, a tokenizer and caches of what it has counted; nothing in it depends on the queries it has
+    answered, and it may be used from several threads.
+
+    Parameters
+    ----------
+    config : defaults for every call
+    tokenizer : takes the place of `config.tokenizer`: an object with `count`, or a function from text to number
+
+    Raises
+    ------
+    TokenizerError
+        If a tokenizer was asked for by name and cannot be had.
+
+    Examples
+    --------
+    >>> from retrivex import Chunk, ChunkMetadata, SeedHit
+    >>> texts = ["Bees live in hives.", "A hive has one queen.", "She lays all the eggs."]
+    >>> store = {("bees", i): Chunk(text, ChunkMetadata("bees", i)) for i, text in enumerate(texts)}
+    >>> composer = SpanComposer(RetrievalConfig(window=1, token_budget=50), tokenizer=lambda text: len(text.split()))
+    >>> [span.text for span in composer.retrieve([SeedHit(store["bees", 1], 0.8)], store)]
+    ['Bees live in hives. A hive has one queen. She lays all the eggs.']
+    """
+
+    def __init__(self, config: RetrievalConfig | None = None, *, tokenizer: TokenizerSpec = None) -> None:
+        self.config = config if config is not None else RetrievalConfig()
+        if not isinstance(self.config, RetrievalConfig):
+            raise RetrivexError(f"config is {type(config).__name__}: it must be a RetrievalConfig(...)")
+        self._own_tokenizer = tokenizer
+        self._signatures = SignatureCache()
+        self._caches: dict[str, tuple[TokenCache, tuple[str, ...]]] = {}
+        self._cache_for(self.config)
+
+    def retrieve(
+        self,
+        seed_hits: SeedHits,
+        chunk_store: AnyChunkStore,
+        parent_store: AnyParentStore | None = None,
+        *,
+        query: str | None = None,
+        query_embedding: Embedding | None = None,
+        scope: Scope = None,
+        **overrides: Any,
+    ) -> list[Span]:
+        """Return the spans worth most, in reading order; joined by blank lines they keep the token budget.
+
+        Parameters
+        ----------
+        seed_hits : what the retriever found, or one list for each query
+        chunk_store : `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
+        parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
+        query : the question
+        query_embedding : shape (d,), of the same model as the chunks' embeddings
+        scope : what the caller may see, see `ChunkMetadata.scope`
+        **overrides : any field of `RetrievalConfig`, for this call
+
+        Raises
+        ------
+        pydantic.ValidationError
+            If an override is not a knob, or breaks its rule.
+        RetrivexError
+            If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
+        """
+        pipeline, access = self._start(
+            BARE, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
+        )
+        return list(_drive(pipeline, access).spans)
+
+    def compose(
+        self,
+        seed_hits: SeedHits,
+        chunk_store: AnyChunkStore,
+        parent_store: AnyParentStore | None = None,
+        *,
+        query: str | None = None,
+        query_embedding: Embedding | None = None,
+        scope: Scope = None,
+        **overrides: Any,
+    ) -> Composition:
+        """Return the context as text, with its spans, citations and account; arguments as in `retrieve`."""
+        pipeline, access = self._start(
+            None, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
+        )
+        return _drive(pipeline, access)
+
+    async def aretrieve(
+        self,
+        seed_hits: SeedHits,
+        chunk_store: AnyChunkStore,
+        parent_store: AnyParentStore | None = None,
+        *,
+        query: str | None = None,
+        query_embedding: Embedding | None = None,
+        scope: Scope = None,
+        **overrides: Any,
+    ) -> list[Span]:
+        """`retrieve` for event loops: stores are awaited (`afetch`), or asked in a thread."""
+        pipeline, access = self._start(
+            BARE, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
+        )
+        return list((await _adrive(pipeline, access)).spans)
+
+    async def acompose(
+        self,
+        seed_hits: SeedHits,
+        chunk_store: AnyChunkStore,
+        parent_store: AnyParentStore | None = None,
+        *,
+        query: str | None = None,
+        query_embedding: Embedding | None = None,
+        scope: Scope = None,
+        **overrides: Any,
+    ) -> Composition:
+        """`compose` for event loops: stores are awaited (`afetch`), or asked in a thread."""
+        pipeline, access = self._start(
+            None, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
+        )
+        return await _adrive(pipeline, access)
+
+    def compose_batch(
+        self, requests: Iterable[ComposeRequest | Mapping[str, Any]], *, max_workers: int = 1
+    ) -> list[BatchItem]:
+        """Compose many; same order out, and an error belongs to its item.
+
+        Parameters
+        ----------
+        requests : ComposeRequests, or mappings with the arguments of `compose`
+        max_workers : threads; more than one pays where stores are waited for
+        """
+        if max_workers < 1:
+            raise RetrivexError(f"max_workers is {max_workers}: at least one thread has to do the work")
+        if max_workers == 1:
+            return [self._compose_one(request) for request in requests]
+        with ThreadPoolExecutor(max_workers) as pool:
+            return list(pool.map(self._compose_one, requests))
+
+    def _compose_one(self, request: ComposeRequest | Mapping[str, Any]) -> BatchItem:
+        try:
+            if isinstance(request, ComposeRequest):
+                return BatchItem(
+                    self.compose(
+                        request.seed_hits, request.chunk_store, request.parent_store, query=request.query,
+                        query_embedding=request.query_embedding, scope=request.scope, **request.overrides,
+                    ),
+                    None,
+                )  # fmt: skip
+            return BatchItem(self.compose(**request), None)
+        except Exception as error:  # noqa: BLE001 - one bad item must not lose the others; it is handed back
+            return BatchItem(None, error)
+
+    def _start(
+        self,
+        style: Style | None,
+        seed_hits: SeedHits,
+        chunk_store: AnyChunkStore,
+        parent_store: AnyParentStore | None,
+        query: str | None,
+        query_embedding: Embedding | None,
+        scope: Scope,
+        overrides: Mapping[str, Any],
+    ) -> tuple[Pipeline, StoreAccess]:
+        config = self.config.override(**overrides)
+        if query is not None and not isinstance(query, str):
+            raise RetrivexError(
+                f"query is {type(query).__name__}: it must be the question as text; vectors go to query_embedding"
+            )
+        if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
+            parent_store = chunk_store
+        access = StoreAccess(chunk_store, parent_store, scope, config.store_timeout_s, config.strict)
+        cache, warnings = self._cache_for(config)
+        call = Call(
+            seed_hits=seed_hits,
+            config=config,
+            question=query,
+            query_embedding=query_embedding,
+            allowed=allowed_scopes(scope),
+            with_parents=access.parent_store is not None,
+            style=style if style is not None else Style.of(config),
+            cache=cache,
+            signatures=self._signatures,
+            warnings=list(warnings),
+        )
+        return Pipeline(call), access
+
+    def _cache_for(self, config: RetrievalConfig) -> tuple[TokenCache, tuple[str, ...]]:
+        """Token cache of the tokenizer a call asks for, and what there is to say about it."""
+        own = self._own_tokenizer is not None and config.tokenizer == self.config.tokenizer
+        name = "" if own else config.tokenizer
+        known = self._caches.get(name)
+        if known is None:
+            tokenizer, warnings = resolve_tokenizer(self._own_tokenizer if own else config.tokenizer)
+            known = self._caches[name] = (TokenCache(tokenizer), warnings)
+        return known
+
+
+def _drive(pipeline: Pipeline, access: StoreAccess) -> Composition:
+    steps = pipeline.run()
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send(access.run(request))
+    except StopIteration as stop:
+        made: Composition = stop.value
+        return made
+
+
+async def _adrive(pipeline: Pipeline, access: StoreAccess) -> Composition:
+    steps = pipeline.run()
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send(await access.arun(request))
+    except StopIteration as stop:
+        made: Composition = stop.value
+        return made

@@ -1,0 +1,284 @@
+"""Every knob of the composer, in one place, checked once."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from retrivex.chunk import Chunk
+from retrivex.errors import RetrivexError
+
+
+class OrderingStrategy(StrEnum):
+    """Where in the context the best spans stand."""
+
+    FRONT_FIRST = "front_first"
+    BACK_FIRST = "back_first"
+    EDGE_BALANCED = "edge_balanced"
+    SCORE_DESC = "score_desc"
+    DOCUMENT = "document"
+
+
+GrowPolicy: TypeAlias = Literal["table", "list", "code", "steps"]
+GrowUntil: TypeAlias = Callable[[Chunk, Chunk], bool]
+"""`grow_until(inner, outer)`: True stops the walk before `outer`, the chunk next to `inner` on the outside."""
+
+PresetName: TypeAlias = Literal["speed", "balanced", "quality", "published"]
+
+
+def _as_tuple(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else value
+
+
+def _as_items(value: Any) -> Any:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+class RetrievalConfig(BaseModel):
+    """Every knob, validated when built; frozen; each may be overridden per call.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A `ValueError` naming the field, the value given and the rule it breaks.
+
+    Examples
+    --------
+    >>> RetrievalConfig(window=1, token_budget=500).window
+    1
+    >>> RetrievalConfig.preset("speed").selection
+    'greedy'
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    # ---- hits
+    k: int | None = Field(default=None, ge=1, description="use only the best k hits; None uses all")
+    score_kind: Literal["similarity", "distance"] = Field(
+        default="similarity", description="whether a larger hit score is better (similarity) or worse (distance)"
+    )
+    score_scale: Literal["unbounded", "cosine", "unit"] = Field(
+        default="unbounded",
+        description="range of the hit scores: anything (BM25, fused, logits), cosine (-1 to 1; as a distance 0 to 2) "
+        "or unit (0 to 1); a hit outside its declared range is dropped and listed",
+    )
+    fusion: Literal["rrf", "quota"] = Field(
+        default="rrf", description="several hit lists: reciprocal rank fusion, or a share of the budget for each"
+    )
+    rrf_k: int = Field(default=60, ge=0, description="reciprocal rank fusion: a hit at rank r adds 1 / (rrf_k + r)")
+    quotas: Annotated[tuple[float, ...], BeforeValidator(_as_items)] | None = Field(
+        default=None,
+        description="under fusion='quota', each hit list's share of the budget, in list order; None: equal",
+    )
+
+    # ---- expansion
+    window: int = Field(
+        default=2, ge=0, description="L: neighbours on each side of a seed, in chunks; 0 switches growth off"
+    )
+    before: int | None = Field(default=None, ge=0, description="neighbours before a seed, where it differs from window")
+    after: int | None = Field(default=None, ge=0, description="neighbours after a seed, where it differs from window")
+    expand_top: int | None = Field(
+        default=None, ge=0, description="grow only the best n hits; the others stay as they are"
+    )
+    expand_top_documents: int | None = Field(default=None, ge=0, description="grow only hits of the n best documents")
+    grow_until: GrowUntil | Annotated[tuple[GrowPolicy, ...], BeforeValidator(_as_tuple)] | None = Field(
+        default=None,
+        description="go on past the window, up to max_window: shapes (table, list, code, steps) while one "
+        "of them goes on, or a callable (inner chunk, outer chunk) -> True to stop",
+    )
+    max_window: int = Field(
+        default=8, ge=0, description="most neighbours on each side when grow_until goes on, in chunks"
+    )
+    follow_links: int = Field(
+        default=0, ge=0, description="hops along chunks' links to other chunks; one request a hop"
+    )
+    store_timeout_s: float | None = Field(
+        default=10.0, gt=0, description="seconds a store may take; then the seeds go on alone. None waits for ever"
+    )
+
+    # ---- guards
+    stop_on_heading_change: bool = Field(
+        default=True, description="stop at another heading path unless continuity is high"
+    )
+    heading_level: int | None = Field(
+        default=None, ge=1, description="compare only the first n levels of heading paths"
+    )
+    min_continuity: float = Field(
+        default=0.5, ge=-1, le=1, description="cosine with the neighbour that may cross a heading"
+    )
+    min_lexical_continuity: float = Field(
+        default=0.35, ge=0, le=1, description="the same where there are no embeddings: share of common words"
+    )
+    stop_on_page_change: bool = Field(default=False, description="stop at another page")
+    continuity_floor: float | None = Field(
+        default=None, ge=-1, le=1, description="stop wherever the cosine with the next neighbour falls below this"
+    )
+    lexical_continuity_floor: float | None = Field(
+        default=None, ge=0, le=1, description="the same where there are no embeddings: share of common words"
+    )
+
+    # ---- text
+    joiner: str = Field(default=" ", description="closes a gap between chunks whose splitter dropped the white space")
+    max_gap_chars: int = Field(
+        default=16,
+        ge=0,
+        description="widest gap, in characters, that counts as dropped white space; a wider one ends the span",
+    )
+
+    # ---- scoring
+    similarity_weight: float = Field(default=1.0, ge=0, description="w0: weight of the best seed's similarity")
+    adjacency_weight: float = Field(default=0.6, ge=0, description="w1: weight of nearness to seeds")
+    continuity_weight: float = Field(default=0.2, ge=0, description="w2: weight of the likeness of neighbouring chunks")
+    parent_weight: float = Field(default=0.1, ge=0, description="w3: weight of holding a whole parent")
+    distance_decay_beta: float = Field(
+        default=0.7, ge=0, description="beta: decay of a neighbour's value per chunk away"
+    )
+
+    # ---- parents
+    return_parents: Literal["never", "auto"] = Field(
+        default="never",
+        description="auto: swap a span for its parent where most of it is covered and the budget allows",
+    )
+    parent_coverage: float = Field(
+        default=0.5, gt=0, le=1, description="share of a parent's characters that must be covered for a swap"
+    )
+    max_parent_chars: int = Field(default=2000, ge=0, description="longest parent that is swapped in, in characters")
+
+    # ---- selection
+    token_budget: int = Field(default=2000, ge=0, description="hard upper bound on the rendered context, in tokens")
+    selection: Literal["exact", "greedy"] = Field(
+        default="exact", description="the best set under the budget, or best first"
+    )
+    selection_unit: Literal["chunk", "span"] = Field(
+        default="chunk", description="what is picked: chunks, or spans whole"
+    )
+    run_cost: float = Field(
+        default=0.25, ge=0, description="gamma: price of one more span, in best chunks of mean length"
+    )
+    prefer_fewer_spans: bool = Field(default=True, description="False sets the cost of opening a span to 0")
+    min_value: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="price of a token, as a share of the best chunk's value; higher stops early",
+    )
+    max_spans: int | None = Field(default=None, ge=1, description="most spans in the context")
+    dedupe_overlaps: bool = Field(
+        default=True, description="drop passages whose text stands in a better one, e.g. a document indexed twice"
+    )
+    pinned: Annotated[tuple[Any, ...], BeforeValidator(_as_items)] = Field(
+        default=(), description="chunks or spans that always come first; they count in the budget"
+    )
+    exclude: Annotated[tuple[Any, ...], BeforeValidator(_as_items)] = Field(
+        default=(), description="not shown again: texts, spans, chunks, compositions or (doc_id, char_start, char_end)"
+    )
+
+    # ---- order and rendering
+    ordering_strategy: OrderingStrategy = Field(
+        default=OrderingStrategy.EDGE_BALANCED, description="order of the spans"
+    )
+    context_format: Literal["text", "markdown", "xml"] = Field(
+        default="text", description="how compose renders the context"
+    )
+    numbered: bool = Field(default=True, description="compose puts [1], [2], ... in front of the spans, for citations")
+    span_header: Literal["none", "heading", "document", "full"] = Field(
+        default="none", description="line above each span: its heading path, its document or both; in the budget"
+    )
+    gap_markers: bool = Field(
+        default=True, description="compose says how much is left out between spans of one document"
+    )
+    tokenizer: str = Field(
+        default="auto",
+        description="whose tokens the budget counts: auto, a tiktoken encoding or model, a tokenizer.json, estimate",
+    )
+    strict: bool = Field(default=False, description="raise at the first bad hit instead of listing it")
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        if self.grow_until is not None and self.max_window < max(self.reach):
+            raise RetrivexError(
+                f"max_window is {self.max_window}: with grow_until it must be at least the window {self.reach}; "
+                "raise max_window or lower window"
+            )
+        if self.quotas is not None and (not self.quotas or min(self.quotas) < 0 or sum(self.quotas) <= 0):
+            raise RetrivexError(f"quotas are {self.quotas}: give one non-negative share per hit list, not all zero")
+        return self
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Neighbours before and after a seed, in chunks."""
+        before = self.window if self.before is None else self.before
+        after = self.window if self.after is None else self.after
+        return before, after
+
+    @property
+    def opening_cost(self) -> float:
+        """Gamma as the selection uses it."""
+        return self.run_cost if self.prefer_fewer_spans else 0.0
+
+    def override(self, **changes: Any) -> RetrievalConfig:
+        """Return a checked copy with `changes`; the config itself never changes.
+
+        Examples
+        --------
+        >>> RetrievalConfig().override(window=0).window
+        0
+        """
+        return type(self).model_validate({**self.__dict__, **changes}) if changes else self
+
+    @classmethod
+    def preset(cls, name: PresetName, **changes: Any) -> RetrievalConfig:
+        """Return a named set of knobs, with `changes` on top.
+
+        `speed` takes one neighbour and picks greedily, `balanced` is the default, `quality` looks further and
+        swaps in parents, `published` is the behaviour of the first published version: whole windows, greedy.
+
+        Raises
+        ------
+        RetrivexError
+            If there is no such preset.
+        """
+        if name not in PRESETS:
+            raise RetrivexError(f"preset {name!r} does not exist: choose one of {', '.join(PRESETS)}")
+        return cls.model_validate({**PRESETS[name], **changes})
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> RetrievalConfig:
+        """Read a config from JSON or TOML; a `preset` key names the preset to start from.
+
+        Raises
+        ------
+        RetrivexError
+            If the file cannot be read, or is neither JSON nor TOML.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            knobs = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        except (OSError, ValueError) as error:
+            raise RetrivexError(f"config file {path} cannot be read: {error}; give a .json or .toml file") from error
+        if not isinstance(knobs, dict):
+            raise RetrivexError(f"config file {path} holds {type(knobs).__name__}: it must hold one table of knobs")
+        preset = knobs.pop("preset", "balanced")
+        return cls.preset(preset, **knobs)
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "speed": {"window": 1, "selection": "greedy"},
+    "balanced": {},
+    "quality": {"window": 3, "return_parents": "auto", "grow_until": ("table", "list", "code", "steps")},
+    "published": {
+        "window": 2,
+        "selection": "greedy",
+        "selection_unit": "span",
+        "run_cost": 0.0,
+        "numbered": False,
+        "gap_markers": False,
+    },
+}

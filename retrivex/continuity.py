@@ -1,0 +1,138 @@
+"""How well one chunk goes on from the one before it: by embeddings where there are any, by common words elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.chunk import Chunk, Embedding
+
+SIGNATURE_BITS = 4096
+MIN_WORD = 4  # letters; shorter words of most languages are function words that any two texts share
+
+_WORDS = re.compile(r"[^\W_]+")
+_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Continuity:
+    """Likeness of two neighbouring chunks.
+
+    Parameters
+    ----------
+    value : cosine of the embeddings in [-1, 1], or the share of common words in [0, 1]
+    lexical : whether it is the share of common words
+    """
+
+    value: float
+    lexical: bool
+
+
+def word_signature(text: str) -> int:
+    """Return the content words of `text` as a bit set of `SIGNATURE_BITS` bits.
+
+    Words of at least `MIN_WORD` letters in any script; Chinese, Japanese and Korean by character pairs, since they
+    are written without spaces. Hashed with CRC-32, so that it is the same in every process.
+    """
+    bits = 0
+    for word in set(_WORDS.findall(text.lower())):
+        if _CJK.search(word):
+            for pair in {word[i : i + 2] for i in range(max(1, len(word) - 1))}:
+                bits |= 1 << (crc32(pair.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS)
+        elif len(word) >= MIN_WORD:
+            bits |= 1 << (crc32(word.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS)
+    return bits
+
+
+def common_words(left: int, right: int) -> float:
+    r"""Overlap coefficient of two word signatures, :math:`|A \cap B| / \min(|A|, |B|)`, in [0, 1]; 0 if one is empty.
+
+    Examples
+    --------
+    >>> common_words(word_signature("Honey bees store honey"), word_signature("Their honey feeds bees"))
+    0.6666666666666666
+    """
+    smaller = min(left.bit_count(), right.bit_count())
+    return (left & right).bit_count() / smaller if smaller else 0.0
+
+
+class SignatureCache:
+    """Word signatures by text, bounded; a composer keeps one, so that warm queries do not read words again."""
+
+    def __init__(self, max_entries: int = 50_000) -> None:
+        self.max_entries = max_entries
+        self._known: dict[str, int] = {}
+
+    def of(self, text: str) -> int:
+        """Signature of `text`."""
+        signature = self._known.get(text)
+        if signature is None:
+            if len(self._known) >= self.max_entries:
+                self._known.clear()
+            signature = self._known[text] = word_signature(text)
+        return signature
+
+
+def _unit(embedding: Embedding | None) -> NDArray[np.float64] | None:
+    """Return the unit vector; None for no, all-zero or non-finite embeddings, which say nothing."""
+    if embedding is None:
+        return None
+    vector = np.asarray(embedding, dtype=np.float64).reshape(-1)
+    norm = float(np.sqrt(vector @ vector))
+    return vector / norm if norm > 0 and np.isfinite(norm) else None
+
+
+def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
+    """Cosines of all neighbours at once, or None where embeddings are missing, zero or of several sizes."""
+    embeddings = [chunk.embedding for chunk in chunks]
+    if any(embedding is None for embedding in embeddings):
+        return None
+    size = len(embeddings[0])  # type: ignore[arg-type]
+    if not size or any(len(embedding) != size for embedding in embeddings):  # type: ignore[arg-type]
+        return None
+    matrix = np.array(embeddings, dtype=np.float64)
+    squares = np.einsum("ij,ij->i", matrix, matrix)
+    if not (np.isfinite(squares).all() and squares.all()):
+        return None
+    cosines: NDArray[np.float64] = np.einsum("ij,ij->i", matrix[:-1], matrix[1:])
+    cosines /= np.sqrt(squares[:-1] * squares[1:])
+    return cosines
+
+
+def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) -> tuple[list[Continuity], bool]:
+    """Continuity of each chunk with the next.
+
+    Parameters
+    ----------
+    chunks : n of them in a row
+    signatures : for the pairs that lack comparable embeddings
+
+    Returns
+    -------
+    continuities
+        n - 1 of them.
+    mixed
+        Whether embeddings of different sizes met, so that words were compared instead.
+    """
+    if len(chunks) < 2:
+        return [], False
+    cosines = _by_rows(chunks)
+    if cosines is not None:
+        return [Continuity(value, False) for value in cosines.tolist()], False
+    made: list[Continuity] = []
+    mixed = False
+    units = [_unit(chunk.embedding) for chunk in chunks]
+    for i in range(len(chunks) - 1):
+        left, right = units[i], units[i + 1]
+        if left is not None and right is not None and left.shape == right.shape:
+            made.append(Continuity(float(left @ right), False))
+            continue
+        mixed = mixed or (left is not None and right is not None)
+        share = common_words(signatures.of(chunks[i].text), signatures.of(chunks[i + 1].text))
+        made.append(Continuity(share, True))
+    return made, mixed

@@ -1,0 +1,39 @@
+"""What can go wrong, by name; every message gives the value, the rule and the way out."""
+
+from __future__ import annotations
+
+
+class RetrivexError(ValueError):
+    """Base of every error RetriVex raises itself; config errors are pydantic's `ValidationError`."""
+
+
+class ChunkError(RetrivexError):
+    """A chunk or its metadata breaks a rule (empty text, negative id, reversed offsets)."""
+
+
+class HitError(RetrivexError):
+    """A seed hit cannot be used; raised per hit only with `strict=True`, listed in `dropped` otherwise."""
+
+
+class StoreError(RetrivexError):
+    """A chunk store cannot be opened, read or written."""
+
+
+class StoreTimeoutError(StoreError):
+    """A chunk store did not answer within `store_timeout_s`."""
+
+
+class TokenizerError(RetrivexError):
+    """A tokenizer was asked for by name and cannot be had."""
+
+
+class EncoderError(RetrivexError):
+    """An embedding model cannot be loaded, or gave vectors of the wrong shape."""
+
+
+class LoadError(RetrivexError):
+    """A file cannot be read as the document it claims to be."""
+
+
+class BudgetError(RetrivexError):
+    """A prompt cannot fit its token limit even without any context."""

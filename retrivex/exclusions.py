@@ -1,0 +1,139 @@
+"""What must not be shown (again): pinned passages, and what earlier turns have shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrivex.chunk import Chunk
+from retrivex.errors import RetrivexError
+from retrivex.sentences import sentence_ranges
+from retrivex.span import Span
+from retrivex.stitching import Run
+
+MIN_SENTENCE = 24
+"""Characters from which on a sentence that was shown before counts as a repetition; shorter ones recur by chance."""
+
+
+@dataclass(slots=True)
+class Exclusions:
+    """Texts and document ranges that are taken out of the candidates.
+
+    Parameters
+    ----------
+    ranges : per document, `(char_start, char_end)`
+    texts : shown texts whose place in a document is not known
+    """
+
+    ranges: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.ranges or self.texts)
+
+    def add(self, item: Any) -> None:
+        """Take in a text, a Span, a Chunk, a `(doc_id, char_start, char_end)`, or anything with `spans`.
+
+        Raises
+        ------
+        RetrivexError
+            If it is something else.
+        """
+        match item:
+            case str():
+                if item:
+                    self.texts.append(item)
+            case Span() if item.exact and item.char_start is not None and item.char_end is not None:
+                self._add_range(item.doc_id, item.char_start, item.char_end)
+            case Span() | Chunk():
+                self._add_passage(item)
+            case (str() as doc_id, int() as start, int() as end):
+                self._add_range(doc_id, start, end)
+            case _ if hasattr(item, "spans"):
+                for span in item.spans:
+                    self.add(span)
+            case _:
+                raise RetrivexError(
+                    f"exclude holds {item!r:.80}: give texts, spans, chunks, compositions or "
+                    "(doc_id, char_start, char_end)"
+                )
+
+    def _add_passage(self, item: Span | Chunk) -> None:
+        if isinstance(item, Chunk):
+            metadata = item.metadata
+            start, end = metadata.char_start, metadata.char_end
+            if start is not None and end is not None and end - start == len(item.text):
+                self._add_range(metadata.doc_id, start, end)
+                return
+        self.texts.append(item.text)
+
+    def _add_range(self, doc_id: str, start: int, end: int) -> None:
+        self.ranges.setdefault(doc_id, []).append((start, end))
+
+    def cuts(self, run: Run) -> list[tuple[int, int]]:
+        """Return what to take out of a run's text: merged `(start, end)` ranges, ascending."""
+        found: list[tuple[int, int]] = []
+        for source_start, source_end in self.ranges.get(run.doc_id, ()):
+            for (start, end), source in zip(run.ranges, run.sources, strict=True):
+                if source is None:
+                    continue
+                low = max(start, start + source_start - source)
+                high = min(end, start + source_end - source)
+                if low < high:
+                    found.append((low, high))
+        for text in self.texts:
+            found += _repeated(run, text)
+        return merge_ranges(found)
+
+
+def _repeated(run: Run, shown: str) -> Iterable[tuple[int, int]]:
+    """Ranges of a run that repeat `shown`: all of it, whole chunks of it, or whole sentences of it."""
+    at = run.text.find(shown)
+    while at != -1:
+        yield (at, at + len(shown))
+        at = run.text.find(shown, at + len(shown))
+    for (start, end), chunk in zip(run.ranges, run.chunks, strict=True):
+        if chunk.text in shown:
+            yield (start, end)
+            continue
+        for first, last in sentence_ranges(chunk.text):
+            if last - first >= MIN_SENTENCE and chunk.text[first:last] in shown:
+                yield (start + first, start + last)
+
+
+def merge_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join ranges that touch or overlap.
+
+    Examples
+    --------
+    >>> merge_ranges([(5, 9), (0, 3), (2, 5)])
+    [(0, 9)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def remaining(start: int, end: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return what `cuts` leave of `start..end`.
+
+    Examples
+    --------
+    >>> remaining(0, 10, [(2, 4), (9, 12)])
+    [(0, 2), (4, 9)]
+    """
+    left: list[tuple[int, int]] = []
+    for low, high in cuts:
+        if high <= start or low >= end:
+            continue
+        if low > start:
+            left.append((start, low))
+        start = max(start, high)
+    if start < end:
+        left.append((start, end))
+    return left

@@ -1,0 +1,159 @@
+"""Seeds -> windows: each seed grows to its neighbours until a guard refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
+from retrivex.config import RetrievalConfig
+from retrivex.continuity import Continuity, SignatureCache, neighbour_continuity
+from retrivex.guards import Refusal, refusal, stop_rule
+from retrivex.intervals import Window, merge_windows
+from retrivex.seeding import Seed
+
+
+@dataclass(slots=True)
+class Expansion:
+    """What the seeds grew to.
+
+    Parameters
+    ----------
+    windows : per seed, what it grew to
+    refused : chunks at which a walk stopped, and why; they are not in any window of that walk
+    continuity : of each chunk with the one before it, by key
+    holes : chunks that should be there and are not
+    mixed : whether embeddings of different sizes met
+    """
+
+    windows: list[Window] = field(default_factory=list)
+    refused: dict[ChunkKey, Refusal] = field(default_factory=dict)
+    continuity: dict[ChunkKey, Continuity] = field(default_factory=dict)
+    holes: set[ChunkKey] = field(default_factory=set)
+    mixed: bool = False
+
+
+def growing_seeds(seeds: Sequence[Seed], config: RetrievalConfig) -> list[bool]:
+    """Per seed, best first, whether it may grow: `expand_top` hits of `expand_top_documents` documents."""
+    grows = [config.expand_top is None or rank < config.expand_top for rank in range(len(seeds))]
+    if config.expand_top_documents is not None:
+        documents: list[str] = []
+        for rank, seed in enumerate(seeds):
+            if seed.key[0] not in documents and len(documents) < config.expand_top_documents:
+                documents.append(seed.key[0])
+            grows[rank] = grows[rank] and seed.key[0] in documents
+    return grows
+
+
+def plan_windows(seeds: Sequence[Seed], config: RetrievalConfig) -> list[Window]:
+    """Per seed, the widest window it may grow to: what has to be fetched."""
+    before, after = config.reach
+    if config.grow_until is not None:
+        before = after = config.max_window
+    planned: list[Window] = []
+    for seed, grows in zip(seeds, growing_seeds(seeds, config), strict=True):
+        doc_id, chunk_id = seed.key
+        if grows:
+            planned.append(Window(doc_id, max(0, chunk_id - before), min(MAX_CHUNK_ID, chunk_id + after) + 1))
+        else:
+            planned.append(Window(doc_id, chunk_id, chunk_id + 1))
+    return planned
+
+
+def _boundaries(
+    windows: Sequence[Window], found: Mapping[ChunkKey, Chunk], signatures: SignatureCache
+) -> tuple[dict[ChunkKey, Continuity], bool]:
+    """Continuity across every boundary inside `windows`, by the key of the chunk after it."""
+    row = [
+        chunk
+        for window in merge_windows(windows)
+        for chunk_id in range(window.start, window.end)
+        if (chunk := found.get((window.doc_id, chunk_id))) is not None
+    ]
+    continuities, mixed = neighbour_continuity(row, signatures)
+    # neighbours in the row that are no neighbours in a document are measured too, and never asked for
+    return {chunk.key: continuity for chunk, continuity in zip(row[1:], continuities, strict=True)}, mixed
+
+
+class _Walker:
+    """Walks outwards from seeds over what was fetched; remembers each boundary it has asked the guards about."""
+
+    def __init__(self, found: Mapping[ChunkKey, Chunk], config: RetrievalConfig, made: Expansion) -> None:
+        self.found = found
+        self.config = config
+        self.made = made
+        self.stop: Callable[[Chunk, Chunk], bool] | None = stop_rule(config)
+        self.asked: dict[ChunkKey, Refusal | None] = {}
+
+    def walk(self, seed: ChunkKey, step: int, reach: int) -> int:
+        """Return the last chunk id reached, going by `step` (+1 or -1); stops for good at the first refusal."""
+        doc_id, here = seed
+        limit = reach if self.stop is None else self.config.max_window
+        inner = self.found[seed]
+        for distance in range(1, limit + 1):
+            key = (doc_id, here + step)
+            outer = self.found.get(key)
+            if outer is None:
+                self._miss(key, inner)
+                break
+            if distance > reach and self.stop is not None and self.stop(inner, outer):
+                break
+            reason = self._ask(inner, outer) if step > 0 else self._ask(outer, inner)
+            if reason is not None:
+                # Stop at the first refused neighbour: stepping over it would leave a hole in the span.
+                self.made.refused[key] = reason
+                break
+            here, inner = key[1], outer
+        return here
+
+    def _ask(self, left: Chunk, right: Chunk) -> Refusal | None:
+        key = right.key
+        if key not in self.asked:
+            self.asked[key] = refusal(left, right, self.made.continuity[key], self.config)
+        return self.asked[key]
+
+    def _miss(self, key: ChunkKey, inner: Chunk) -> None:
+        chunk_id, count = key[1], inner.metadata.chunk_count
+        if chunk_id < 0 or (count is not None and chunk_id >= count):
+            return
+        if self.made.refused.get(key) == "scope":
+            return
+        self.made.refused[key] = "missing"
+        # without a chunk count, nothing tells a hole behind the last chunk from the end of the document
+        if count is not None or chunk_id < inner.metadata.chunk_id:
+            self.made.holes.add(key)
+
+
+def grow(
+    seeds: Sequence[Seed],
+    planned: Sequence[Window],
+    found: Mapping[ChunkKey, Chunk],
+    config: RetrievalConfig,
+    signatures: SignatureCache,
+    out_of_scope: Sequence[ChunkKey] = (),
+) -> Expansion:
+    """Grow every seed inside its planned window, guards asked at every boundary.
+
+    Parameters
+    ----------
+    seeds, planned : n each; `planned[i]` is the widest that `seeds[i]` may get
+    found : every chunk that may be used, seeds included
+    out_of_scope : chunks the store returned although the caller may not see them
+
+    Returns
+    -------
+    Expansion
+        With one window per seed.
+    """
+    made = Expansion(refused=dict.fromkeys(out_of_scope, "scope"))
+    made.continuity, made.mixed = _boundaries(planned, found, signatures)
+    walker = _Walker(found, config, made)
+    before, after = config.reach
+    for seed, plan in zip(seeds, planned, strict=True):
+        if len(plan) == 1:
+            made.windows.append(plan)
+            continue
+        start = walker.walk(seed.key, -1, before)
+        end = walker.walk(seed.key, +1, after) + 1
+        made.windows.append(Window(plan.doc_id, start, end))
+    return made

@@ -1,0 +1,296 @@
+"""Asking a store: one request, sync or async, in time or not at all; never at the price of the seeds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.intervals import Window
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRequest:
+    """Chunks that are wanted; `windows` do not overlap."""
+
+    windows: tuple[Window, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParentRequest:
+    """Parents that are wanted."""
+
+    parent_ids: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class ChunkReply:
+    """What a store gave.
+
+    Parameters
+    ----------
+    chunks : by key; only what was asked for and may be seen
+    out_of_scope : what the store returned although the caller may not see it
+    problem : why there is nothing, or less than there should be
+    requests : calls that were made
+    """
+
+    chunks: dict[ChunkKey, Chunk] = field(default_factory=dict)
+    out_of_scope: list[ChunkKey] = field(default_factory=list)
+    problem: str | None = None
+    requests: int = 0
+
+
+@dataclass(slots=True)
+class ParentReply:
+    """What a parent store gave; fields as in `ChunkReply`."""
+
+    parents: dict[str, Chunk | str] = field(default_factory=dict)
+    problem: str | None = None
+    requests: int = 0
+
+
+def check_store(store: Any) -> AnyChunkStore:
+    """Return `store` if it is a mapping or has `fetch`.
+
+    Raises
+    ------
+    StoreError
+        If it is neither.
+    """
+    if isinstance(store, (Mapping, ChunkStore)):
+        return store
+    raise StoreError(
+        f"chunk_store is {type(store).__name__}: it must be a dict {{(doc_id, chunk_id): Chunk}} "
+        "or have fetch(windows, scope)"
+    )
+
+
+def check_parent_store(store: Any) -> AnyParentStore | None:
+    """Return `store` if it is None, a mapping or has `fetch_parents`.
+
+    Raises
+    ------
+    StoreError
+        If it is neither.
+    """
+    if store is None or isinstance(store, (Mapping, ParentStore)):
+        return store
+    raise StoreError(
+        f"parent_store is {type(store).__name__}: it must be a dict {{parent_id: text or Chunk}} "
+        "or have fetch_parents(parent_ids, scope)"
+    )
+
+
+def split_windows(windows: Sequence[Window], limit: int | None) -> list[tuple[Window, ...]]:
+    """Cut windows into batches of at most `limit` chunks: ceil(n / limit) requests for n chunks.
+
+    Examples
+    --------
+    >>> [[len(w) for w in batch] for batch in split_windows([Window("d", 0, 5), Window("e", 0, 2)], 3)]
+    [[3], [2, 1], [1]]
+    """
+    if limit is None:
+        return [tuple(windows)]
+    batches: list[tuple[Window, ...]] = []
+    batch: list[Window] = []
+    room = limit
+    for window in windows:
+        start = window.start
+        while start < window.end:
+            end = min(window.end, start + room)
+            batch.append(Window(window.doc_id, start, end))
+            room -= end - start
+            start = end
+            if room == 0:
+                batches.append(tuple(batch))
+                batch, room = [], limit
+    return [*batches, tuple(batch)] if batch else batches
+
+
+def call_in_time(call: Callable[[], T], seconds: float | None) -> T:
+    """Run `call` in a thread of its own and give up on it after `seconds`; None runs it right here.
+
+    Raises
+    ------
+    StoreTimeoutError
+        If it takes longer. The thread is left behind: nothing can stop it, and it keeps no program from ending.
+    """
+    if seconds is None:
+        return call()
+    results: list[T] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            results.append(context.run(call))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread below
+            errors.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, name="retrivex-store", daemon=True).start()
+    if not done.wait(seconds):
+        raise StoreTimeoutError(_late(seconds))
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _late(seconds: float) -> str:
+    return f"no answer within store_timeout_s={seconds:g}; raise it, or see what holds the store up"
+
+
+class StoreAccess:
+    """The stores of one call, its scope and its patience.
+
+    A store is somebody else's code: whatever it raises is reported in `problem` and the query goes on without it,
+    unless `strict` asks for the error.
+    """
+
+    def __init__(
+        self,
+        store: AnyChunkStore,
+        parent_store: AnyParentStore | None,
+        scope: Scope,
+        timeout_s: float | None,
+        strict: bool,
+    ) -> None:
+        self.store = check_store(store)
+        self.parent_store = check_parent_store(parent_store)
+        self.scope = scope
+        self.allowed = allowed_scopes(scope)
+        self.timeout_s = timeout_s
+        self.strict = strict
+
+    def run(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
+        """Answer a request."""
+        try:
+            if isinstance(request, ParentRequest):
+                return self._parents(
+                    call_in_time(lambda: self._ask_parents(request), self._patience(self.parent_store))
+                )
+            if isinstance(self.store, Mapping):
+                return self._chunks(request, _look_up(self.store, request.windows), 1)
+            batches = self._batches(request)
+            store = self.store
+            patience = self._patience(store)
+            found: list[Chunk] = []
+            for batch in batches:
+                found += call_in_time(partial(_fetch_all, store, batch, self.scope), patience)
+            return self._chunks(request, found, len(batches))
+        except Exception as error:  # noqa: BLE001 - see the class
+            return self._failed(request, error)
+
+    async def arun(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
+        """Answer a request without blocking the event loop."""
+        try:
+            if isinstance(request, ParentRequest):
+                parents = await self._in_time(asyncio.to_thread(self._ask_parents, request))
+                return self._parents(parents)
+            if isinstance(self.store, Mapping):
+                return self._chunks(request, _look_up(self.store, request.windows), 1)
+            batches = self._batches(request)
+            found: list[Chunk] = []
+            for batch in batches:
+                found += await self._in_time(self._afetch(batch))
+            return self._chunks(request, found, len(batches))
+        except Exception as error:  # noqa: BLE001 - see the class
+            return self._failed(request, error)
+
+    async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
+        afetch = getattr(self.store, "afetch", None)
+        if afetch is not None:
+            return list(await afetch(batch, self.scope))
+        store = self.store
+        assert not isinstance(store, Mapping)
+        return await asyncio.to_thread(_fetch_all, store, batch, self.scope)
+
+    async def _in_time(self, answer: Any) -> Any:
+        try:
+            return await asyncio.wait_for(answer, self.timeout_s)
+        except TimeoutError as error:
+            raise StoreTimeoutError(_late(self.timeout_s or 0.0)) from error
+
+    def _patience(self, store: object) -> float | None:
+        """Seconds to wait; None where a store cannot hang, so that no thread is needed."""
+        return None if isinstance(store, Mapping) or getattr(store, "in_process", False) else self.timeout_s
+
+    def _batches(self, request: ChunkRequest) -> list[tuple[Window, ...]]:
+        return split_windows(request.windows, getattr(self.store, "batch_limit", None))
+
+    def _ask_parents(self, request: ParentRequest) -> Mapping[str, Chunk | str]:
+        store = self.parent_store
+        if isinstance(store, Mapping):
+            return {name: store[name] for name in request.parent_ids if name in store}
+        return {} if store is None else store.fetch_parents(request.parent_ids, self.scope)
+
+    def _parents(self, parents: Mapping[str, Chunk | str]) -> ParentReply:
+        kept = {
+            name: parent
+            for name, parent in parents.items()
+            if isinstance(parent, str) or parent.metadata.scope in self.allowed
+        }
+        return ParentReply(kept, None, 1)
+
+    def _chunks(self, request: ChunkRequest, chunks: Iterable[Chunk], requests: int) -> ChunkReply:
+        reply = ChunkReply(requests=requests)
+        asked_for = _membership(request.windows)
+        trusted = isinstance(self.store, Mapping)
+        for chunk in chunks:
+            metadata = chunk.metadata
+            key = (metadata.doc_id, metadata.chunk_id)
+            if metadata.scope not in self.allowed:
+                reply.out_of_scope.append(key)
+            elif trusted or asked_for(key):
+                reply.chunks.setdefault(key, chunk)
+        return reply
+
+    def _failed(self, request: ChunkRequest | ParentRequest, error: Exception) -> ChunkReply | ParentReply:
+        if self.strict:
+            raise error if isinstance(error, StoreError) else StoreError(f"the store failed: {error!r}") from error
+        parents = isinstance(request, ParentRequest)
+        what = "parents: spans stay as they are" if parents else "neighbours: seeds are used alone"
+        problem = f"the {'parent' if parents else 'chunk'} store gave no {what} ({type(error).__name__}: {error})"
+        return ParentReply(problem=problem, requests=1) if parents else ChunkReply(problem=problem, requests=1)
+
+
+def _fetch_all(store: ChunkStore, windows: Sequence[Window], scope: Scope) -> list[Chunk]:
+    """Fetch, and drain what may be a generator while the clock still runs."""
+    return list(store.fetch(windows, scope))
+
+
+def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:
+    """Return a test whether a chunk is in one of `windows`, which do not overlap."""
+    starts = sorted((window.doc_id, window.start) for window in windows)
+    ends = {(window.doc_id, window.start): window.end for window in windows}
+
+    def asked_for(key: ChunkKey) -> bool:
+        at = bisect_right(starts, key) - 1
+        return at >= 0 and starts[at][0] == key[0] and key[1] < ends[starts[at]]
+
+    return asked_for
+
+
+def _look_up(store: Mapping[ChunkKey, Chunk], windows: Sequence[Window]) -> list[Chunk]:
+    """Chunks of a plain mapping; an entry that is filed under another chunk's key is left alone."""
+    found: list[Chunk] = []
+    for window in windows:
+        doc_id = window.doc_id
+        for chunk_id in range(window.start, window.end):
+            chunk = store.get((doc_id, chunk_id))
+            if chunk is not None and chunk.metadata.chunk_id == chunk_id and chunk.metadata.doc_id == doc_id:
+                found.append(chunk)
+    return found

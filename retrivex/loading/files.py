@@ -1,0 +1,151 @@
+"""One file: read within a size limit and handed to the loader of its format."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from retrivex.document import Document
+from retrivex.errors import LoadError
+from retrivex.loading.html import load_html
+from retrivex.loading.jsonl import document_from_dict, parse_lines
+from retrivex.loading.markdown import load_markdown
+from retrivex.loading.report import Loaded
+from retrivex.loading.text import load_text
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Default limit for one file (for JSONL: for one line), in bytes."""
+
+_Loader = Callable[[bytes, str, str | None], Loaded]
+
+
+def _optional(module: str, function: str, **fixed: str) -> _Loader:
+    """Return a loader whose module is imported at its first use: it needs an extra."""
+
+    def load(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
+        try:
+            loader = getattr(import_module(f"retrivex.loading.{module}"), function)
+        except ImportError as error:
+            raise LoadError(str(error)) from error
+        loaded: Loaded = loader(raw, doc_id, source, **fixed)
+        return loaded
+
+    return load
+
+
+_LOADERS: Mapping[str, _Loader] = {
+    **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".tex", ".log", ".csv", ".tsv", ""), load_text),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), load_markdown),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), load_html),
+    ".pdf": _optional("pdf", "load_pdf"),
+    **{suffix: _optional("office", "load_office", suffix=suffix) for suffix in (".docx", ".pptx", ".xlsx")},
+}
+_JSONL = (".jsonl", ".ndjson")
+_OLD_OFFICE = {".doc": ".docx", ".ppt": ".pptx", ".xls": ".xlsx"}
+
+SUPPORTED_SUFFIXES = tuple(sorted((*filter(None, _LOADERS), *_JSONL)))
+"""File name endings that are read without being asked for by name; files without one are read as text."""
+
+
+def load_file(path: str | os.PathLike[str], *, doc_id: str | None = None, max_bytes: int = MAX_BYTES) -> list[Document]:
+    """Read one file: one document, or all those of a JSONL file.
+
+    A file with an ending nobody knows (`.py`, `.conf`) is read as text, as it was asked for by name.
+
+    Parameters
+    ----------
+    path : the file
+    doc_id : name of the document; the file's name unless given (lines of JSONL have their own)
+    max_bytes : a larger file is refused
+
+    Raises
+    ------
+    LoadError
+        If it is missing, too large, empty, broken or of a format that cannot be read.
+    """
+    path = Path(path)
+    documents = []
+    for loaded in load_parts(path, doc_id or path.name, max_bytes=max_bytes, any_suffix=True):
+        if isinstance(loaded, LoadError):
+            raise LoadError(f"{path}: {loaded}") from loaded
+        documents.append(loaded.document)
+    return documents
+
+
+def load_parts(path: Path, doc_id: str, *, max_bytes: int, any_suffix: bool) -> Iterator[Loaded | LoadError]:
+    """Read what one file holds; what cannot be read comes as an error among the rest.
+
+    Parameters
+    ----------
+    path, doc_id : the file and its name
+    max_bytes : limit for the file; for JSONL, for each line
+    any_suffix : read endings that nobody knows as text
+    """
+    try:
+        if path.suffix.lower() in _JSONL:
+            _check_regular(path)
+            yield from parse_lines(path, partial(_jsonl_document, source=str(path)), max_line_bytes=max_bytes)
+        else:
+            loader = _loader_for(path, any_suffix)
+            yield loader(read_bytes(path, max_bytes), doc_id, str(path))
+    except LoadError as error:
+        yield error
+
+
+def _jsonl_document(record: Mapping[str, Any], source: str) -> Loaded:
+    if "chunk_id" in record:
+        raise LoadError("it is a chunk, not a document: read such a file with read_chunks")
+    return Loaded(document_from_dict(record, source))
+
+
+def _loader_for(path: Path, any_suffix: bool) -> _Loader:
+    suffix = path.suffix.lower()
+    if suffix in _OLD_OFFICE:
+        raise LoadError(f"{suffix} is an old format that is not read; save it as {_OLD_OFFICE[suffix]}")
+    if suffix not in _LOADERS and not any_suffix:
+        raise LoadError(
+            f"{suffix} files are not read (read are {' '.join(SUPPORTED_SUFFIXES)}); "
+            "name the file itself, or a pattern for it, to have it read as text"
+        )
+    return _LOADERS.get(suffix, load_text)
+
+
+def _check_regular(path: Path) -> os.stat_result:
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise _unreadable(error) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise LoadError("it is not a regular file (a folder, pipe, socket or device); leave it out")
+    return status
+
+
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Read a whole file.
+
+    Raises
+    ------
+    LoadError
+        If it cannot be opened, is not a regular file, or holds more than `max_bytes`.
+    """
+    size = _check_regular(path).st_size
+    if size <= max_bytes:
+        try:
+            with path.open("rb") as file:
+                raw = file.read(max_bytes + 1)  # it may have grown
+        except OSError as error:
+            raise _unreadable(error) from error
+        size = len(raw)
+    if size > max_bytes:
+        raise LoadError(f"it has {size:,} bytes, the limit is {max_bytes:,}; raise max_bytes or split it")
+    return raw
+
+
+def _unreadable(error: OSError | ValueError) -> LoadError:
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return LoadError(f"it cannot be read: {said}; check its name and permissions")

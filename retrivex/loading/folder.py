@@ -1,0 +1,227 @@
+"""Whole folders: every file that can be read, and a report of those that cannot."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from retrivex.document import Document
+from retrivex.errors import LoadError
+from retrivex.loading.files import MAX_BYTES, load_parts
+from retrivex.loading.report import LoadProblem, LoadReport
+
+SKIPPED_FOLDERS = frozenset({"CVS", "__pycache__", "node_modules"})
+"""Folders that are passed over without a word, like every name that begins with a dot."""
+
+_AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file to be read.
+
+    Parameters
+    ----------
+    path : where it lies
+    folder : where its name counts from: the folder given, or the one a single file lies in
+    doc_id : what its document will be called
+    named : whether it was asked for by name or by an `include` pattern, so that any ending is read
+    """
+
+    path: Path
+    folder: Path
+    doc_id: str
+    named: bool
+
+
+def load_documents(
+    paths: Iterable[_AnyPath] | _AnyPath,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    max_bytes: int = MAX_BYTES,
+) -> tuple[list[Document], LoadReport]:
+    """Read files and folders into a list; `iter_documents` says how, and does it one document at a time.
+
+    Returns
+    -------
+    documents : in the order of `paths`, sorted by name within a folder
+    report : what was skipped, and why
+    """
+    report = LoadReport()
+    documents = list(iter_documents(paths, report, include=include, exclude=exclude, max_bytes=max_bytes))
+    return documents, report
+
+
+def iter_documents(
+    paths: Iterable[_AnyPath] | _AnyPath,
+    report: LoadReport,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    max_bytes: int = MAX_BYTES,
+) -> Iterator[Document]:
+    """Read files and folders, one document at a time; what cannot be read goes into `report` and the rest goes on.
+
+    Parameters
+    ----------
+    paths : files and folders. A document is named by its path relative to the folder given, with `/` on every
+        system; a single file by its name. Where two of them would have the same name, the names of their folders
+        are put in front
+    report : filled as the documents are taken
+    include : only files that match one of these patterns (`*.md`, `guide/*`), against name or relative path. Files
+        with an ending nobody knows are then read as text
+    exclude : files and folders that match one of these are passed over
+    max_bytes : a larger file (for JSONL: line) is skipped
+
+    Notes
+    -----
+    Names beginning with a dot and `SKIPPED_FOLDERS` are passed over. Links to folders are not followed, links to
+    files only where they stay inside the folder given. A document whose `doc_id` has been seen is reported, not
+    given twice.
+    """
+    seen: set[str] = set()
+    for found in find_files(paths, report, include=include, exclude=exclude):
+        for loaded in load_parts(found.path, found.doc_id, max_bytes=max_bytes, any_suffix=found.named):
+            if isinstance(loaded, LoadError):
+                report.problems.append(_problem(found.path, str(loaded)))
+                continue
+            document = loaded.document
+            if document.doc_id in seen:
+                reason = f"doc_id {document.doc_id!r} was used before: it must be unique; rename one of the two"
+                report.problems.append(_problem(found.path, reason))
+                continue
+            seen.add(document.doc_id)
+            report.notes.extend(_problem(found.path, note) for note in loaded.notes)
+            report.loaded += 1
+            yield document
+
+
+def find_files(
+    paths: Iterable[_AnyPath] | _AnyPath,
+    report: LoadReport,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> list[FoundFile]:
+    """List the files that `iter_documents` would read, without opening any; parameters as there."""
+    candidates: list[FoundFile] = []
+    for root in [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]:
+        if os.path.isdir(root):
+            candidates.extend(
+                FoundFile(path, root, name, named=bool(include))
+                for path, name in _walk(root, report, tuple(exclude))
+                if not include or _matches(name, include)
+            )
+        else:
+            # missing files go on, too: reading them gives the reason
+            candidates.append(FoundFile(root, root.parent, root.name, named=True))
+    kept = [file for file in _once(candidates) if _nameable(file, report)]
+    return [replace(file, doc_id=doc_id) for file, doc_id in zip(kept, _doc_ids(kept), strict=True)]
+
+
+def _problem(path: Path, reason: str) -> LoadProblem:
+    # A name that is not text is shown escaped, so that a report can always be printed.
+    return LoadProblem(str(path).encode("utf-8", "backslashreplace").decode("utf-8"), reason)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    base = name.rpartition("/")[2]
+    return any(fnmatchcase(name, pattern) or fnmatchcase(base, pattern) for pattern in patterns)
+
+
+def _walk(root: Path, report: LoadReport, exclude: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+    """Give the files under `root` with their relative names, in sorted order."""
+    waiting = [(root, "")]
+    while waiting:
+        path, name = waiting.pop()
+        mode = _mode(path, report) if name else stat.S_IFDIR
+        if mode is None:
+            continue
+        if stat.S_ISDIR(mode):
+            waiting.extend(reversed(_entries(path, name, report, exclude)))
+        elif not stat.S_ISLNK(mode) or _is_inside(path, root, report):
+            yield path, name
+
+
+def _entries(folder: Path, name: str, report: LoadReport, exclude: tuple[str, ...]) -> list[tuple[Path, str]]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        report.problems.append(_problem(folder, f"the folder cannot be read: {error.strerror or error}"))
+        return []
+    prefix = f"{name}/" if name else ""
+    return [
+        (folder / entry, prefix + entry)
+        for entry in names
+        if not entry.startswith(".") and entry not in SKIPPED_FOLDERS and not _matches(prefix + entry, exclude)
+    ]
+
+
+def _mode(path: Path, report: LoadReport) -> int | None:
+    try:
+        return path.lstat().st_mode
+    except OSError as error:  # gone since the folder was listed, or the folder may be listed but not entered
+        report.problems.append(_problem(path, f"it cannot be read: {error.strerror or error}"))
+        return None
+
+
+def _is_inside(link: Path, root: Path, report: LoadReport) -> bool:
+    """Whether a link leads to a file inside `root`; reported where not."""
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before Python 3.13
+        said = error.strerror if isinstance(error, OSError) and error.strerror else "it goes in a circle"
+        report.problems.append(_problem(link, f"the link leads nowhere: {said}"))
+        return False
+    if os.path.isdir(target):
+        report.problems.append(_problem(link, "links to folders are not followed; give the folder itself"))
+        return False
+    if not target.is_relative_to(root.resolve()):
+        report.problems.append(_problem(link, "the link leads out of the folder; give the file itself"))
+        return False
+    return True
+
+
+def _once(files: Sequence[FoundFile]) -> list[FoundFile]:
+    """Leave out files that come a second time, through overlapping folders or links; the file goes before its links."""
+    first: dict[str, int] = {}
+    for index in sorted(range(len(files)), key=lambda i: files[i].path.is_symlink()):
+        first.setdefault(os.path.realpath(files[index].path), index)
+    return [files[index] for index in sorted(first.values())]
+
+
+def _nameable(file: FoundFile, report: LoadReport) -> bool:
+    try:
+        file.doc_id.encode("utf-8")
+    except UnicodeEncodeError:
+        reason = "its name is not valid UTF-8, so it cannot name a document; rename it"
+        report.problems.append(_problem(file.path, reason))
+        return False
+    return True
+
+
+def _doc_ids(files: Sequence[FoundFile]) -> list[str]:
+    """Names of the files; where folders clash, with as many of their names in front as it takes."""
+    doc_ids = [file.doc_id for file in files]
+    parts = {folder: folder.resolve().parts[1:] for folder in {file.folder for file in files}}
+    for depth in range(1, max(map(len, parts.values()), default=0) + 1):
+        clashing = _repeated(doc_ids)
+        for index in clashing:
+            file = files[index]
+            doc_ids[index] = "/".join((*parts[file.folder][-depth:], file.doc_id))
+        if not clashing:
+            break
+    return doc_ids
+
+
+def _repeated(doc_ids: Sequence[str]) -> list[int]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for index, doc_id in enumerate(doc_ids):
+        places[doc_id].append(index)
+    return [index for found in places.values() if len(found) > 1 for index in found]

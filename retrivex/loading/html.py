@@ -1,0 +1,111 @@
+"""HTML pages, converted to Markdown: headings, lists, tables and code keep their structure, the rest is text."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborHTMLParser
+
+from retrivex.document import Document
+from retrivex.errors import LoadError
+from retrivex.loading.html_writer import text_of, write_markdown
+from retrivex.loading.markdown import first_heading
+from retrivex.loading.report import Loaded
+from retrivex.loading.text import decode, encoding_metadata, notes_of
+
+MAX_DEPTH = 1000
+"""Deepest nesting of elements that is parsed; browsers stop at 512. The parser's time grows with its square."""
+
+_CHARSET = re.compile(
+    rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]+encoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
+)
+_CHARSET_WINDOW = 1024  # bytes; where the HTML standard looks for it
+# What a depth count may skip or must not count: text-only elements, and tags that are closed by what follows.
+_TAGS = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|textarea|title|xmp)\b.*?(?:</\1|\Z)|<(/?)([a-z][a-z0-9]*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOT_NESTING = (
+    "a area base body br button col colgroup dd dt embed head hr html img input li link meta nobr option optgroup p "
+    "param rp rt source tbody td tfoot th thead tr track wbr h1 h2 h3 h4 h5 h6"
+)
+_UNCOUNTED = frozenset(_NOT_NESTING.split())
+
+
+def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
+    r"""Read an HTML page as Markdown; offsets count in that Markdown.
+
+    Raises
+    ------
+    LoadError
+        If no text is left, it is nested deeper than `MAX_DEPTH`, or it is not text.
+
+    Examples
+    --------
+    >>> loaded = load_html(b"<title>Bees</title><h1>Sleep</h1><p>They <b>do</b> &amp; dream.", "bees.html")
+    >>> loaded.document.title, loaded.document.text
+    ('Bees', '# Sleep\n\nThey do & dream.\n')
+    """
+    decoded = decode(raw, declared=_declared_charset(raw))
+    _check_depth(decoded.text)
+    tree = LexborHTMLParser(decoded.text)
+    text = "" if tree.body is None else write_markdown(tree.body)
+    if not text:
+        raise LoadError("no text is left without its scripts, navigation and hidden parts; leave it out")
+    document = Document(
+        doc_id,
+        text,
+        format="markdown",
+        title=_title(tree) or first_heading(text),
+        source=source,
+        metadata=encoding_metadata(decoded),
+    )
+    return Loaded(document, notes_of(decoded))
+
+
+def html_to_markdown(html: str) -> str:
+    """Convert a page or a fragment to Markdown.
+
+    Scripts, styles, navigation, form controls and what is marked hidden are left out; links and emphasis become
+    their text; lists, tables (`|`), code (fenced) and headings keep their structure. Broken markup is read as a
+    browser reads it.
+
+    Raises
+    ------
+    LoadError
+        If elements are nested deeper than `MAX_DEPTH`.
+
+    Examples
+    --------
+    >>> print(html_to_markdown("<ol><li>Wake<ul><li>Stretch</ul><li>Fly</ol>"))
+    1. Wake
+       - Stretch
+    2. Fly
+    """
+    _check_depth(html)
+    body = LexborHTMLParser(html).body
+    return "" if body is None else write_markdown(body)
+
+
+def _declared_charset(raw: bytes) -> str | None:
+    found = _CHARSET.search(raw[:_CHARSET_WINDOW])
+    if found is None:
+        return None
+    label = (found[1] or found[2]).decode("ascii", errors="replace").lower()
+    # A page whose declaration could be read byte by byte is not in UTF-16, whatever it says (HTML standard).
+    return "utf-8" if label.startswith("utf-16") else label
+
+
+def _check_depth(html: str) -> None:
+    depth = 0
+    for found in _TAGS.finditer(html):
+        if found[3] is None or found[3].lower() in _UNCOUNTED:
+            continue
+        depth = max(0, depth - 1) if found[2] else depth + 1
+        if depth > MAX_DEPTH:
+            raise LoadError(f"its elements are nested deeper than {MAX_DEPTH}; leave it out, or repair its markup")
+
+
+def _title(tree: LexborHTMLParser) -> str | None:
+    node = tree.head.css_first("title") if tree.head is not None else None
+    return (" ".join(text_of(node).split()) or None) if node is not None else None

@@ -1,0 +1,293 @@
+"""Writes a parsed HTML page as Markdown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from retrivex.loading.tables import Cell, pipe_table
+
+_HIDDEN = ", ".join(
+    [
+        "script, style, noscript, template, nav, [role=navigation]",
+        "svg, canvas, iframe, object, embed, audio, video, map, annotation, annotation-xml",
+        "button, select, input, textarea, datalist, dialog:not([open])",
+        '[hidden], [aria-hidden="true" i], .headerlink',
+        *(
+            f'[style*="{rule}" i]'
+            for rule in ("display:none", "display: none", "visibility:hidden", "visibility: hidden")
+        ),
+    ]
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCK_TAGS = (
+    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure "
+    "footer form header hgroup hr legend li main menu ol optgroup option p section summary table tbody td tfoot th "
+    "thead tr ul h1 h2 h3 h4 h5 h6"
+)
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_BLOCK_SELECTOR = ", ".join(sorted(_BLOCKS | {"pre"}))
+_LISTS = frozenset({"ul", "ol", "menu", "dir"})
+_LANGUAGE = re.compile(r"\blang(?:uage)?-([\w+#.-]+)")
+_SPACES = re.compile(r"[ \t\n\r\f\u00a0]+")
+# Text that would read as Markdown structure at the start of a line: it is text in the page and stays text.
+_MARKUP = re.compile(
+    r"#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|`{3}|~{3}|\||<(?=[A-Za-z/!?])|(?:[-*_=:] *)+$|:?-+ *\||"
+    r"(?P<number>\d{1,9})(?=[.)](?:\s|$))"
+)
+
+
+def write_markdown(root: LexborNode) -> str:
+    """Write what a reader of the page sees under `root`, with one newline at the end; empty where that is nothing."""
+    return _Writer(root).text()
+
+
+def text_of(node: LexborNode, hidden: frozenset[int] = frozenset()) -> str:
+    """Return the text under `node` as it stands, less the nodes whose `mem_id` is in `hidden`; `<br>` is a newline."""
+    pieces: list[str] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if current.is_text_node:
+            pieces.append(current.text_content or "")
+        elif current.tag == "br":
+            pieces.append("\n")
+        elif current.mem_id not in hidden:
+            waiting.extend(reversed(_children(current)))
+    return "".join(pieces)
+
+
+def _children(node: LexborNode) -> list[LexborNode]:
+    children = []
+    child = node.first_child
+    while child is not None:
+        children.append(child)
+        child = child.next
+    return children
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A list item or quotation being written: what goes in front of its lines."""
+
+    first: str
+    rest: str
+    opening: bool  # no line of it is written yet
+
+
+class _Writer:
+    """Walks a page once, without recursion, and writes its blocks."""
+
+    def __init__(self, root: LexborNode, hidden: frozenset[int] | None = None) -> None:
+        self._root = root
+        # A hidden <body> is shown by a script later on: only what lies inside it is left out.
+        found = root.css(_HIDDEN) if hidden is None else []
+        self._hidden = frozenset(node.mem_id for node in found) - {root.mem_id} if hidden is None else hidden
+        self._pieces: list[str] = []  # the output, separators included
+        self._inline: list[str] = []  # the paragraph being read
+        self._frames: list[_Frame] = []
+        self._numbers: list[int | None] = []  # next number of each open list; None for bullets
+        self._level = 0  # of the heading being read
+        self._item_opened = False  # the last block was the first of a list item
+
+    def text(self) -> str:
+        """Return the page as Markdown, one newline at its end; empty where there is nothing to read."""
+        node: LexborNode | None = self._root
+        while node is not None:
+            entered = self._enter(node)
+            child = node.first_child if entered else None
+            if child is not None:
+                node = child
+                continue
+            if entered:
+                self._leave(node)
+            node = self._onward(node)
+        self._flush()
+        return "".join(self._pieces) + "\n" if self._pieces else ""
+
+    def _onward(self, node: LexborNode) -> LexborNode | None:
+        """Next node in reading order, leaving the finished ones; None at the end."""
+        current = node
+        while current.mem_id != self._root.mem_id:
+            if current.next is not None:
+                return current.next
+            parent = current.parent
+            if parent is None:
+                return None
+            self._leave(parent)
+            current = parent
+        return None
+
+    def _enter(self, node: LexborNode) -> bool:
+        """Begin `node`; False where its children are not to be walked."""
+        tag = node.tag or ""
+        if node.is_text_node:
+            self._inline.append(_SPACES.sub(" ", (node.text_content or "").replace("\u00ad", "")))
+            return False
+        if node.is_comment_node or node.mem_id in self._hidden:
+            return False
+        if tag in ("pre", "code", "table", "br", "img"):
+            return self._enter_special(node, tag)
+        if tag in _BLOCKS:
+            self._flush()
+        if tag in _HEADINGS:
+            self._level = _HEADINGS[tag]
+        elif tag in _LISTS:
+            self._numbers.append(_start(node) if tag == "ol" else None)
+        elif tag == "li":
+            self._frames.append(self._item())
+        elif tag == "blockquote":
+            self._frames.append(_Frame("> ", "> ", opening=False))
+        return True
+
+    def _enter_special(self, node: LexborNode, tag: str) -> bool:
+        if tag == "br":
+            self._inline.append("\n")
+        elif tag == "img":
+            self._inline.append(_SPACES.sub(" ", node.attributes.get("alt") or ""))
+        elif tag == "pre":
+            self._flush()
+            self._write_code(node)
+        elif tag == "code":
+            # An unclosed <code> runs on through the page: then it is not inline code, and its blocks are kept.
+            if node.css_first(_BLOCK_SELECTOR) is not None:
+                return True
+            self._inline.append(_inline_code(_SPACES.sub(" ", text_of(node, self._hidden))))
+        else:
+            self._flush()
+            rows = _table_rows(node, self._hidden)
+            if rows is None:
+                return True
+            self._write_table(node, rows)
+        return False
+
+    def _leave(self, node: LexborNode) -> None:
+        tag = node.tag or ""
+        if tag in _BLOCKS:
+            self._flush()
+        if tag in _HEADINGS:
+            self._level = 0
+        elif tag in _LISTS:
+            self._numbers.pop()
+        elif tag in ("li", "blockquote"):
+            self._frames.pop()
+
+    def _item(self) -> _Frame:
+        number = self._numbers[-1] if self._numbers else None
+        if number is None:
+            return _Frame("- ", "  ", opening=True)
+        self._numbers[-1] = number + 1
+        marker = f"{number}. "
+        return _Frame(marker, " " * len(marker), opening=True)
+
+    def _flush(self) -> None:
+        """Write the paragraph read so far; two line breaks in a row part paragraphs, as on many old pages."""
+        text = re.sub(r" *\n *", "\n", "".join(self._inline))
+        self._inline.clear()
+        text = re.sub(r" {2,}", " ", text).strip(" \n")
+        if not text:
+            return
+        if self._level:
+            self._write_heading(" ".join(text.split()))
+            return
+        for paragraph in re.split(r"\n{2,}", text):
+            self._write("\n".join(map(_escape_start, paragraph.split("\n"))))
+
+    def _write_heading(self, title: str) -> None:
+        # Headings stand outside lists and quotations: they head what follows, wherever the page's author put them.
+        frames, self._frames = self._frames, []
+        closing = re.sub(r"(^|\s)(#+)$", r"\1\\\2", title)  # `# C #` would lose its last sign
+        self._write(f"{'#' * self._level} {closing}")
+        self._frames = frames
+
+    def _write_code(self, node: LexborNode) -> None:
+        code = text_of(node, self._hidden).replace("\r\n", "\n").strip("\n").rstrip()
+        if not code.strip():
+            return
+        longest = max(map(len, re.findall(r"`+", code)), default=0)
+        fence = "`" * max(3, longest + 1)
+        self._write(f"{fence}{_language(node)}\n{code}\n{fence}")
+
+    def _write_table(self, node: LexborNode, rows: list[list[Cell]]) -> None:
+        caption = node.css_first("caption")
+        if caption is not None and (words := " ".join(text_of(caption, self._hidden).split())):
+            self._write(_escape_start(words))
+        if table := pipe_table(rows):
+            self._write(table)
+
+    def _write(self, block: str) -> None:
+        opens_item = any(frame.opening for frame in self._frames)
+        first = "".join(frame.first if frame.opening else frame.rest for frame in self._frames)
+        rest = "".join(frame.rest for frame in self._frames)
+        for frame in self._frames:
+            frame.opening = False
+        if self._pieces:
+            self._pieces.append("\n" if opens_item and self._item_opened else "\n\n")
+        head, *tail = block.split("\n")
+        self._pieces.append("\n".join([first + head, *((rest + line).rstrip() for line in tail)]))
+        self._item_opened = opens_item
+
+
+def _table_rows(table: LexborNode, hidden: frozenset[int]) -> list[list[Cell]] | None:
+    """Cells of a data table; None for a table that is there for the layout."""
+    if (table.attributes.get("role") or "") in ("presentation", "none"):
+        return None
+    nested = [node for node in table.css("table") if node.mem_id != table.mem_id]
+    if nested or table.css_first("pre, " + ", ".join(_HEADINGS)) is not None:
+        return None
+    rows = [_cells(row, hidden) for row in table.css("tr") if row.mem_id not in hidden]
+    return rows if any(len(row) > 1 for row in rows) else None
+
+
+def _cells(row: LexborNode, hidden: frozenset[int]) -> list[Cell]:
+    in_head = row.parent is not None and row.parent.tag == "thead"
+    return [
+        Cell(
+            text=" ".join(_Writer(cell, hidden).text().split()),
+            header=cell.tag == "th",
+            in_head=in_head,
+            columns=_number(cell, "colspan", 1),
+            rows=_number(cell, "rowspan", 1),
+        )
+        for cell in _children(row)
+        if cell.tag in ("td", "th") and cell.mem_id not in hidden
+    ]
+
+
+def _number(node: LexborNode, attribute: str, otherwise: int) -> int:
+    found = re.match(r"\s*(\d{1,9})(?!\d)", node.attributes.get(attribute) or "")
+    return int(found[1]) if found else otherwise
+
+
+def _start(node: LexborNode) -> int:
+    # CommonMark reads at most nine digits; a list that counts on from there begins at 1 again.
+    start = _number(node, "start", 1)
+    return start if start < 10**8 else 1
+
+
+def _language(node: LexborNode) -> str:
+    code = node.css_first("code")
+    for place in (code, node):
+        found = _LANGUAGE.search((place.attributes.get("class") or "") if place is not None else "")
+        if found:
+            return found[1]
+    return ""
+
+
+def _inline_code(text: str) -> str:
+    if not text.strip():
+        return text
+    longest = max(map(len, re.findall(r"`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{padding}{text.strip()}{padding}{fence}"
+
+
+def _escape_start(line: str) -> str:
+    found = _MARKUP.match(line)
+    if found is None:
+        return line
+    place = found.end("number") if found["number"] else 0
+    return f"{line[:place]}\\{line[place:]}"

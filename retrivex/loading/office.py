@@ -1,0 +1,93 @@
+"""Word, PowerPoint and Excel files as Markdown; needs the `office` extra."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+from retrivex.document import Document
+from retrivex.errors import LoadError
+from retrivex.loading.markdown import first_heading
+from retrivex.loading.report import Loaded
+
+try:
+    from markitdown import StreamInfo
+    from markitdown.converters import DocxConverter, PptxConverter, XlsxConverter
+except ImportError as error:
+    raise ImportError("reading office files needs markitdown: pip install 'retrivex-rag[office]'") from error
+
+MAX_UNPACKED_BYTES = 512 * 1024 * 1024
+"""Most an office file may hold when unpacked; a small zip file can be made to unpack to a full disk."""
+
+# The converters are called one by one: markitdown's own front end would also guess formats and fetch addresses.
+_CONVERTERS = {".docx": DocxConverter, ".pptx": PptxConverter, ".xlsx": XlsxConverter}
+_XML = (".xml", ".rels", ".vml")
+_SLIDE = re.compile(r"^<!-- Slide number: \d+ -->\n?", re.MULTILINE)
+_IMAGE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
+
+
+def load_office(raw: bytes, doc_id: str, source: str | None = None, *, suffix: str) -> Loaded:
+    """Read a DOCX, PPTX or XLSX file as Markdown; offsets count in that Markdown.
+
+    Pages are slides; a sheet is a section with its name as the heading. Pictures become their description.
+    Nothing is fetched: pictures and data that are only linked are left out.
+
+    Parameters
+    ----------
+    raw, doc_id, source : the file, its name and where it lies
+    suffix : `.docx`, `.pptx` or `.xlsx`
+
+    Raises
+    ------
+    LoadError
+        If the file is broken, protected by a password, unpacks to too much or declares XML entities, or has no text.
+    """
+    _check_package(raw)
+    try:
+        result = _CONVERTERS[suffix]().convert(io.BytesIO(raw), StreamInfo(extension=suffix))
+    except Exception as error:  # broken files make the readers below markitdown raise nearly anything
+        said = f"{type(error).__name__}: {str(error)[:200]}"
+        raise LoadError(f"it cannot be read as {suffix} ({said}); open it and save it anew") from error
+    text = _IMAGE.sub(r"\1", result.markdown).encode("utf-8", errors="replace").decode("utf-8")
+    text, starts = _cut_slide_marks(text)
+    if not text.strip():
+        raise LoadError("it is empty: there is no text to index")
+    title = result.title or first_heading(text)
+    return Loaded(Document(doc_id, text, format="markdown", title=title, page_starts=starts, source=source))
+
+
+def _check_package(raw: bytes) -> None:
+    """Refuse what is not a sound zip file, unpacks to too much, or declares entities (which may expand endlessly)."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as package:
+            unpacked = sum(part.file_size for part in package.infolist())
+            if unpacked > MAX_UNPACKED_BYTES:
+                raise LoadError(f"it unpacks to {unpacked:,} bytes, the limit is {MAX_UNPACKED_BYTES:,}; split it")
+            for part in package.infolist():
+                if part.filename.lower().endswith(_XML):
+                    _check_entities(part.filename, package.read(part))
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise LoadError(
+            "it is not a sound office file (broken, an old format, or protected by a password); save it anew"
+        ) from error
+
+
+def _check_entities(name: str, xml: bytes) -> None:
+    # without NULs, UTF-16 reads as ASCII here
+    if b"<!doctype" in (plain := xml.replace(b"\0", b"").lower()) or b"<!entity" in plain:
+        raise LoadError(f"its part {name!r} declares XML entities, which office files never need; leave it out")
+
+
+def _cut_slide_marks(markdown: str) -> tuple[str, tuple[int, ...]]:
+    """Take markitdown's slide comments out of the text and say where each stood."""
+    starts: list[int] = []
+    pieces: list[str] = []
+    length = end = 0
+    for mark in _SLIDE.finditer(markdown):
+        pieces.append(markdown[end : mark.start()])
+        length += mark.start() - end
+        starts.append(length)
+        end = mark.end()
+    pieces.append(markdown[end:])
+    return "".join(pieces), tuple(starts)

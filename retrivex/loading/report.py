@@ -1,0 +1,67 @@
+"""What a loader found: documents, and what it had to say about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from retrivex.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One document and what its reader should know about how it was read.
+
+    Parameters
+    ----------
+    document : the document
+    notes : one sentence each: a guessed encoding, pages without text, ...
+    """
+
+    document: Document
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProblem:
+    """Something about one file.
+
+    Parameters
+    ----------
+    path : the file or folder it is about
+    reason : what is the matter, and the way out
+    """
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """Collects what happened while files were read; filled as the documents are taken.
+
+    Parameters
+    ----------
+    loaded : documents handed out so far
+    problems : files, folders or lines that were skipped
+    notes : files that were loaded, but not quite as they are (a guessed encoding, pages without text)
+
+    Examples
+    --------
+    >>> report = LoadReport()
+    >>> report.problems.append(LoadProblem("a.bin", "it is not text"))
+    >>> print(report.summary())
+    0 documents loaded, 1 problem, 0 notes
+    """
+
+    loaded: int = 0
+    problems: list[LoadProblem] = field(default_factory=list)
+    notes: list[LoadProblem] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """Return the counts as one line."""
+        counts = ((self.loaded, "document"), (len(self.problems), "problem"), (len(self.notes), "note"))
+        documents, problems, notes = (f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
+        return f"{documents} loaded, {problems}, {notes}"

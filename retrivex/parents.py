@@ -1,0 +1,180 @@
+"""Parents: whether a span holds a whole one, and when it is worth swapping in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from retrivex.chunk import Chunk
+from retrivex.config import RetrievalConfig
+from retrivex.exclusions import merge_ranges
+from retrivex.span import Span
+from retrivex.stitching import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedParent:
+    """A parent and where it stands in its document.
+
+    Parameters
+    ----------
+    parent_id : its name
+    doc_id : its document
+    text : all of it
+    char_start : document offset of its first character; None where it could not be found
+    """
+
+    parent_id: str
+    doc_id: str
+    text: str
+    char_start: int | None
+
+    @property
+    def char_end(self) -> int | None:
+        """Document offset right after it."""
+        return None if self.char_start is None else self.char_start + len(self.text)
+
+
+def place_parent(parent_id: str, parent: Chunk | str, children: Sequence[Chunk]) -> PlacedParent:
+    """Find out where a parent stands: from its own offsets, or from where a child's text stands in it.
+
+    Parameters
+    ----------
+    parent_id : its name
+    parent : its text, or a chunk with offsets
+    children : at least one chunk that names it as its parent
+    """
+    if isinstance(parent, Chunk):
+        metadata = parent.metadata
+        start = metadata.char_start
+        honest = start is not None and metadata.char_end == start + len(parent.text)
+        return PlacedParent(parent_id, metadata.doc_id, parent.text, start if honest else None)
+    for child in children:
+        at = parent.find(child.text)
+        start = child.metadata.char_start
+        if at >= 0 and start is not None and start >= at and parent.find(child.text, at + 1) < 0:
+            return PlacedParent(parent_id, child.metadata.doc_id, parent, start - at)
+    return PlacedParent(parent_id, children[0].metadata.doc_id, parent, None)
+
+
+def holds_whole(span: Span, parents: Mapping[str, PlacedParent]) -> bool:
+    """Whether all of some parent stands in `span`."""
+    for parent_id in {chunk.metadata.parent_id for chunk in span.chunks}:
+        parent = parents.get(parent_id) if parent_id is not None else None
+        if parent is None or parent.doc_id != span.doc_id:
+            continue
+        if parent.text.strip() and parent.text.strip() in span.text:
+            return True
+    return False
+
+
+def covered_share(parent: PlacedParent, spans: Sequence[Span]) -> float:
+    """Share of a parent's characters that `spans` show, in [0, 1]."""
+    if not parent.text:
+        return 0.0
+    start, end = parent.char_start, parent.char_end
+    if start is not None and end is not None and all(s.char_start is not None for s in spans):
+        inside = [(max(start, s.char_start or 0), min(end, s.char_end or 0)) for s in spans]
+        shown = sum(high - low for low, high in merge_ranges([pair for pair in inside if pair[0] < pair[1]]))
+    else:
+        shown = sum(len(s.text) for s in spans if s.text in parent.text)
+    return min(1.0, shown / len(parent.text))
+
+
+def _swapped(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> Span:
+    """One span with the parent's text; it takes the place of those inside it."""
+    best = max(inside, key=lambda span: span.score)
+    by_id = {chunk.metadata.chunk_id: chunk for span in inside for chunk in span.chunks}
+    ids = sorted(by_id)
+    whole_row = ids == list(range(ids[0], ids[-1] + 1))
+    # chunks between the spans were not fetched, so a span that lists chunks without holes lists the best span's
+    chunks = [by_id[i] for i in ids] if whole_row else list(best.chunks)
+    segment = Segment(0, len(parent.text), chunks[0].metadata.chunk_id, parent.char_start)
+    return replace(
+        best,
+        chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
+        chunks=chunks,
+        text=parent.text,
+        char_start=parent.char_start,
+        char_end=parent.char_end,
+        token_count=token_count,
+        value=sum(span.value for span in inside),
+        exact=parent.char_start is not None,
+        segments=(segment,),
+        parent_id=parent.parent_id,
+        prefix=None,
+    )
+
+
+def _spans_of(parent: PlacedParent, spans: Sequence[Span]) -> list[Span]:
+    """Spans that lie wholly in a parent: those it can replace without losing a character."""
+    start, end = parent.char_start, parent.char_end
+    inside = []
+    for span in spans:
+        if span.pinned or span.doc_id != parent.doc_id:
+            continue
+        if parent.parent_id not in {chunk.metadata.parent_id for chunk in span.chunks}:
+            continue
+        if start is not None and end is not None and span.char_start is not None and span.char_end is not None:
+            if start <= span.char_start and span.char_end <= end:
+                inside.append(span)
+        elif span.text in parent.text:
+            inside.append(span)
+    return inside
+
+
+def swap_in(
+    spans: Sequence[Span],
+    parents: Mapping[str, PlacedParent],
+    token_counts: Mapping[str, int],
+    room: int,
+    config: RetrievalConfig,
+) -> tuple[list[Span], list[tuple[Span, Span]]]:
+    """Swap spans for their parent where most of it is covered and the budget allows (auto-merging).
+
+    Parameters
+    ----------
+    spans : best first
+    parents : by parent_id
+    token_counts : tokens of each parent, by parent_id
+    room : tokens the budget has left
+    config : `parent_coverage`, `max_parent_chars`
+
+    Returns
+    -------
+    spans
+        With the parents in place of what they cover.
+    swaps
+        `(span, parent span)` for each span that was replaced.
+    """
+    kept = list(spans)
+    swaps: list[tuple[Span, Span]] = []
+    for span in spans:
+        for parent_id in dict.fromkeys(chunk.metadata.parent_id for chunk in span.chunks):
+            parent = parents.get(parent_id) if parent_id is not None else None
+            if parent is None or len(parent.text) > config.max_parent_chars or _overlapped(parent, kept):
+                continue
+            inside = _spans_of(parent, kept)
+            if not inside or any(s.parent_id == parent_id for s in inside):
+                continue
+            price = token_counts[parent.parent_id] - sum(s.token_count for s in inside)
+            if price > room or covered_share(parent, inside) < config.parent_coverage:
+                continue
+            made = _swapped(parent, inside, token_counts[parent.parent_id])
+            kept[kept.index(inside[0])] = made
+            kept = [s for s in kept if not any(s is old for old in inside)]
+            swaps += [(old, made) for old in inside]
+            room -= price
+    return kept, swaps
+
+
+def _overlapped(parent: PlacedParent, spans: Sequence[Span]) -> bool:
+    """Whether a span reaches over the parent's edge: swapping it in would show those characters twice."""
+    start, end = parent.char_start, parent.char_end
+    for span in spans:
+        low, high = span.char_start, span.char_end
+        if start is None or end is None or low is None or high is None:
+            continue
+        if span.doc_id == parent.doc_id and low < end and high > start and not (start <= low and high <= end):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Scores: what a chunk is worth to the selection, what a span is worth to the order."""

@@ -1,0 +1,72 @@
+"""Seed hits: what a retriever found, with the score it gave, and why some are not shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from retrivex.chunk import Chunk, ChunkKey
+from retrivex.errors import HitError
+
+
+@dataclass(frozen=True, slots=True)
+class SeedHit:
+    """A chunk and the score its retriever gave it.
+
+    Parameters
+    ----------
+    chunk : what was found
+    similarity_score : any finite number; direction and scale are declared on `RetrievalConfig`
+        (`score_kind`, `score_scale`). A cosine may be negative, BM25 is unbounded.
+
+    Raises
+    ------
+    HitError
+        If the score is NaN, infinite or not a number.
+    """
+
+    chunk: Chunk
+    similarity_score: float
+
+    def __post_init__(self) -> None:
+        try:
+            score = float(self.similarity_score)
+        except (TypeError, ValueError):
+            score = math.nan
+        if not math.isfinite(score):
+            raise HitError(
+                f"similarity_score of {self.chunk.key!r} is {self.similarity_score!r}: it must be a finite number; "
+                "drop the hit or give it the retriever's real score"
+            )
+        if type(self.similarity_score) is not float:
+            object.__setattr__(self, "similarity_score", score)
+
+    @property
+    def key(self) -> ChunkKey:
+        """`(doc_id, chunk_id)` of the chunk."""
+        return self.chunk.key
+
+
+DropReason: TypeAlias = Literal[
+    "beyond_k", "budget", "duplicate_id", "duplicate_text", "excluded", "max_spans", "no_value", "out_of_scale", "scope"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedHit:
+    """A hit whose chunk is not in the context, and why.
+
+    Parameters
+    ----------
+    doc_id, chunk_id : the hit's chunk
+    similarity_score : as the retriever gave it
+    reason : one word to sort by
+    detail : a sentence for people
+    """
+
+    doc_id: str
+    chunk_id: int
+    similarity_score: float
+    reason: DropReason
+    detail: str

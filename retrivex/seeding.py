@@ -1,0 +1,196 @@
+"""Hits -> seeds: checked, fused, sorted, scores brought to [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from retrivex.chunk import Chunk, ChunkKey
+from retrivex.config import RetrievalConfig
+from retrivex.errors import HitError
+from retrivex.fusion import reciprocal_rank_fusion
+from retrivex.seed import DroppedHit, DropReason, SeedHit
+
+SeedHits: TypeAlias = Sequence[SeedHit] | Sequence[Sequence[SeedHit]]
+"""Hits of one retriever, or one list for each query, retriever or sub-question."""
+
+_RANGES = {
+    ("similarity", "cosine"): (-1.0, 1.0),
+    ("distance", "cosine"): (0.0, 2.0),
+    ("similarity", "unit"): (0.0, 1.0),
+    ("distance", "unit"): (0.0, 1.0),
+}
+_SLACK = 1e-6  # float32 cosines of equal vectors come out as 1.0000001
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A hit that may grow.
+
+    Parameters
+    ----------
+    key : `(doc_id, chunk_id)`
+    chunk : as the retriever gave it
+    score : similarity (larger is better), fused over lists where there are several
+    relevance : `score` brought to [0, 1] over the hits; 1 is the best
+    by_list : relevance within each hit list that found it, by list number
+    """
+
+    key: ChunkKey
+    chunk: Chunk
+    score: float
+    relevance: float
+    by_list: dict[int, float]
+
+
+def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
+    """Return `seed_hits` as a list of lists.
+
+    Raises
+    ------
+    HitError
+        If something in it is neither a SeedHit nor a list of them.
+    """
+    items: list[Any] = list(seed_hits)
+    lists: list[Any] = items if items and all(isinstance(item, (list, tuple)) for item in items) else [items]
+    for hits in lists:
+        for at, hit in enumerate(hits):
+            if not isinstance(hit, SeedHit):
+                raise HitError(
+                    f"seed_hits[{at}] is {type(hit).__name__}: every hit must be a SeedHit(chunk, similarity_score); "
+                    "wrap what your retriever returns, or give one list of them per query"
+                )
+    return [list(hits) for hits in lists]
+
+
+def normalise(scores: Sequence[float], config: RetrievalConfig, *, fused: bool = False) -> list[float]:
+    """Bring similarities to [0, 1]; the best is 1.
+
+    Unbounded and fused scores by their range over the hits, :math:`(s - min) / (max - min)`, all 1 where they are
+    equal or there is one; cosines and unit scores as a share of the best, negative ones as 0, and by their range
+    where none is positive.
+    """
+    if not scores:
+        return []
+    low, high = min(scores), max(scores)
+    if config.score_scale != "unbounded" and not fused and high > 0:
+        return [max(score, 0.0) / high for score in scores]
+    width = high - low
+    return [(score - low) / width if width > 0 else 1.0 for score in scores]
+
+
+def _similarity(score: float, config: RetrievalConfig) -> float:
+    if config.score_kind == "similarity":
+        return score
+    return 1.0 - score if config.score_scale != "unbounded" else -score
+
+
+def _check_scale(hit: SeedHit, config: RetrievalConfig) -> str | None:
+    limits = _RANGES.get((config.score_kind, config.score_scale))
+    score = hit.similarity_score
+    if limits is None or limits[0] - _SLACK <= score <= limits[1] + _SLACK:
+        return None
+    return (
+        f"similarity_score of {hit.key!r} is {score:g}: a {config.score_scale} {config.score_kind} lies in "
+        f"[{limits[0]:g}, {limits[1]:g}]; declare score_scale='unbounded' for other scores"
+    )
+
+
+class _Sorter:
+    """Collects usable hits list by list, and the others with their reasons."""
+
+    def __init__(self, config: RetrievalConfig, allowed: frozenset[str | None]) -> None:
+        self.config = config
+        self.allowed = allowed
+        self.dropped: list[DroppedHit] = []
+
+    def drop(self, hit: SeedHit, reason: DropReason, detail: str) -> None:
+        if self.config.strict:
+            raise HitError(detail)
+        self.dropped.append(DroppedHit(*hit.key, hit.similarity_score, reason, detail))
+
+    def usable(self, hits: Iterable[SeedHit]) -> list[SeedHit]:
+        """Hits of one list, best first, each chunk once, scores turned so that larger is better."""
+        best: dict[ChunkKey, SeedHit] = {}
+        config = self.config
+        turned = (
+            hits
+            if config.score_kind == "similarity"
+            else [SeedHit(hit.chunk, _similarity(hit.similarity_score, config)) for hit in self._in_scale(hits)]
+        )
+        source = self._in_scale(turned) if config.score_kind == "similarity" else turned
+        # equal scores are told apart by what they are, so that the order they came in does not matter
+        for hit in sorted(source, key=lambda hit: (-hit.similarity_score, hit.key, hit.chunk.text)):
+            key, scope = hit.key, hit.chunk.metadata.scope
+            if scope not in self.allowed:
+                self.drop(hit, "scope", _scope_detail(key, scope))
+            elif key not in best:
+                best[key] = hit
+            elif best[key].chunk.text != hit.chunk.text:
+                self.drop(
+                    hit,
+                    "duplicate_id",
+                    f"two hits are called {key!r} and their texts differ: the better one is used; "
+                    "give every chunk of a document its own chunk_id",
+                )
+        return list(best.values())
+
+    def _in_scale(self, hits: Iterable[SeedHit]) -> list[SeedHit]:
+        kept = []
+        for hit in hits:
+            detail = _check_scale(hit, self.config)
+            if detail is None:
+                kept.append(hit)
+            else:
+                self.drop(hit, "out_of_scale", detail)
+        return kept
+
+
+def _scope_detail(key: ChunkKey, scope: str | None) -> str:
+    if scope is None:
+        return f"{key!r} carries no scope: a call with a scope sees only chunks of it; allow None in scope to see it"
+    return f"{key!r} belongs to a scope that this call may not see; name it in scope to see it"
+
+
+def prepare_seeds(
+    seed_hits: SeedHits, config: RetrievalConfig, allowed: frozenset[str | None]
+) -> tuple[list[Seed], list[DroppedHit]]:
+    """Check hits, fuse lists, keep the best `k`.
+
+    Parameters
+    ----------
+    seed_hits : one list of hits, or several
+    config : `score_kind`, `score_scale`, `rrf_k`, `k`, `strict`
+    allowed : scopes the caller may see
+
+    Returns
+    -------
+    seeds
+        Best first, equal scores by document and chunk; each chunk once.
+    dropped
+        Hits that cannot be used.
+
+    Raises
+    ------
+    HitError
+        With `strict`, at the first hit that cannot be used.
+    """
+    sorter = _Sorter(config, allowed)
+    lists = [sorter.usable(hits) for hits in as_hit_lists(seed_hits)]
+    by_list: dict[ChunkKey, dict[int, float]] = {}
+    for number, hits in enumerate(lists):
+        for hit, relevance in zip(hits, normalise([h.similarity_score for h in hits], config), strict=True):
+            by_list.setdefault(hit.key, {})[number] = relevance
+    fused = len(lists) > 1
+    ranked = reciprocal_rank_fusion(lists, k=config.rrf_k) if fused else lists[0]
+    kept = ranked if config.k is None else ranked[: config.k]
+    for hit in ranked[len(kept) :]:
+        detail = f"only the best k={config.k} hits are used as seeds"
+        sorter.dropped.append(DroppedHit(*hit.key, hit.similarity_score, "beyond_k", detail))
+    relevances = normalise([hit.similarity_score for hit in kept], config, fused=fused)
+    seeds = [
+        Seed(hit.key, hit.chunk, hit.similarity_score, relevance, by_list[hit.key])
+        for hit, relevance in zip(kept, relevances, strict=True)
+    ]
+    return seeds, sorter.dropped

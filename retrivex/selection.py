@@ -1,0 +1,466 @@
+r"""The set of runs that is worth most under a token budget.
+
+Candidates stand in a row; some are joined to the one before (the next piece of the same run). With gains
+:math:`g_i`, costs :math:`c_i`, the extra cost :math:`o_i` of opening a run at *i* and the price :math:`\gamma` of a
+run, choose :math:`x_i \in \{0, 1\}`, with :math:`y_i = 1` where a run opens, to
+
+.. math:: \max \sum_i g_i x_i - \gamma y_i \quad \text{subject to} \quad \sum_i c_i x_i + o_i y_i \le B
+
+A knapsack on a chain. The Lagrangian relaxation of the budget is a two-state chain programme, linear in the number
+of candidates; its dual is found by intersecting lines (Kelley's cutting planes, 1960, in one dimension). Its bound
+fixes every candidate that cannot be in (or out of) an optimal set (variable fixing by reduced cost; Kellerer,
+Pferschy, Pisinger, Knapsack Problems, 2004, chapter 3), and an exact programme over what is left decides the rest.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.errors import RetrivexError
+
+MAX_CELLS = 60_000_000
+"""Largest exact programme, in candidates x tokens x runs; about a second and 25 MB on one core."""
+
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What can be chosen, in document order; all sequences have the same length n.
+
+    Parameters
+    ----------
+    costs : tokens of each candidate, >= 0
+    openings : extra tokens where a run begins at the candidate (separator, number, header, repeated overlap), >= 0
+    gains : what each is worth; negative where it only serves to connect others
+    joined : whether the candidate continues the one before it without a gap
+    ranks : best first by this in greedy choice and in filling, in share of the best; defaults to `gains` per token
+    """
+
+    costs: Sequence[int]
+    openings: Sequence[int]
+    gains: Sequence[float]
+    joined: Sequence[bool]
+    ranks: Sequence[float] | None = None
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def __post_init__(self) -> None:
+        if not len(self.costs) == len(self.openings) == len(self.gains) == len(self.joined):
+            raise RetrivexError(
+                f"candidates have {len(self.costs)} costs, {len(self.openings)} openings, {len(self.gains)} gains, "
+                f"{len(self.joined)} joins: they must be as many; give one of each per candidate"
+            )
+
+    def opens(self, chosen: Sequence[bool], i: int) -> bool:
+        """Whether candidate `i`, chosen, begins a run."""
+        return not (self.joined[i] and i > 0 and chosen[i - 1])
+
+    def rank(self, i: int) -> float:
+        """Return what candidate `i` is sorted by in greedy choice."""
+        return self.gains[i] / max(self.costs[i], 1) if self.ranks is None else self.ranks[i]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was chosen.
+
+    Parameters
+    ----------
+    chosen : positions of the chosen candidates, ascending
+    value : the objective, gains less `run_cost` times the runs
+    tokens : costs and openings of the chosen
+    bound : no set within the budget is worth more than this
+    proven : whether `value` is known to be the best possible
+    """
+
+    chosen: tuple[int, ...]
+    value: float
+    tokens: int
+    bound: float
+    proven: bool
+
+
+def select(
+    candidates: Candidates,
+    budget: int,
+    *,
+    run_cost: float = 0.0,
+    max_runs: int | None = None,
+    method: Literal["exact", "greedy"] = "exact",
+) -> Selection:
+    """Choose the set worth most within `budget` tokens.
+
+    Parameters
+    ----------
+    candidates : n of them
+    budget : in tokens, >= 0
+    run_cost : gamma, in the unit of the gains
+    max_runs : most runs; None for any number
+    method : `exact`, or `greedy` (best rank first while it fits, whatever a run costs)
+
+    Returns
+    -------
+    Selection
+        With `proven` False for `greedy`, and for `exact` where the undecided rest would have been larger than
+        `MAX_CELLS`; `bound` then says how far off it can be at most.
+
+    Examples
+    --------
+    >>> row = Candidates(costs=[5, 5, 5], openings=[1, 1, 1], gains=[1.0, 0.4, 0.9], joined=[False, True, True])
+    >>> select(row, budget=12, run_cost=0.2).chosen
+    (0, 2)
+    >>> select(row, budget=16, run_cost=0.2).chosen
+    (0, 1, 2)
+    """
+    if budget < 0:
+        raise RetrivexError(f"budget is {budget}: it must not be negative; give 0 for an empty context")
+    if method == "greedy":
+        chosen = fill(candidates, (), budget, run_cost=0.0, max_runs=max_runs, by_rank=True)
+        value, tokens = _measure(candidates, chosen, run_cost)
+        return Selection(chosen, value, tokens, bound=float("inf"), proven=False)
+    return _Exact(candidates, budget, run_cost, max_runs).solve()
+
+
+def fill(
+    candidates: Candidates,
+    chosen: Sequence[int],
+    budget: int,
+    *,
+    run_cost: float = 0.0,
+    max_runs: int | None = None,
+    by_rank: bool = False,
+) -> tuple[int, ...]:
+    """Add the best remaining candidates that still fit: what a budget has left is never wasted.
+
+    Best is what a token brings net of opening a run, (gain - `run_cost` if it opens one) / tokens, or the rank
+    itself with `by_rank`. Only candidates with a positive gain are added.
+
+    Returns
+    -------
+    tuple of int
+        `chosen` and what was added, ascending.
+    """
+    n = len(candidates)
+    taken = [False] * n
+    for i in chosen:
+        taken[i] = True
+    runs = sum(candidates.opens(taken, i) for i in chosen)
+    left = budget - _measure(candidates, chosen, 0.0)[1]
+
+    def change(i: int) -> tuple[int, int]:
+        """Tokens and runs that taking `i` adds; joining two runs gives one opening back."""
+        tokens, opened = candidates.costs[i], 0
+        if candidates.opens(taken, i):
+            tokens, opened = tokens + candidates.openings[i], 1
+        if i + 1 < n and taken[i + 1] and candidates.joined[i + 1]:
+            tokens, opened = tokens - candidates.openings[i + 1], opened - 1
+        return tokens, opened
+
+    def entry(i: int) -> tuple[float, int]:
+        tokens, opened = change(i)
+        worth = candidates.rank(i) if by_rank else (candidates.gains[i] - run_cost * opened) / max(tokens, 1)
+        return (-worth, i)
+
+    costs, gains = candidates.costs, candidates.gains
+    heap = [entry(i) for i in range(n) if not taken[i] and gains[i] > 0 and costs[i] <= left + candidates.openings[i]]
+    heapq.heapify(heap)
+    waiting: list[tuple[float, int]] = []
+    while heap:
+        worth, i = heapq.heappop(heap)
+        if taken[i] or (worth, i) != entry(i):
+            continue
+        tokens, opened = change(i)
+        if tokens > left or (max_runs is not None and opened > 0 and runs + opened > max_runs):
+            waiting.append((worth, i))
+            continue
+        taken[i] = True
+        left -= tokens
+        runs += opened
+        for j in (i - 1, i + 1):
+            # its opening became free, so it may fit and rank higher now
+            if 0 <= j < n and not taken[j] and gains[j] > 0:
+                heapq.heappush(heap, entry(j))
+    return tuple(i for i in range(n) if taken[i])
+
+
+def _measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> tuple[float, int]:
+    """Objective and tokens of a set."""
+    value, tokens, last = 0.0, 0, -2
+    for i in chosen:
+        value += candidates.gains[i]
+        tokens += candidates.costs[i]
+        if not (candidates.joined[i] and last == i - 1):
+            value -= run_cost
+            tokens += candidates.openings[i]
+        last = i
+    return value, tokens
+
+
+class _Exact:
+    """One exact choice: dual bound, fixing, programme over the rest."""
+
+    def __init__(self, candidates: Candidates, budget: int, run_cost: float, max_runs: int | None) -> None:
+        self.candidates = candidates
+        self.rows = list(zip(candidates.gains, candidates.costs, candidates.openings, candidates.joined, strict=True))
+        self.budget = budget
+        self.run_cost = run_cost
+        self.max_runs = max_runs
+        self.best: tuple[int, ...] = ()
+        self.best_value = 0.0
+
+    def solve(self) -> Selection:
+        toll, price, bound = 0.0, *self._dual(self.run_cost)
+        if self.max_runs is not None and self._runs(self.best) > self.max_runs:
+            toll, price, bound = self._toll()
+        if self.max_runs is not None:
+            # the dual's own solutions may have too many runs; start from one that is allowed
+            allowed = self._runs(self.best) <= self.max_runs
+            self.best, self.best_value = (self.best, self.best_value) if allowed else ((), 0.0)
+        self._improve(fill(self.candidates, self.best, self.budget, run_cost=self.run_cost, max_runs=self.max_runs))
+        self._improve(
+            fill(self.candidates, (), self.budget, run_cost=self.run_cost, max_runs=self.max_runs, by_rank=True)
+        )
+        proven = bound <= self.best_value + _TOLERANCE
+        if not proven:
+            keep, forced = self._fix(price, toll, bound)
+            proven = self._decide(keep, forced)
+        value, tokens = _measure(self.candidates, self.best, self.run_cost)
+        return Selection(self.best, value, tokens, value if proven else bound, proven)
+
+    def _runs(self, chosen: Sequence[int]) -> int:
+        joined = self.candidates.joined
+        return sum(not (joined[i] and at and chosen[at - 1] == i - 1) for at, i in enumerate(chosen))
+
+    def _improve(self, chosen: tuple[int, ...]) -> None:
+        value, tokens = _measure(self.candidates, chosen, self.run_cost)
+        fits = self.max_runs is None or self._runs(chosen) <= self.max_runs
+        if value > self.best_value + _TOLERANCE and tokens <= self.budget and fits:
+            self.best, self.best_value = chosen, value
+
+    def _relax(self, price: float, run_cost: float) -> tuple[float, int, int]:
+        """Best value at `price` per token without a budget, and the tokens and runs it takes; one pass."""
+        shut, shut_tokens, shut_runs = 0.0, 0, 0
+        live, live_tokens, live_runs = -np.inf, 0, 0
+        for gain, cost, opening, joined in self.rows:
+            if live > shut:
+                rest, rest_tokens, rest_runs = live, live_tokens, live_runs
+            else:
+                rest, rest_tokens, rest_runs = shut, shut_tokens, shut_runs
+            before = shut if joined else rest
+            fresh = before - run_cost - price * opening
+            worth = gain - price * cost
+            if joined and live >= fresh:
+                live, live_tokens = live + worth, live_tokens + cost
+            elif joined:
+                live, live_tokens, live_runs = fresh + worth, shut_tokens + cost + opening, shut_runs + 1
+            else:
+                live, live_tokens, live_runs = fresh + worth, rest_tokens + cost + opening, rest_runs + 1
+            shut, shut_tokens, shut_runs = rest, rest_tokens, rest_runs
+        return (live, live_tokens, live_runs) if live > shut else (shut, shut_tokens, shut_runs)
+
+    def _solution(self, price: float, run_cost: float) -> tuple[int, ...]:
+        """Return the set behind `_relax`, traced back."""
+        shut, live = 0.0, -np.inf
+        came: list[tuple[bool, bool]] = []  # (live from live, shut from live)
+        for gain, cost, opening, joined in self.rows:
+            rest_live = live > shut
+            rest = live if rest_live else shut
+            fresh = (shut if joined else rest) - run_cost - price * opening
+            stays = joined and live >= fresh
+            came.append((stays or (not joined and rest_live), rest_live))
+            live, shut = (live if stays else fresh) + gain - price * cost, rest
+        chosen: list[int] = []
+        on = live > shut
+        for i in range(len(self.rows) - 1, -1, -1):
+            if on:
+                chosen.append(i)
+                on = came[i][0]
+            else:
+                on = came[i][1]
+        return tuple(reversed(chosen))
+
+    def _dual(self, run_cost: float) -> tuple[float, float]:
+        """Return the price per token with the lowest bound, and that bound; keeps the best set seen."""
+        budget = self.budget
+        value, tokens, _ = self._relax(0.0, run_cost)
+        if tokens <= budget:
+            self._improve(self._solution(0.0, run_cost))
+            return 0.0, value
+        low_value, low_tokens = value, tokens  # too many tokens
+        high_value, high_tokens, high_price = 0.0, 0, None  # within the budget: nothing at all
+        price = low_value / low_tokens
+        while True:
+            value, tokens, _ = self._relax(price, run_cost)
+            plain = value + price * tokens
+            line = low_value + price * (budget - low_tokens)  # both known solutions give this bound at `price`
+            if tokens > budget:
+                if value + price * budget <= line + _TOLERANCE:
+                    break
+                low_value, low_tokens = plain, tokens
+            else:
+                high_value, high_tokens, high_price = plain, tokens, price
+                if value + price * budget <= line + _TOLERANCE:
+                    break
+            price = (low_value - high_value) / (low_tokens - high_tokens)
+        if high_price is not None:
+            self._improve(self._solution(high_price, run_cost))
+        return price, value + price * budget
+
+    def _toll(self) -> tuple[float, float, float]:
+        """Return toll per run, price per token and bound where only `max_runs` runs may open."""
+        assert self.max_runs is not None
+        low, high = 0.0, sum(max(gain, 0.0) for gain in self.candidates.gains) + 1.0
+        best = (0.0, *self._dual(self.run_cost))
+        for _ in range(24):
+            toll = (low + high) / 2
+            price, bound = self._dual(self.run_cost + toll)
+            bound += toll * self.max_runs
+            if bound < best[2]:
+                best = (toll, price, bound)
+            if self._relax(price, self.run_cost + toll)[2] > self.max_runs:
+                low = toll
+            else:
+                high = toll
+        return best
+
+    def _fix(self, price: float, toll: float, bound: float) -> tuple[list[int], list[bool]]:
+        """Drop what no optimal set can hold; return the rest, and which of it every optimal set holds.
+
+        `ahead[i]` and `behind[i]` are the best of everything before and after candidate i, given whether i is
+        taken; their sum less the bound says what forcing i in or out costs at least.
+        """
+        n, run_cost = len(self.rows), self.run_cost + toll
+        slack = bound - self.best_value + _TOLERANCE
+        live_after, shut_after = [0.0] * (n + 1), [0.0] * (n + 1)
+        for i in range(n - 1, -1, -1):
+            gain, cost, opening, joined = self.rows[i]
+            take = gain - price * cost + live_after[i + 1]
+            fresh = take - run_cost - price * opening
+            skip = shut_after[i + 1]
+            # value of i and everything after it, given whether i - 1 is taken
+            shut_after[i] = max(fresh, skip)
+            live_after[i] = max(take if joined else fresh, skip)
+        total = shut_after[0]
+        keep: list[int] = []
+        forced: list[bool] = []
+        live, shut = -np.inf, 0.0  # best of everything before i, given whether i - 1 is taken
+        for i, (gain, cost, opening, joined) in enumerate(self.rows):
+            rest = max(live, shut)
+            fresh = (shut if joined else rest) - run_cost - price * opening
+            taken = max(live, fresh) if joined else fresh
+            taken += gain - price * cost
+            if total - (taken + live_after[i + 1]) <= slack:
+                keep.append(i)
+                forced.append(total - (rest + shut_after[i + 1]) > slack)
+            live, shut = taken, rest
+        return keep, forced
+
+    def _decide(self, keep: list[int], forced: list[bool]) -> bool:
+        """Exact programme over `keep`; True if it was run, False where it would be larger than `MAX_CELLS`."""
+        candidates = self.candidates
+        room = self.budget - sum(candidates.costs[i] for i, must in zip(keep, forced, strict=True) if must)
+        if room < 0:
+            return True  # every better set would hold more than fits: there is none
+        layers = 1 if self.max_runs is None else self.max_runs + 1
+        if len(keep) * (room + 1) * layers > MAX_CELLS:
+            return False
+        self._improve(_programme(candidates, keep, forced, room, self.run_cost, layers))
+        return True
+
+
+def _shift(values: NDArray[np.float64], tokens: int) -> NDArray[np.float64]:
+    """Values with `tokens` fewer to spend; what cannot be paid is worth minus infinity."""
+    if tokens == 0:
+        return values
+    moved = np.full_like(values, -np.inf)
+    if tokens < values.shape[1]:
+        moved[:, tokens:] = values[:, : values.shape[1] - tokens]
+    return moved
+
+
+def _open(values: NDArray[np.float64], tokens: int) -> NDArray[np.float64]:
+    """Begin a run: pay `tokens`, and move up one layer where runs are counted."""
+    paid = _shift(values, tokens)
+    if len(paid) == 1:
+        return paid
+    moved = np.full_like(paid, -np.inf)
+    moved[1:] = paid[:-1]
+    return moved
+
+
+def _programme(
+    candidates: Candidates, keep: list[int], forced: list[bool], room: int, run_cost: float, layers: int
+) -> tuple[int, ...]:
+    """Best set over `keep` within `room` tokens beyond what the forced ones cost.
+
+    States are (layer = runs so far, tokens spent at most, whether the last candidate is taken); the arrays have
+    shape (layers, room + 1), and with one layer runs are not counted. Decisions are kept as bits for the way back.
+    """
+    shut = np.zeros((layers, room + 1))
+    live = np.full((layers, room + 1), -np.inf)
+    trail: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
+    before = -2
+    for i, must in zip(keep, forced, strict=True):
+        gain, cost = candidates.gains[i], 0 if must else candidates.costs[i]
+        joined = candidates.joined[i] and before == i - 1
+        before = i
+        rest_live = live > shut
+        rest = np.where(rest_live, live, shut)
+        fresh = _open(_shift(shut if joined else rest, cost), candidates.openings[i]) - run_cost
+        if joined:
+            on = _shift(live, cost)
+            from_live = on >= fresh
+            taken = np.where(from_live, on, fresh)
+        else:
+            from_live = np.zeros_like(rest_live)
+            taken = fresh
+        trail.append((np.packbits(from_live), np.packbits(rest_live)))
+        live = taken + gain
+        shut = np.full_like(rest, -np.inf) if must else rest
+    return _trace_back(candidates, keep, forced, trail, live, shut)
+
+
+def _trace_back(
+    candidates: Candidates,
+    keep: list[int],
+    forced: list[bool],
+    trail: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]],
+    live: NDArray[np.float64],
+    shut: NDArray[np.float64],
+) -> tuple[int, ...]:
+    layers, width = live.shape
+    layer, spent = int(np.argmax(np.maximum(live, shut)[:, -1])), width - 1
+    on = bool(live[layer, spent] > shut[layer, spent])
+    if not np.isfinite(max(live[layer, spent], shut[layer, spent])):
+        return ()
+    chosen: list[int] = []
+    for at in range(len(keep) - 1, -1, -1):
+        i = keep[at]
+        from_live, rest_live = trail[at]
+        joined = candidates.joined[i] and at > 0 and keep[at - 1] == i - 1
+        if not on:
+            on = _bit(rest_live, layer * width + spent)
+            continue
+        chosen.append(i)
+        stays = joined and _bit(from_live, layer * width + spent)
+        if not forced[at]:
+            spent -= candidates.costs[i]
+        if stays:
+            on = True
+            continue
+        spent -= candidates.openings[i]
+        layer -= layers > 1
+        on = not joined and _bit(rest_live, layer * width + spent)
+    return tuple(reversed(chosen))
+
+
+def _bit(packed: NDArray[np.uint8], index: int) -> bool:
+    return bool(packed[index >> 3] >> (7 - (index & 7)) & 1)

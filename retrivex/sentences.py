@@ -1,0 +1,1 @@
+from retrivex.chunking.sentences import sentence_ranges  # noqa

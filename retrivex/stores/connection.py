@@ -1,0 +1,153 @@
+"""Connections to a store file: opened, shared between threads, and their errors put into words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from retrivex.errors import StoreError
+
+_MAX_IDLE = 8
+_READER_CACHE_KIB = 16 * 1024
+WRITER_CACHE_KIB = 64 * 1024
+
+_EXPLANATIONS = {
+    sqlite3.SQLITE_FULL: "the disk is full (or the file may not grow): free space and run again",
+    sqlite3.SQLITE_BUSY: "another program holds the write lock: wait for it to finish, or raise busy_timeout_s",
+    sqlite3.SQLITE_LOCKED: "another connection holds the table: wait for it to finish and run again",
+    sqlite3.SQLITE_READONLY: "the file is read-only: open it with read_only=False, or make file and folder writable",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite database: name another file for the store",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy, or index again into a new file",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that the folder exists and that you may write there",
+    sqlite3.SQLITE_IOERR: "reading or writing failed: check the disk and run again",
+    sqlite3.SQLITE_TOOBIG: "a text is larger than SQLite can hold (1 GB): cut the document into several",
+}
+
+
+@contextmanager
+def sqlite_errors(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into `StoreError` with the file, SQLite's words and the way out."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {_explain(error)} (SQLite says: {error})") from error
+
+
+def _explain(error: sqlite3.Error) -> str:
+    if "fts5" in str(error) and "no such module" in str(error):
+        return "this Python's SQLite was built without FTS5: install a Python with full-text search"
+    # the low byte is the error's family: SQLITE_BUSY_SNAPSHOT is a SQLITE_BUSY
+    family = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+    return _EXPLANATIONS.get(family, "the store could not do this")
+
+
+def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> sqlite3.Connection:
+    """Open `path`; every transaction on the connection begins and ends by name.
+
+    Parameters
+    ----------
+    path : the file
+    mode : SQLite's: `rwc` creates the file, `rw` and `ro` need it
+    busy_timeout_s : seconds to wait for a lock
+    cache_kib : bound of the page cache, in KiB
+    """
+    # check_same_thread: the pool lends a connection to one thread at a time
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=busy_timeout_s,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+        # With WAL, NORMAL survives a killed process whole; a power cut may cost the last documents, never the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA journal_size_limit = {WRITER_CACHE_KIB * 1024}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def store_path(path: str | os.PathLike[str], *, read_only: bool) -> Path:
+    """Return `path` if a store can be opened there.
+
+    Raises
+    ------
+    StoreError
+        If it is a folder or no file at all, does not exist and `read_only`, or lies in a folder that does not exist.
+    """
+    if os.fspath(path) in ("", ":memory:"):
+        raise StoreError(f"{os.fspath(path)!r} is no file: name one, or use InMemoryChunkStore for chunks in memory")
+    found = Path(path)
+    if found.is_dir():
+        raise StoreError(f"{found} is a folder: name a file in it, such as {found / 'retrivex.db'}")
+    if read_only and not found.exists():
+        raise StoreError(f"{found} does not exist: index documents into it first")
+    if not found.absolute().parent.is_dir():
+        raise StoreError(f"{found} cannot be created: the folder {found.parent} does not exist; make it first")
+    return found
+
+
+class ReaderPool:
+    """Reading connections, lent to one thread at a time and kept for the next.
+
+    More threads than idle connections open more; at most 8 are kept. A thread may be as short-lived as it likes.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool, busy_timeout_s: float) -> None:
+        self._path = path
+        self._mode = "ro" if read_only else "rw"
+        self._busy_timeout_s = busy_timeout_s
+        # append and pop of a deque are atomic: no lock needed
+        self._idle: deque[sqlite3.Connection] = deque()
+        self._closed = False
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection inside one read transaction: everything read belongs to the same state of the file."""
+        with self.connection() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                # some errors end the transaction themselves
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection for single statements."""
+        if self._closed:
+            raise StoreError(f"{self._path}: the store is closed; open it again")
+        with sqlite_errors(str(self._path)):
+            connection = self._take()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+
+    def close(self) -> None:
+        """Close idle connections; those lent out are closed when they come back."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def _take(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return connect(
+                self._path, mode=self._mode, busy_timeout_s=self._busy_timeout_s, cache_kib=_READER_CACHE_KIB
+            )
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        if self._closed or len(self._idle) >= _MAX_IDLE:
+            connection.close()
+        else:
+            self._idle.append(connection)

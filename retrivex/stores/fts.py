@@ -1,0 +1,91 @@
+"""What full-text search sees of a text and of a question: one place for both, so that they agree.
+
+FTS5's own tokenizer (`porter unicode61`) splits at spaces, folds case and accents and stems English words. Scripts
+that are written without spaces would become one token a sentence; here their runs are cut into overlapping pairs of
+characters first. The last character of a run stands alone as well, so that every character begins some token and a
+question of one character can be answered by prefix.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
+"""FTS5 `tokenize` option. Marks (`M*`) belong to words: Hindi and Thai vowels are marks."""
+
+MAX_QUERY_TERMS = 256
+"""Distinct terms of a question that are searched, the first ones; more than that is a pasted document."""
+
+# Thai, Lao, Myanmar, Khmer, kana, Han with its extensions, Hangul, half-width kana and full-width Latin
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_UNSPACED_RUN = re.compile(f"([{_UNSPACED}]+)")
+_NEEDS_CUTTING = re.compile(f"[{_UNSPACED}\uff00-\uffef]")
+
+# Left out of questions, not of the index: in an OR query they match most of the corpus and rank nothing.
+_STOP_WORDS_TEXT = (
+    "a about after all also am an and any are as at be because been before being between but by can could did do does "
+    "doing each for from had has have he her him his how i if in into is it its me more most my no not of on or other "
+    "our out over own same she should so some such than that the their them then there these they this those through "
+    "to too under up very was we were what when where which while who whom whose why will with would you your"
+)
+_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+
+
+def index_terms(text: str) -> str | None:
+    """Return `text` as full-text search should read it, or None where the text itself will do.
+
+    Examples
+    --------
+    >>> index_terms("The bird sings.")
+    >>> index_terms("SQLite 全文检索").split()
+    ['SQLite', '全文', '文检', '检索', '索']
+    """
+    if text.isascii() or not _NEEDS_CUTTING.search(text):
+        return None
+    return _UNSPACED_RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", unicodedata.normalize("NFKC", text))
+
+
+def match_expression(question: str) -> str | None:
+    """Return the FTS5 query for `question`: its terms, each quoted, joined by OR; None where it has no terms.
+
+    Terms hold only letters, digits and marks, so nothing a user types can reach FTS5's query syntax.
+
+    Examples
+    --------
+    >>> match_expression('What does "NEAR(bees*" mean?')
+    '"near" OR "bees" OR "mean"'
+    >>> match_expression("全文检索")
+    '"全文" OR "文检" OR "检索"'
+    >>> match_expression("???")
+    """
+    terms = list(dict.fromkeys(term for word in _words(question) for term in _query_terms(word)))
+    telling = [term for term in terms if term.strip('"') not in _STOP_WORDS]
+    return " OR ".join((telling or terms)[:MAX_QUERY_TERMS]) or None
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run))]
+
+
+def _words(question: str) -> list[str]:
+    if _NEEDS_CUTTING.search(question):
+        question = unicodedata.normalize("NFKC", question)
+    return "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in question.lower()).split()
+
+
+def _query_terms(word: str) -> list[str]:
+    """Return the quoted terms of a word: itself, or the pairs of its unspaced runs."""
+    terms: list[str] = []
+    # re.split with one group alternates between what lies outside the runs (even) and the runs (odd)
+    for i, part in enumerate(_UNSPACED_RUN.split(word)):
+        if i % 2 == 0:
+            terms += [f'"{part}"'] if part else []
+        elif len(part) == 1:
+            terms.append(f'"{part}" *')
+        else:
+            terms += [f'"{pair}"' for pair in _pairs(part)[:-1]]
+    return terms

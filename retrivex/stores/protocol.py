@@ -1,0 +1,34 @@
+"""What a chunk store must do: one method, one request, whatever the number of seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from retrivex.chunk import Chunk, ChunkKey, Scope
+from retrivex.intervals import Window
+
+
+@runtime_checkable
+class ChunkStore(Protocol):
+    """Hands out the chunks of windows.
+
+    Optional members that are used where a store has them: `afetch` (the same, awaited), `batch_limit` (most
+    chunks one request may ask for; the composer then sends `ceil(n / batch_limit)` requests), `in_process`
+    (True where `fetch` cannot block, so that no time-out is needed) and `fetch_parents`.
+    """
+
+    def fetch(self, windows: Sequence[Window], scope: Scope = None) -> Iterable[Chunk]:
+        """Return every chunk of `windows` that exists and `scope` may see, in any order, in one request."""
+
+
+@runtime_checkable
+class ParentStore(Protocol):
+    """Hands out parents (sections, whole documents) by id."""
+
+    def fetch_parents(self, parent_ids: Sequence[str], scope: Scope = None) -> Mapping[str, Chunk | str]:
+        """Return the parents that exist and `scope` may see, in one request."""
+
+
+AnyChunkStore: TypeAlias = ChunkStore | Mapping[ChunkKey, Chunk]
+AnyParentStore: TypeAlias = ParentStore | Mapping[str, "Chunk | str"]

@@ -1,0 +1,98 @@
+"""Vectors: float32 rows of length one as bytes, searched exactly with numpy, a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retrivex.errors import StoreError
+
+_BLOCK_BYTES = 32 * 1024 * 1024
+
+Floats = NDArray[np.float32]
+
+
+def unit_rows(vectors: ArrayLike, *, what: str) -> Floats:
+    """Return `vectors` as float32 rows of length one; a row of zeros stays as it is and is similar to nothing.
+
+    Parameters
+    ----------
+    vectors : shape (n, d)
+    what : what they belong to, for the error
+
+    Raises
+    ------
+    StoreError
+        If `vectors` are not a table of finite numbers.
+    """
+    try:
+        rows = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise StoreError(
+            f"vectors of {what} are not one table of numbers ({error}): give rows of one length"
+        ) from error
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise StoreError(f"vectors of {what} have the shape {rows.shape}: give one row a text, shape (n, d)")
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if bad.size:
+        raise StoreError(f"vector {bad[0]} of {what} holds NaN or infinity: leave the text out or encode it again")
+    peak = np.abs(rows).max(axis=1, keepdims=True)
+    # first by the largest entry: the squares of huge ones would overflow
+    rows = np.divide(rows, peak, out=np.zeros_like(rows), where=peak > 0)
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Floats = np.divide(rows, length, out=rows, where=length > 0).astype(np.float32)
+    return unit
+
+
+def row_blocks(rows: Any, dimension: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+    """Yield ids and matrix, shape (n, dimension), of a cursor over (id, bytes), some 32 MB at a time."""
+    per_block = max(1, _BLOCK_BYTES // (4 * dimension))
+    while block := rows.fetchmany(per_block):
+        ids, blobs = zip(*block, strict=True)
+        yield np.array(ids, dtype=np.int64), np.frombuffer(b"".join(blobs), dtype="<f4").reshape(-1, dimension)
+
+
+def nearest(
+    blocks: Iterable[tuple[NDArray[np.int64], Floats]], query: Floats, k: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return ids and cosines of the `k` rows most similar to `query`, plus all that tie with the last of them.
+
+    Scores are rounded to six decimals, what float32 sums are good for: equal texts then tie, wherever they lie.
+
+    Parameters
+    ----------
+    blocks : ids, shape (n,), and unit rows, shape (n, d)
+    query : shape (d,), of length one
+    k : at least 1
+
+    Examples
+    --------
+    >>> rows = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
+    >>> ids, scores = nearest([(np.array([7, 8, 9]), rows)], rows[0], 2)
+    >>> sorted(zip(ids.tolist(), scores.round(2).tolist()))
+    [(7, 1.0), (9, 0.6000000238418579)]
+    """
+    best_ids = np.empty(0, dtype=np.int64)
+    best: Floats = np.empty(0, dtype=np.float32)
+    for ids, rows in blocks:
+        ids = np.concatenate([best_ids, ids])
+        scores = np.concatenate([best, np.round(rows @ query, 6)])
+        if len(scores) > k:
+            cut = np.partition(scores, len(scores) - k)[len(scores) - k]
+            keep = scores >= cut
+            ids, scores = ids[keep], scores[keep]
+        best_ids, best = ids, scores
+    return best_ids, best
+
+
+def to_blobs(rows: Floats) -> Sequence[bytes]:
+    """Return the bytes of each row, little-endian on every machine."""
+    return [row.tobytes() for row in rows.astype("<f4")]
+
+
+def from_blob(blob: bytes) -> Floats:
+    """Return the row that `to_blobs` wrote, read-only."""
+    return np.frombuffer(blob, dtype="<f4")

@@ -1,0 +1,87 @@
+"""What happened to a query, step by step and chunk by chunk: for people who look before they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from retrivex.chunk import ChunkKey
+from retrivex.intervals import Window
+
+ChunkRole: TypeAlias = Literal["seed", "neighbour", "link", "beyond"]
+"""A hit; grown to from one; reached over a link; or just outside, where a guard refused."""
+
+ChunkOutcome: TypeAlias = Literal["selected", "dropped", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the pipeline.
+
+    Parameters
+    ----------
+    name : seeds, fetch, expand, merge, score, select, parents, order, render
+    n_in, n_out : how many things went in and came out
+    microseconds : wall time
+    """
+
+    name: str
+    n_in: int
+    n_out: int
+    microseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkNote:
+    """What became of one chunk that the query touched.
+
+    Parameters
+    ----------
+    doc_id, chunk_id : the chunk
+    role : how the query came to it
+    outcome : what became of it
+    reason : the guard that refused it, or why it was dropped
+    value : what the selection counted for it, as a share of the best
+    relevance : of a seed, in [0, 1]
+    continuity : with the chunk before it
+    """
+
+    doc_id: str
+    chunk_id: int
+    role: ChunkRole
+    outcome: ChunkOutcome
+    reason: str | None = None
+    value: float | None = None
+    relevance: float | None = None
+    continuity: float | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The record of one composition; notes are made when somebody asks for them.
+
+    Parameters
+    ----------
+    steps : in order
+    requests : calls to the chunk store and the parent store
+    windows : per seed, what it grew to
+    links : followed links, from chunk to chunk
+    scorer : which scorer gave the values
+    selection : objective value, bound and whether it is proven to be the best
+    make_notes : called once, when `notes` is read
+    """
+
+    steps: tuple[Step, ...]
+    requests: int
+    windows: tuple[Window, ...]
+    links: tuple[tuple[ChunkKey, ChunkKey], ...]
+    scorer: str
+    selection: Mapping[str, Any]
+    make_notes: Callable[[], tuple[ChunkNote, ...]] = field(repr=False, compare=False)
+
+    @cached_property
+    def notes(self) -> tuple[ChunkNote, ...]:
+        """Every chunk that was touched, by document and position."""
+        return self.make_notes()

@@ -1,0 +1,39 @@
+"""What most tests share: where tokenizer files and real texts are found."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+
+def _tiktoken_cache() -> Path | None:
+    """Return the folder of tiktoken files that llama-index-core ships, so that tests need no download."""
+    try:
+        shipped = importlib.metadata.files("llama-index-core") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    folders = {Path(str(file.locate())).parent for file in shipped if file.parent.name == "tiktoken_cache"}
+    return min(folders, default=None)
+
+
+if "TIKTOKEN_CACHE_DIR" not in os.environ and (cache := _tiktoken_cache()):
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(cache)
+
+
+# A time limit on each example would fail tests on a busy machine and say nothing about the code.
+settings.register_profile("retrivex", deadline=None)
+settings.load_profile("retrivex")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder of real texts, named by RETRIVEX_DATA, or beside the repository."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("RETRIVEX_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip("no real texts: set RETRIVEX_DATA to their folder")
+    return folder

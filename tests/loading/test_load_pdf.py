@@ -1,0 +1,103 @@
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from fpdf import FPDF
+
+from retrivex.errors import LoadError
+
+pytest.importorskip("pypdf")
+from retrivex.loading.pdf import PAGE_SEPARATOR, load_pdf
+
+CREATED = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def make_pdf(pages: list[str], *, title: str | None = None, password: str | None = None) -> bytes:
+    pdf = FPDF()
+    pdf.set_creation_date(CREATED)
+    pdf.set_font("Helvetica", size=12)
+    if title is not None:
+        pdf.set_title(title)
+    if password is not None:
+        pdf.set_encryption(owner_password="owner", user_password=password)
+    for text in pages:
+        pdf.add_page()
+        if text:
+            pdf.multi_cell(0, text=text)
+    return bytes(pdf.output())
+
+
+def test_every_page_begins_where_page_starts_says() -> None:
+    pages = ["Bees sleep at night.", "They dream.\nIn two lines.", "The end."]
+    document = load_pdf(make_pdf(pages, title="Bees"), "bees.pdf", "/x/bees.pdf").document
+    assert document.text == PAGE_SEPARATOR.join(pages)
+    bounds = pairwise([*document.page_starts, len(document.text)])
+    cut = [document.text[start:end].removesuffix(PAGE_SEPARATOR) for start, end in bounds]
+    assert cut == pages
+    assert document.page_at(document.text.index("dream")) == 2
+    assert (document.title, document.format, document.source) == ("Bees", "text", "/x/bees.pdf")
+    assert document.timestamp == CREATED.timestamp()
+
+
+def test_pages_without_text_are_noted_and_keep_the_numbers_right() -> None:
+    loaded = load_pdf(make_pdf(["", "two", "", "", "five", ""]), "a.pdf")
+    assert loaded.document.text == "two" + PAGE_SEPARATOR + "five"
+    assert loaded.document.page_starts == (0, 0, 5, 5, 5, 9)
+    assert loaded.document.page_at(0) == 2
+    assert loaded.document.page_at(loaded.document.text.index("five")) == 5
+    assert loaded.notes == ("no text on page 1, 3-4, 6 of 6: pictures or scans",)
+
+
+def test_no_title_is_no_title() -> None:
+    assert load_pdf(make_pdf(["text"]), "a.pdf").document.title is None
+
+
+def test_an_empty_password_is_no_obstacle() -> None:
+    assert load_pdf(make_pdf(["open"], password=""), "a.pdf").document.text == "open"
+
+
+def test_a_password_is() -> None:
+    with pytest.raises(LoadError, match="needs a password; save it without one"):
+        load_pdf(make_pdf(["secret"], password="hidden"), "a.pdf")
+
+
+def test_a_scan_is_refused() -> None:
+    with pytest.raises(LoadError, match=r"none of its 2 pages has text.*OCR"):
+        load_pdf(make_pdf(["", ""]), "a.pdf")
+
+
+def test_a_text_layer_of_no_letters_is_refused() -> None:
+    # A font whose map sends every letter into the private use area, as broken converters write it.
+    cmap = b"1 beginbfrange <00> <FF> <E000> endbfrange"
+    parts = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >>",
+        b"<< /Length 42 >> stream\nBT /F 9 Tf 9 9 Td (Bees sleep at night) Tj ET\nendstream",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Odd /ToUnicode 6 0 R >>",
+        b"<< /Length %d >> stream\n%s\nendstream" % (len(cmap), cmap),
+    ]
+    body, places = b"%PDF-1.4\n", []
+    for number, part in enumerate(parts, start=1):
+        places.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, part)
+    table = b"xref\n0 7\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % place for place in places)
+    raw = body + table + b"trailer << /Size 7 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % len(body)
+    with pytest.raises(LoadError, match="text layer is garbled"):
+        load_pdf(raw, "a.pdf")
+
+
+@pytest.mark.parametrize("raw", [b"", b"no PDF at all", b"%PDF-1.7\n%%EOF", make_pdf(["text"])[:400]])
+def test_broken_files_are_refused(raw: bytes) -> None:
+    with pytest.raises(LoadError, match=r"cannot be read|without pages"):
+        load_pdf(raw, "a.pdf")
+
+
+def test_any_byte_may_be_broken() -> None:
+    sound = make_pdf(["Bees sleep at night."])
+    for place in range(0, len(sound), 7):
+        broken = sound[:place] + bytes([sound[place] ^ 0x15]) + sound[place + 1 :]
+        try:
+            load_pdf(broken, "a.pdf")
+        except LoadError as error:
+            assert str(error)  # noqa: PT017  no other error may come out
