@@ -11,11 +11,13 @@ from retrivex.chunk import Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
 from retrivex.continuity import Continuity
 from retrivex.errors import RetrivexError
-from retrivex.exclusions import Exclusions, remaining
+from retrivex.exclusions import Exclusions, merge_ranges, remaining
 from retrivex.parents import PlacedParent, holds_whole
+from retrivex.rendering import Rendered
 from retrivex.scoring.weighted import span_factors
 from retrivex.span import Span, cut_span
 from retrivex.stitching import Run, Segment
+from retrivex.token_joins import JoinCounter
 from retrivex.tokens import Tokenizer
 
 
@@ -54,7 +56,7 @@ class SpanScorer:
         )
 
 
-def span_of(pick: Pick, run: Run, tokenizer: Tokenizer) -> Span:
+def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     """Make the span of a picked stretch, not yet scored."""
     text = run.text[pick.start : pick.end]
     segments = run.segments(pick.first, pick.last, pick.start, pick.end)
@@ -67,7 +69,7 @@ def span_of(pick: Pick, run: Run, tokenizer: Tokenizer) -> Span:
         score=0.0,
         char_start=first.char_start,
         char_end=None if last.char_start is None else last.char_start + last.end - last.start,
-        token_count=tokenizer.count(text),
+        token_count=_tokens_of(text, pick, run, counter),
         text=text,
         value=pick.value,
         exact=run.is_exact(pick.first, pick.last),
@@ -76,9 +78,63 @@ def span_of(pick: Pick, run: Run, tokenizer: Tokenizer) -> Span:
     )
 
 
+def _tokens_of(text: str, pick: Pick, run: Run, counter: JoinCounter) -> int:
+    """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
+    if len(pick.parts) == 1:
+        whole = pick.parts[0] == run.ranges[pick.first]
+        return counter.cache.count(text) if whole else counter.cache.tokenizer.count(text)
+    parts = [run.text[start:end] for start, end in pick.parts]
+    ends = [end for _, end in pick.parts]
+    glue = ["", *(run.text[end:start] for end, (start, _) in zip(ends, pick.parts[1:], strict=False)), ""]
+    return counter.count(text, [(part, part) for part in parts], glue, counter.cache.count_many(parts))
+
+
+def tokens_of_text(rendered: Rendered, spans: Sequence[Span], counter: JoinCounter) -> int:
+    """Tokens of a rendered context: its spans were counted, so only what stands around and between them is read."""
+    glue, reached = [], 0
+    for span, start in zip(spans, rendered.starts, strict=True):
+        glue.append(rendered.text[reached:start])
+        reached = start + len(span.text)
+    glue.append(rendered.text[reached:])
+    ends = []
+    for span in spans:
+        first, last = span.chunks[0].text, span.chunks[-1].text
+        ends.append(
+            (first if span.text.startswith(first) else span.text, last if span.text.endswith(last) else span.text)
+        )
+    return counter.count(rendered.text, ends, glue, [span.token_count for span in spans])
+
+
 def best_first(spans: Sequence[Span]) -> list[Span]:
     """Sort by score; equal scores by document and place, so that the order hits came in does not matter."""
     return sorted(spans, key=lambda span: (-span.score, span.doc_id, span.chunk_ids[0], span.char_start or 0))
+
+
+def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
+    """Cut from each span what an earlier one shows of the same document.
+
+    Overlapping chunks end up in different runs where a chunk between them is missing or was refused. What is left in
+    the middle of a span that is cut on both sides stays; of one that is cut in two, the longer part.
+    """
+    shown: dict[str, list[tuple[int, int]]] = {}
+    kept: list[Span] = []
+    for span in spans:
+        start = span.char_start
+        if not span.exact or start is None:
+            kept.append(span)
+            continue
+        known = shown.setdefault(span.doc_id, [])
+        end = start + len(span.text)
+        if any(low < end and high > start for low, high in known):
+            parts = remaining(start, end, merge_ranges(known))
+            low, high = max(parts, key=lambda part: part[1] - part[0], default=(start, start))
+            text = span.text[low - start : high - start]
+            if text.strip():
+                kept.append(cut_span(span, low - start, high - start, counter.cache.tokenizer.count(text)))
+        else:
+            kept.append(span)
+        known.append((start, end))
+    return kept
 
 
 def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from retrivex.chunk import ChunkKey
 from retrivex.config import RetrievalConfig
 from retrivex.exclusions import Exclusions, remaining
-from retrivex.rendering import Style, opening_sample
+from retrivex.rendering import Style, opening_samples
 from retrivex.selection import Candidates
 from retrivex.stitching import Run
 from retrivex.tokens import TokenCache
@@ -18,8 +19,7 @@ MIN_REPEATED = 40
 """Characters from which on two equal chunks count as the same passage indexed twice; shorter ones recur by chance."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of a run that can be picked.
 
     Parameters
@@ -75,26 +75,34 @@ def repeated_chunks(runs: Sequence[Run], values: Sequence[Sequence[float]]) -> d
 
 
 def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], list[bool], set[ChunkKey]]:
-    """One piece a chunk, or several where the middle is excluded; and which continue the one before."""
+    """One piece a chunk, or several where the middle is excluded; and which continue the one before.
+
+    A chunk that adds no text to those before it melts into the piece that shows it.
+    """
     pieces: list[Piece] = []
     joined: list[bool] = []
     excluded: set[ChunkKey] = set()
     for number, run in enumerate(runs):
-        if not exclusions or not (cuts := exclusions.cuts(run)):
-            for position, (start, end) in enumerate(run.ranges):
-                pieces.append(Piece(number, position, position, start, end))
-                joined.append(position > 0)
-            continue
+        cuts = exclusions.cuts(run) if exclusions else []
         reached = -1
         for position, (start, end) in enumerate(run.ranges):
-            parts = [part for part in remaining(start, end, cuts) if any(c.isalnum() for c in run.text[slice(*part)])]
+            parts = _readable(run, start, end, cuts) if cuts else [(start, end)]
             if not parts:
                 excluded.add(run.chunks[position].key)
             for low, high in parts:
+                if high <= reached:
+                    if pieces[-1].start <= low:
+                        pieces[-1] = pieces[-1]._replace(last=position)
+                    continue
                 pieces.append(Piece(number, position, position, low, high))
-                joined.append(reached >= 0 and not any(a < low and b > reached for a, b in cuts))
-                reached = max(reached, high)
+                joined.append(reached >= 0 and not (cuts and any(a < low and b > reached for a, b in cuts)))
+                reached = high
     return pieces, joined, excluded
+
+
+def _readable(run: Run, start: int, end: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return what cuts leave of a stretch, without scraps of punctuation."""
+    return [(low, high) for low, high in remaining(start, end, cuts) if any(c.isalnum() for c in run.text[low:high])]
 
 
 def _prices(
@@ -142,11 +150,16 @@ def build_candidates(
     pieces, joined, excluded = _chunk_pieces(runs, exclusions)
     repeated = repeated_chunks(runs, values) if config.dedupe_overlaps and len(runs) > 1 else {}
     worth = [
-        0.0 if repeated and runs[p.run].chunks[p.first].key in repeated else values[p.run][p.first] for p in pieces
+        0.0
+        if repeated and runs[p.run].chunks[p.first].key in repeated
+        else values[p.run][p.first]
+        if p.first == p.last
+        else max(values[p.run][p.first : p.last + 1])
+        for p in pieces
     ]
     costs, extra = _prices(runs, pieces, joined, cache)
-    openings = cache.count_many([opening_sample(runs[p.run].chunks[p.first], style) for p in pieces])
-    openings = [a + b for a, b in zip(openings, extra, strict=True)]
+    samples = cache.count_many(opening_samples([runs[p.run].chunks[p.first] for p in pieces], style))
+    openings = [sample + repeated_part for sample, repeated_part in zip(samples, extra, strict=True)]
     mean = sum(costs) / len(costs) if sum(costs) else 1.0
     gains = [(value - config.min_value) * cost / mean for value, cost in zip(worth, costs, strict=True)]
     numbers = Candidates(costs, openings, gains, joined, worth)
@@ -156,6 +169,8 @@ def build_candidates(
 
 def _whole_runs(made: CandidateSet) -> CandidateSet:
     """Melt joined pieces into one candidate each: spans are taken whole or not at all."""
+    if not made.pieces:
+        return made
     numbers = made.numbers
     starts = [i for i, joined in enumerate(numbers.joined) if not joined]
     groups = [range(a, b) for a, b in zip(starts, [*starts[1:], len(made.pieces)], strict=True)]
@@ -177,7 +192,13 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Chosen pieces that make one span; fields as in `Piece`, with what the selection counted for them."""
+    """Chosen pieces that make one span; fields as in `Piece`.
+
+    Parameters
+    ----------
+    value : what the selection counted for them
+    parts : the pieces as `(start, end)` in the run's text, each without what the one before it shows
+    """
 
     run: int
     first: int
@@ -185,6 +206,7 @@ class Pick:
     start: int
     end: int
     value: float
+    parts: tuple[tuple[int, int], ...]
 
 
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
@@ -192,21 +214,29 @@ def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
     picks: list[Pick] = []
     joined = made.numbers.joined
     for _, group in groupby(chosen, key=lambda i: made.pieces[i].run):
-        current: Pick | None = None
-        before = -2
+        members: list[int] = []
+        reached = -1
         for i in group:
-            piece, gain = made.pieces[i], made.numbers.gains[i]
-            touching = current is not None and ((joined[i] and before == i - 1) or piece.start <= current.end)
-            if current is not None and touching:
-                current = Pick(
-                    current.run, current.first, max(current.last, piece.last), current.start,
-                    max(current.end, piece.end), current.value + gain,
-                )  # fmt: skip
-            else:
-                if current is not None:
-                    picks.append(current)
-                current = Pick(piece.run, piece.first, piece.last, piece.start, piece.end, gain)
-            before = i
-        if current is not None:
-            picks.append(current)
+            piece = made.pieces[i]
+            if members and not (joined[i] and members[-1] == i - 1) and piece.start > reached:
+                picks.append(_pick(made, members))
+                members, reached = [], -1
+            members.append(i)
+            reached = max(reached, piece.end)
+        picks.append(_pick(made, members))
     return picks
+
+
+def _pick(made: CandidateSet, members: Sequence[int]) -> Pick:
+    """One pick of pieces that touch, overlap or continue each other."""
+    pieces = [made.pieces[i] for i in members]
+    parts: list[tuple[int, int]] = []
+    reached = -1
+    for piece in pieces:
+        start = max(piece.start, reached)
+        if start < piece.end:
+            parts.append((start, piece.end))
+            reached = piece.end
+    value = sum(made.numbers.gains[i] for i in members)
+    last = max(piece.last for piece in pieces)
+    return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts))

@@ -3,73 +3,138 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 
 from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.errors import ChunkError
+from retrivex.json_fields import (
+    as_string,
+    given,
+    integer,
+    is_finite,
+    listing,
+    mapping,
+    needed,
+    number,
+    optional_string,
+    string,
+)
 
-_DEFAULTS = {f.name: f.default for f in fields(ChunkMetadata) if f.default is not MISSING}
-_METADATA = tuple(f.name for f in fields(ChunkMetadata) if f.name != "custom_metadata")
-KNOWN_KEYS = ("text", *_METADATA, "metadata", "embedding")
-"""Keys of a chunk's JSON object; `metadata` holds what `ChunkMetadata.custom_metadata` does."""
+CHUNK_KEYS = (
+    "doc_id",
+    "chunk_id",
+    "text",
+    "char_start",
+    "char_end",
+    "heading_path",
+    "page",
+    "parent_id",
+    "metadata",
+    "timestamp",
+    "chunk_count",
+    "scope",
+    "links",
+    "prefix",
+    "embedding",
+)
+"""Keys of a chunk's object; `metadata` holds what `ChunkMetadata.custom_metadata` does."""
 
 
-def chunk_to_dict(chunk: Chunk, *, with_embedding: bool = True) -> dict[str, Any]:
-    """Return a chunk as plain JSON types; fields at their defaults are left out.
+def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:
+    """Make a chunk of a JSON object with the keys of `CHUNK_KEYS`; the reverse of `chunk_to_dict`.
 
-    Examples
-    --------
-    >>> chunk_to_dict(Chunk("Bees sleep.", ChunkMetadata("bees", 0, 0, 11)))
-    {'text': 'Bees sleep.', 'doc_id': 'bees', 'chunk_id': 0, 'char_start': 0, 'char_end': 11}
-    """
-    metadata = chunk.metadata
-    made: dict[str, Any] = {"text": chunk.text}
-    for name in _METADATA:
-        value = getattr(metadata, name)
-        if name in ("doc_id", "chunk_id") or value != _DEFAULTS[name]:
-            made[name] = value
-    if metadata.heading_path is not None:
-        made["heading_path"] = list(metadata.heading_path)
-    if metadata.links:
-        made["links"] = [[doc_id, chunk_id] for doc_id, chunk_id in metadata.links]
-    if metadata.custom_metadata:
-        made["metadata"] = dict(metadata.custom_metadata)
-    if with_embedding and chunk.embedding is not None:
-        made["embedding"] = np.asarray(chunk.embedding, dtype=float).tolist()
-    return made
-
-
-def chunk_from_dict(data: Mapping[str, Any]) -> Chunk:
-    """Read what `chunk_to_dict` wrote.
+    Parameters
+    ----------
+    record : `doc_id`, `chunk_id` and `text` are needed; `metadata` is `ChunkMetadata.custom_metadata`, `links` a list
+        of `[doc_id, chunk_id]`, the rest is as in `ChunkMetadata`. Null counts as not given; lists become tuples
 
     Raises
     ------
     ChunkError
-        If a key is unknown, `text`, `doc_id` or `chunk_id` is missing, or a value breaks a rule of `ChunkMetadata`.
+        If a key is missing or unknown, or a value of the wrong type or against the rules of a chunk.
+
+    Examples
+    --------
+    >>> chunk_from_dict({"doc_id": "bees", "chunk_id": 3, "text": "Bees sleep.", "page": 2}).metadata.page
+    2
     """
-    if not isinstance(data, Mapping):
-        raise ChunkError(f"a chunk is given as {data!r}: it must be an object with text, doc_id and chunk_id")
-    unknown = [key for key in data if key not in KNOWN_KEYS]
-    if unknown:
-        raise ChunkError(
-            f"chunk has the unknown key {unknown[0]!r}: known are {', '.join(KNOWN_KEYS)}; "
-            "put your own under 'metadata'"
-        )
-    missing = [key for key in ("text", "doc_id", "chunk_id") if key not in data]
-    if missing:
-        raise ChunkError(f"chunk lacks {missing[0]!r}: text, doc_id and chunk_id are needed; it has {sorted(data)}")
-    place = {name: data[name] for name in _METADATA if data.get(name) is not None}
-    try:
-        if "links" in place:
-            place["links"] = tuple((doc_id, chunk_id) for doc_id, chunk_id in place["links"])
-        metadata = ChunkMetadata(custom_metadata=dict(data.get("metadata") or {}), **place)
-        embedding = data.get("embedding")
-        return Chunk(data["text"], metadata, None if embedding is None else np.asarray(embedding, dtype=np.float32))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, ChunkError):
-            raise
-        where = (data["doc_id"], data["chunk_id"])
-        raise ChunkError(f"chunk {where!r} has a value of the wrong type: {error}; see ChunkMetadata") from error
+    fields = given(record, CHUNK_KEYS, ChunkError)
+    heading_path = fields.get("heading_path")
+    metadata = ChunkMetadata(
+        doc_id=string(fields, "doc_id", ChunkError),
+        chunk_id=integer(needed(fields, "chunk_id", ChunkError), "chunk_id", ChunkError),
+        char_start=_optional_integer(fields, "char_start"),
+        char_end=_optional_integer(fields, "char_end"),
+        parent_id=optional_string(fields, "parent_id", ChunkError),
+        heading_path=None if heading_path is None else _strings(heading_path, "heading_path"),
+        page=_optional_integer(fields, "page"),
+        custom_metadata=mapping(fields, "metadata", ChunkError),
+        timestamp=number(fields, "timestamp", ChunkError),
+        chunk_count=_optional_integer(fields, "chunk_count"),
+        scope=optional_string(fields, "scope", ChunkError),
+        links=_links(fields.get("links", [])),
+        prefix=optional_string(fields, "prefix", ChunkError),
+    )
+    return Chunk(string(fields, "text", ChunkError), metadata, _embedding(fields.get("embedding")))
+
+
+def chunk_to_dict(chunk: Chunk, *, embedding: bool = True) -> dict[str, Any]:
+    """Return a chunk as a JSON-ready object: what is not set is left out.
+
+    Parameters
+    ----------
+    chunk : custom metadata must itself be JSON-ready
+    embedding : whether to write the embedding, as a list of floats
+
+    Examples
+    --------
+    >>> chunk_to_dict(Chunk("Bees sleep.", ChunkMetadata("bees", 0, links=[("wasps", 1)])))
+    {'doc_id': 'bees', 'chunk_id': 0, 'text': 'Bees sleep.', 'links': [['wasps', 1]]}
+    """
+    where = chunk.metadata
+    vector = chunk.embedding if embedding else None
+    record: dict[str, Any] = {
+        "doc_id": where.doc_id,
+        "chunk_id": where.chunk_id,
+        "text": chunk.text,
+        "char_start": where.char_start,
+        "char_end": where.char_end,
+        "heading_path": None if where.heading_path is None else list(where.heading_path),
+        "page": where.page,
+        "parent_id": where.parent_id,
+        "metadata": dict(where.custom_metadata) or None,
+        "timestamp": where.timestamp,
+        "chunk_count": where.chunk_count,
+        "scope": where.scope,
+        "links": [list(link) for link in where.links] or None,
+        "prefix": where.prefix,
+        "embedding": None if vector is None else np.asarray(vector, dtype=np.float64).tolist(),
+    }
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def _optional_integer(fields: Mapping[str, Any], key: str) -> int | None:
+    return integer(fields[key], key, ChunkError) if key in fields else None
+
+
+def _strings(value: Any, key: str) -> tuple[str, ...]:
+    return tuple(as_string(item, key, ChunkError) for item in listing(value, key, ChunkError))
+
+
+def _links(value: Any) -> tuple[tuple[str, int], ...]:
+    links = listing(value, "links", ChunkError)
+    if not all(isinstance(link, list | tuple) and len(link) == 2 for link in links):
+        raise ChunkError(f"links is {value!r}: it must be a list of [doc_id, chunk_id]")
+    return tuple((as_string(doc, "links", ChunkError), integer(chunk, "links", ChunkError)) for doc, chunk in links)
+
+
+def _embedding(value: Any) -> list[float] | None:
+    if value is None:
+        return None
+    numbers = listing(value, "embedding", ChunkError)
+    bad = [n for n in numbers if isinstance(n, bool) or not isinstance(n, int | float) or not is_finite(n)]
+    if bad or not numbers:
+        raise ChunkError(f"embedding has {bad[0] if bad else 'no numbers'!r}: it must be a list of finite numbers")
+    return [float(n) for n in numbers]

@@ -18,6 +18,7 @@ from retrivex.rendering import BARE, Style
 from retrivex.seeding import SeedHits
 from retrivex.span import Span
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
+from retrivex.token_joins import JoinCounter
 from retrivex.tokens import TokenCache, TokenizerSpec, resolve_tokenizer
 
 
@@ -80,8 +81,8 @@ class SpanComposer:
             raise RetrivexError(f"config is {type(config).__name__}: it must be a RetrievalConfig(...)")
         self._own_tokenizer = tokenizer
         self._signatures = SignatureCache()
-        self._caches: dict[str, tuple[TokenCache, tuple[str, ...]]] = {}
-        self._cache_for(self.config)
+        self._counters: dict[str, tuple[JoinCounter, tuple[str, ...]]] = {}
+        self._counter_for(self.config)
 
     def retrieve(
         self,
@@ -219,7 +220,7 @@ class SpanComposer:
         if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
             parent_store = chunk_store
         access = StoreAccess(chunk_store, parent_store, scope, config.store_timeout_s, config.strict)
-        cache, warnings = self._cache_for(config)
+        counter, warnings = self._counter_for(config)
         call = Call(
             seed_hits=seed_hits,
             config=config,
@@ -228,20 +229,20 @@ class SpanComposer:
             allowed=allowed_scopes(scope),
             with_parents=access.parent_store is not None,
             style=style if style is not None else Style.of(config),
-            cache=cache,
+            counter=counter,
             signatures=self._signatures,
             warnings=list(warnings),
         )
         return Pipeline(call), access
 
-    def _cache_for(self, config: RetrievalConfig) -> tuple[TokenCache, tuple[str, ...]]:
-        """Token cache of the tokenizer a call asks for, and what there is to say about it."""
+    def _counter_for(self, config: RetrievalConfig) -> tuple[JoinCounter, tuple[str, ...]]:
+        """Counter with the tokenizer that a call asks for, and what there is to say about it."""
         own = self._own_tokenizer is not None and config.tokenizer == self.config.tokenizer
         name = "" if own else config.tokenizer
-        known = self._caches.get(name)
+        known = self._counters.get(name)
         if known is None:
             tokenizer, warnings = resolve_tokenizer(self._own_tokenizer if own else config.tokenizer)
-            known = self._caches[name] = (TokenCache(tokenizer), warnings)
+            known = self._counters[name] = (JoinCounter(TokenCache(tokenizer)), warnings)
         return known
 
 

@@ -270,7 +270,7 @@ def _span_to_dict(span: Span) -> dict[str, Any]:
     return {
         **plain,
         "chunk_ids": list(span.chunk_ids),
-        "chunks": [chunk_to_dict(chunk, with_embedding=False) for chunk in span.chunks],
+        "chunks": [chunk_to_dict(chunk, embedding=False) for chunk in span.chunks],
         "segments": [asdict(segment) for segment in span.segments],
     }
 

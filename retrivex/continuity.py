@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -19,8 +19,7 @@ _WORDS = re.compile(r"[^\W_]+")
 _CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Continuity:
+class Continuity(NamedTuple):
     """Likeness of two neighbouring chunks.
 
     Parameters

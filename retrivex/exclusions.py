@@ -71,6 +71,14 @@ class Exclusions:
     def _add_range(self, doc_id: str, start: int, end: int) -> None:
         self.ranges.setdefault(doc_id, []).append((start, end))
 
+    def touch(self, doc_id: str, char_start: int | None, text: str) -> bool:
+        """Whether a passage repeats any of what is excluded."""
+        if char_start is not None:
+            end = char_start + len(text)
+            if any(low < end and high > char_start for low, high in self.ranges.get(doc_id, ())):
+                return True
+        return any(shown in text or text in shown for shown in self.texts)
+
     def cuts(self, run: Run) -> list[tuple[int, int]]:
         """Return what to take out of a run's text: merged `(start, end)` ranges, ascending."""
         found: list[tuple[int, int]] = []

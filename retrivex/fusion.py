@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from retrivex.chunk import Chunk, ChunkKey
@@ -52,10 +53,12 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[SeedHit]], k: int = DEFAU
     if k < 0:
         raise HitError(f"k of reciprocal rank fusion is {k}: it must be at least 0; {DEFAULT_RRF_K} is usual")
     chunks: dict[ChunkKey, Chunk] = {}
-    scores: dict[ChunkKey, float] = {}
+    shares: dict[ChunkKey, list[float]] = {}
     for ranking in rankings:
         for rank, key in enumerate(_distinct(ranking, chunks), start=1):
-            scores[key] = scores.get(key, 0.0) + 1.0 / (k + rank)
+            shares.setdefault(key, []).append(1.0 / (k + rank))
+    # fsum: rounding must not depend on the order of the rankings
+    scores = {key: math.fsum(parts) for key, parts in shares.items()}
     return [SeedHit(chunks[key], scores[key]) for key in sorted(scores, key=lambda key: (-scores[key], key))]
 
 

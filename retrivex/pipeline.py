@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from retrivex.assembly import SpanScorer, best_first, pin, span_of
+from retrivex.assembly import SpanScorer, best_first, once_only, pin, span_of, tokens_of_text
 from retrivex.candidates import CandidateSet, Pick, build_candidates, join_picks
 from retrivex.chunk import Chunk, ChunkKey, Embedding
 from retrivex.composition import Composition
@@ -35,7 +35,7 @@ from retrivex.seeding import Seed, SeedHits, prepare_seeds
 from retrivex.selection import Candidates, fill, select
 from retrivex.span import Span
 from retrivex.stitching import Run, stitch
-from retrivex.tokens import TokenCache
+from retrivex.token_joins import JoinCounter
 from retrivex.tracing import Step, Trace
 from retrivex.trimming import trim
 
@@ -59,7 +59,7 @@ class Call:
     allowed : scopes the caller may see
     with_parents : whether there is a store that can be asked for parents
     style : how the context is written down
-    cache : token counts
+    counter : token counts of texts and of joined texts
     signatures : word signatures
     warnings : to begin with
     """
@@ -71,7 +71,7 @@ class Call:
     allowed: frozenset[str | None]
     with_parents: bool
     style: Style
-    cache: TokenCache
+    counter: JoinCounter
     signatures: SignatureCache
     warnings: list[str] = field(default_factory=list)
 
@@ -115,9 +115,9 @@ class Pipeline:
         exclusions = Exclusions()
         for item in config.exclude:
             exclusions.add(item)
-        pinned, problems = pin(config.pinned, call.allowed, exclusions, call.cache)
+        pinned, problems = pin(config.pinned, call.allowed, exclusions, call.counter.cache)
         self.warnings += problems
-        candidates = build_candidates(runs, values, exclusions, call.cache, call.style, config)
+        candidates = build_candidates(runs, values, exclusions, call.counter.cache, call.style, config)
         self._mark("score", sum(map(len, runs)), len(candidates.pieces))
         parents = yield from self._fetch_parents(runs)
         seed_ids: dict[str, list[int]] = {}
@@ -125,7 +125,7 @@ class Pipeline:
             seed_ids.setdefault(doc_id, []).append(chunk_id)
         scorer = SpanScorer(relevance, seed_ids, expansion.continuity, parents, config)
         quotas = self._list_values(seeds, runs, linked, expansion)
-        writer = _Writer(self, runs, candidates, scorer, pinned, quotas)
+        writer = _Writer(self, runs, candidates, scorer, pinned, quotas, exclusions)
         layout = writer.write()
         account = Account(seeds, dropped, expansion, linked, runs, values, candidates, layout.spans, config)
         account.absorb(layout.swaps)
@@ -144,7 +144,7 @@ class Pipeline:
             spans=spans,
             tokens=layout.tokens,
             token_budget=config.token_budget,
-            tokenizer=call.cache.name,
+            tokenizer=call.counter.cache.name,
             question=call.question,
             citations=citations_of(spans, layout.rendered),
             coverage=coverage_of(spans, seeds),
@@ -152,7 +152,7 @@ class Pipeline:
             warnings=tuple(dict.fromkeys(self.warnings)),
             trace=trace,
             style=call.style,
-            counter=call.cache.tokenizer,
+            counter=call.counter.cache.tokenizer,
         )
 
     def _mark(self, name: str, n_in: int, n_out: int) -> None:
@@ -332,6 +332,7 @@ class _Writer:
         scorer: SpanScorer,
         pinned: Sequence[Span],
         quotas: Sequence[tuple[float, list[list[float]]]],
+        exclusions: Exclusions,
     ) -> None:
         self.pipeline = pipeline
         self.call = pipeline.call
@@ -340,6 +341,7 @@ class _Writer:
         self.candidates = candidates
         self.scorer = scorer
         self.quotas = quotas
+        self.exclusions = exclusions
         self.budget = self.config.token_budget
         self.pinned = self._affordable(pinned)
 
@@ -355,17 +357,14 @@ class _Writer:
         """Pinned spans that fit, in the order given."""
         kept: list[Span] = []
         for span in pinned:
-            if self._count(render([*kept, span], self.call.style).text) <= self.budget:
-                kept.append(span)
+            tried = [*kept, span]
+            if tokens_of_text(render(tried, self.call.style), tried, self.call.counter) <= self.budget:
+                kept = tried
             else:
                 self.pipeline.warnings.append(
                     f"pinned passage of {span.doc_id!r} left out: it does not fit token_budget={self.budget}"
                 )
         return kept
-
-    def _count(self, text: str) -> int:
-        # not cached: contexts rarely come twice, and would push out the chunks
-        return self.call.cache.tokenizer.count(text) if text else 0
 
     # ---- choosing
 
@@ -483,7 +482,7 @@ class _Writer:
                 if run.ranges[position][0] < high and run.ranges[position][1] > low
             ]
             value = self.candidates.numbers.gains[best] * (end - start) / (piece.end - piece.start)
-            return self._lay_out([Pick(piece.run, inside[0], inside[-1], low, high, value)])
+            return self._lay_out([Pick(piece.run, inside[0], inside[-1], low, high, value, ((low, high),))])
 
         def fits(start: int, end: int) -> bool:
             return lay_out(start, end).tokens <= self.budget
@@ -512,20 +511,24 @@ class _Writer:
     # ---- laying out
 
     def _lay_out(self, picks: Sequence[Pick]) -> Layout:
-        tokenizer = self.call.cache
-        spans = [self.scorer.score(span_of(pick, self.runs[pick.run], tokenizer)) for pick in picks]
-        return self._ordered(best_first(spans))
+        counter = self.call.counter
+        spans = [self.scorer.score(span_of(pick, self.runs[pick.run], counter)) for pick in picks]
+        return self._ordered(once_only(best_first(spans), counter))
 
     def _ordered(self, spans: Sequence[Span]) -> Layout:
         ordered = [*self.pinned, *order_spans(spans, self.config.ordering_strategy)]
         rendered = render(ordered, self.call.style)
-        return Layout(ordered, rendered, self._count(rendered.text))
+        return Layout(ordered, rendered, tokens_of_text(rendered, ordered, self.call.counter))
 
     def _with_parents(self, made: Layout) -> Layout:
-        parents = self.scorer.parents
-        if self.config.return_parents != "auto" or not parents:
+        if self.config.return_parents != "auto":
             return made
-        counts = {name: self.call.cache.count(parent.text) for name, parent in parents.items()}
+        parents = {
+            name: parent
+            for name, parent in self.scorer.parents.items()
+            if not self.exclusions.touch(parent.doc_id, parent.char_start, parent.text)
+        }
+        counts = {name: self.call.counter.cache.count(parent.text) for name, parent in parents.items()}
         spans = best_first([span for span in made.spans if not span.pinned])
         kept, swaps = swap_in(spans, parents, counts, self.budget - made.tokens, self.config)
         if not swaps:

@@ -68,10 +68,10 @@ def header_of(chunk: Chunk, style: Style) -> str:
     return " > ".join(" ".join(part.split()) for part in parts)
 
 
-def _opening(number: int, header: str, chunk: Chunk, style: Style) -> str:
+def _opening(number: int, header: str, doc_id: str, style: Style) -> str:
     if style.format == "xml":
         attributes = f" id={quoteattr(str(number))}" if style.numbered else ""
-        attributes += f" document={quoteattr(chunk.metadata.doc_id)}"
+        attributes += f" document={quoteattr(doc_id)}"
         if header:
             attributes += f" title={quoteattr(header)}"
         return f"<source{attributes}>\n"
@@ -98,11 +98,19 @@ def gap_marker(before: Span, after: Span) -> str | None:
     return f"[... {omitted:,} chunks omitted ...]" if omitted > 0 else None
 
 
-def opening_sample(chunk: Chunk, style: Style) -> str:
-    """Everything that opening a span at `chunk` may add around its text, for counting ahead."""
+def opening_samples(chunks: Sequence[Chunk], style: Style) -> list[str]:
+    """Per chunk, everything that opening a span at it may add around the span's text, for counting ahead."""
     marker = SEPARATOR + "[... 100,000 characters omitted ...]" if style.gap_markers else ""
-    prefix = (chunk.metadata.prefix or "") if style.prefixes else ""
-    return SEPARATOR + marker + _opening(88, header_of(chunk, style), chunk, style) + prefix + _closing(style)
+    around = SEPARATOR + marker + _closing(style)
+    if style.header == "none" and style.format != "xml":
+        plain = around + _opening(88, "", "", style)
+        return [plain + (chunk.metadata.prefix or "") if style.prefixes else plain for chunk in chunks]
+    return [
+        around
+        + _opening(88, header_of(chunk, style), chunk.metadata.doc_id, style)
+        + ((chunk.metadata.prefix or "") if style.prefixes else "")
+        for chunk in chunks
+    ]
 
 
 def render(spans: Sequence[Span], style: Style) -> Rendered:
@@ -139,7 +147,7 @@ def render(spans: Sequence[Span], style: Style) -> Rendered:
             if marker:
                 write(marker + SEPARATOR)
         first = span.chunks[0]
-        write(_opening(number, header_of(first, style), first, style))
+        write(_opening(number, header_of(first, style), span.doc_id, style))
         if span.prefix and style.prefixes:
             write(span.prefix)
         starts.append(length)

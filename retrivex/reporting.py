@@ -100,9 +100,23 @@ class Account:
     spans: Sequence[Span]
     config: RetrievalConfig
     shown: set[ChunkKey] = field(default_factory=set)
+    _places: dict[ChunkKey, list[int]] = field(default_factory=dict)
+
+    @property
+    def places(self) -> dict[ChunkKey, list[int]]:
+        """Numbers of the candidates that each chunk is part of."""
+        if not self._places:
+            for number, piece in enumerate(self.candidates.pieces):
+                for chunk in self.runs[piece.run].chunks[piece.first : piece.last + 1]:
+                    self._places.setdefault(chunk.key, []).append(number)
+        return self._places
 
     def __post_init__(self) -> None:
-        self.shown = {(span.doc_id, chunk_id) for span in self.spans for chunk_id in span.chunk_ids}
+        for span in self.spans:
+            self.shown.update((span.doc_id, segment.chunk_id) for segment in span.segments)
+            if len(span.segments) < len(span.chunks):
+                # a chunk that lies within others has no segment of its own
+                self.shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
 
     def absorb(self, swaps: Sequence[tuple[Span, Span]]) -> None:
         """Count the chunks of spans that a parent replaced as shown: their text is in the parent's."""
@@ -125,11 +139,10 @@ class Account:
             return "excluded", "pinned, or shown in an earlier turn"
         if key in candidates.repeated:
             return "duplicate_text", f"the same text stands in {candidates.repeated[key]!r}"
-        own = [
-            i for i, piece in enumerate(candidates.pieces)
-            if any(chunk.key == key for chunk in self.runs[piece.run].chunks[piece.first : piece.last + 1])
-        ]  # fmt: skip
+        own = self.places.get(key, [])
         numbers = candidates.numbers
+        if not own:
+            return "budget", "part of a longer chunk that is not shown"
         if all(numbers.gains[i] <= 0 for i in own):
             return "no_value", f"worth no more than min_value={config.min_value:g}"
         cheapest = min(numbers.costs[i] + numbers.openings[i] for i in own)

@@ -76,8 +76,9 @@ def normalise(scores: Sequence[float], config: RetrievalConfig, *, fused: bool =
     low, high = min(scores), max(scores)
     if config.score_scale != "unbounded" and not fused and high > 0:
         return [max(score, 0.0) / high for score in scores]
-    width = high - low
-    return [(score - low) / width if width > 0 else 1.0 for score in scores]
+    # halves, because the whole range of finite scores is not a finite number
+    width = high / 2 - low / 2
+    return [(score / 2 - low / 2) / width if width > 0 else 1.0 for score in scores]
 
 
 def _similarity(score: float, config: RetrievalConfig) -> float:
@@ -97,6 +98,10 @@ def _check_scale(hit: SeedHit, config: RetrievalConfig) -> str | None:
     )
 
 
+def _rank(hit: SeedHit) -> tuple[float, ChunkKey, str]:
+    return (-hit.similarity_score, hit.key, hit.chunk.text)
+
+
 class _Sorter:
     """Collects usable hits list by list, and the others with their reasons."""
 
@@ -114,14 +119,11 @@ class _Sorter:
         """Hits of one list, best first, each chunk once, scores turned so that larger is better."""
         best: dict[ChunkKey, SeedHit] = {}
         config = self.config
-        turned = (
-            hits
-            if config.score_kind == "similarity"
-            else [SeedHit(hit.chunk, _similarity(hit.similarity_score, config)) for hit in self._in_scale(hits)]
-        )
-        source = self._in_scale(turned) if config.score_kind == "similarity" else turned
+        source: Iterable[SeedHit] = self._in_scale(hits)
+        if config.score_kind == "distance":
+            source = [SeedHit(hit.chunk, _similarity(hit.similarity_score, config)) for hit in source]
         # equal scores are told apart by what they are, so that the order they came in does not matter
-        for hit in sorted(source, key=lambda hit: (-hit.similarity_score, hit.key, hit.chunk.text)):
+        for hit in sorted(source, key=_rank):
             key, scope = hit.key, hit.chunk.metadata.scope
             if scope not in self.allowed:
                 self.drop(hit, "scope", _scope_detail(key, scope))
@@ -137,14 +139,10 @@ class _Sorter:
         return list(best.values())
 
     def _in_scale(self, hits: Iterable[SeedHit]) -> list[SeedHit]:
-        kept = []
-        for hit in hits:
-            detail = _check_scale(hit, self.config)
-            if detail is None:
-                kept.append(hit)
-            else:
-                self.drop(hit, "out_of_scale", detail)
-        return kept
+        checked = [(hit, _check_scale(hit, self.config)) for hit in hits]
+        for hit, detail in sorted(((h, d) for h, d in checked if d is not None), key=lambda pair: _rank(pair[0])):
+            self.drop(hit, "out_of_scale", detail)
+        return [hit for hit, detail in checked if detail is None]
 
 
 def _scope_detail(key: ChunkKey, scope: str | None) -> str:

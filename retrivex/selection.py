@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
 
-MAX_CELLS = 60_000_000
-"""Largest exact programme, in candidates x tokens x runs; about a second and 25 MB on one core."""
+MAX_CELLS = 40_000_000
+"""Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
 
 _TOLERANCE = 1e-9
 
@@ -218,22 +218,19 @@ class _Exact:
 
     def solve(self) -> Selection:
         toll, price, bound = 0.0, *self._dual(self.run_cost)
-        if self.max_runs is not None and self._runs(self.best) > self.max_runs:
-            toll, price, bound = self._toll()
-        if self.max_runs is not None:
-            # the dual's own solutions may have too many runs; start from one that is allowed
-            allowed = self._runs(self.best) <= self.max_runs
-            self.best, self.best_value = (self.best, self.best_value) if allowed else ((), 0.0)
-        self._improve(fill(self.candidates, self.best, self.budget, run_cost=self.run_cost, max_runs=self.max_runs))
-        self._improve(
-            fill(self.candidates, (), self.budget, run_cost=self.run_cost, max_runs=self.max_runs, by_rank=True)
-        )
-        proven = bound <= self.best_value + _TOLERANCE
+        if self.max_runs is not None and self._relax(price, self.run_cost)[2] > self.max_runs:
+            toll, price, bound = self._toll(price, bound)
+        self._improve(self._filled(self.best))
+        proven = bound <= self.best_value + _TOLERANCE or self._decide(*self._fix(price, toll, bound))
         if not proven:
-            keep, forced = self._fix(price, toll, bound)
-            proven = self._decide(keep, forced)
+            # without a proof, at least no worse than the simple way
+            self._improve(self._filled((), by_rank=True))
         value, tokens = _measure(self.candidates, self.best, self.run_cost)
         return Selection(self.best, value, tokens, value if proven else bound, proven)
+
+    def _filled(self, chosen: tuple[int, ...], *, by_rank: bool = False) -> tuple[int, ...]:
+        price = 0.0 if by_rank else self.run_cost
+        return fill(self.candidates, chosen, self.budget, run_cost=price, max_runs=self.max_runs, by_rank=by_rank)
 
     def _runs(self, chosen: Sequence[int]) -> int:
         joined = self.candidates.joined
@@ -296,39 +293,53 @@ class _Exact:
             return 0.0, value
         low_value, low_tokens = value, tokens  # too many tokens
         high_value, high_tokens, high_price = 0.0, 0, None  # within the budget: nothing at all
-        price = low_value / low_tokens
+        price = self._guess()
+        value, tokens, _ = self._relax(price, run_cost)
+        if tokens > budget:
+            low_value, low_tokens = value + price * tokens, tokens
+        else:
+            high_value, high_tokens, high_price = value + price * tokens, tokens, price
         while True:
-            value, tokens, _ = self._relax(price, run_cost)
-            plain = value + price * tokens
-            line = low_value + price * (budget - low_tokens)  # both known solutions give this bound at `price`
-            if tokens > budget:
-                if value + price * budget <= line + _TOLERANCE:
-                    break
-                low_value, low_tokens = plain, tokens
-            else:
-                high_value, high_tokens, high_price = plain, tokens, price
-                if value + price * budget <= line + _TOLERANCE:
-                    break
+            # where the two known solutions are worth the same, less or more tokens can only be worth more
             price = (low_value - high_value) / (low_tokens - high_tokens)
+            line = low_value + price * (budget - low_tokens)
+            value, tokens, _ = self._relax(price, run_cost)
+            if tokens > budget:
+                low_value, low_tokens = value + price * tokens, tokens
+            else:
+                high_value, high_tokens, high_price = value + price * tokens, tokens, price
+            if value + price * budget <= line + _TOLERANCE:
+                break
         if high_price is not None:
             self._improve(self._solution(high_price, run_cost))
         return price, value + price * budget
 
-    def _toll(self) -> tuple[float, float, float]:
-        """Return toll per run, price per token and bound where only `max_runs` runs may open."""
+    def _guess(self) -> float:
+        """Gain per token at which the budget would be used up if opening a run cost nothing."""
+        gains, costs = np.asarray(self.candidates.gains), np.asarray(self.candidates.costs)
+        density = gains / np.maximum(costs, 1)
+        order = np.argsort(-density)
+        at = int(np.searchsorted(np.cumsum(costs[order]), self.budget))
+        return max(0.0, float(density[order[min(at, len(order) - 1)]]))
+
+    def _toll(self, price: float, bound: float) -> tuple[float, float, float]:
+        """Return toll per run, price per token and bound where only `max_runs` runs may open.
+
+        `price` and `bound` are those without a toll.
+        """
         assert self.max_runs is not None
-        low, high = 0.0, sum(max(gain, 0.0) for gain in self.candidates.gains) + 1.0
-        best = (0.0, *self._dual(self.run_cost))
-        for _ in range(24):
+        low, high = 0.0, max(self.candidates.gains) * len(self.rows) / self.max_runs + 1.0
+        best = (0.0, price, bound)
+        for _ in range(16):
             toll = (low + high) / 2
             price, bound = self._dual(self.run_cost + toll)
             bound += toll * self.max_runs
             if bound < best[2]:
                 best = (toll, price, bound)
-            if self._relax(price, self.run_cost + toll)[2] > self.max_runs:
-                low = toll
-            else:
-                high = toll
+            runs = self._relax(price, self.run_cost + toll)[2]
+            if high - low < 1e-3:
+                break
+            low, high = (toll, high) if runs > self.max_runs else (low, toll)
         return best
 
     def _fix(self, price: float, toll: float, bound: float) -> tuple[list[int], list[bool]]:
@@ -376,91 +387,81 @@ class _Exact:
         return True
 
 
-def _shift(values: NDArray[np.float64], tokens: int) -> NDArray[np.float64]:
-    """Values with `tokens` fewer to spend; what cannot be paid is worth minus infinity."""
-    if tokens == 0:
-        return values
-    moved = np.full_like(values, -np.inf)
-    if tokens < values.shape[1]:
-        moved[:, tokens:] = values[:, : values.shape[1] - tokens]
-    return moved
-
-
-def _open(values: NDArray[np.float64], tokens: int) -> NDArray[np.float64]:
-    """Begin a run: pay `tokens`, and move up one layer where runs are counted."""
-    paid = _shift(values, tokens)
-    if len(paid) == 1:
-        return paid
-    moved = np.full_like(paid, -np.inf)
-    moved[1:] = paid[:-1]
-    return moved
-
-
 def _programme(
     candidates: Candidates, keep: list[int], forced: list[bool], room: int, run_cost: float, layers: int
 ) -> tuple[int, ...]:
     """Best set over `keep` within `room` tokens beyond what the forced ones cost.
 
     States are (layer = runs so far, tokens spent at most, whether the last candidate is taken); the arrays have
-    shape (layers, room + 1), and with one layer runs are not counted. Decisions are kept as bits for the way back.
+    shape (layers, room + 1), and with one layer runs are not counted. Only decisions are kept for the way back.
     """
-    shut = np.zeros((layers, room + 1))
-    live = np.full((layers, room + 1), -np.inf)
-    trail: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
+    width = room + 1
+    shut = np.zeros((layers, width))
+    live = np.full((layers, width), -np.inf)
+    nothing = np.full((layers, width), -np.inf)
+    rest_live = np.empty((len(keep), layers, width), dtype=np.bool_)
+    from_live = np.zeros((len(keep), layers, width), dtype=np.bool_)
     before = -2
-    for i, must in zip(keep, forced, strict=True):
+    for at, (i, must) in enumerate(zip(keep, forced, strict=True)):
         gain, cost = candidates.gains[i], 0 if must else candidates.costs[i]
         joined = candidates.joined[i] and before == i - 1
         before = i
-        rest_live = live > shut
-        rest = np.where(rest_live, live, shut)
-        fresh = _open(_shift(shut if joined else rest, cost), candidates.openings[i]) - run_cost
+        np.greater(live, shut, out=rest_live[at])
+        rest = np.maximum(live, shut)
+        taken = _paid(shut if joined else rest, cost + candidates.openings[i], gain - run_cost, up=layers > 1)
         if joined:
-            on = _shift(live, cost)
-            from_live = on >= fresh
-            taken = np.where(from_live, on, fresh)
-        else:
-            from_live = np.zeros_like(rest_live)
-            taken = fresh
-        trail.append((np.packbits(from_live), np.packbits(rest_live)))
-        live = taken + gain
-        shut = np.full_like(rest, -np.inf) if must else rest
-    return _trace_back(candidates, keep, forced, trail, live, shut)
+            onwards = _paid(live, cost, gain, up=False)
+            np.greater_equal(onwards, taken, out=from_live[at])
+            np.maximum(onwards, taken, out=taken)
+        live, shut = taken, nothing if must else rest
+    return _trace_back(candidates, keep, forced, rest_live, from_live, live, shut)
+
+
+def _paid(values: NDArray[np.float64], tokens: int, gain: float, *, up: bool) -> NDArray[np.float64]:
+    """Values after spending `tokens` for `gain`; what cannot be paid is worth minus infinity.
+
+    With `up` one run more is counted: everything moves one layer up.
+    """
+    made = np.empty_like(values)
+    width = values.shape[1]
+    tokens = min(tokens, width)
+    made[:, :tokens] = -np.inf
+    np.add(values[:, : width - tokens], gain, out=made[:, tokens:])
+    if up:
+        made[1:] = made[:-1].copy()
+        made[0] = -np.inf
+    return made
 
 
 def _trace_back(
     candidates: Candidates,
     keep: list[int],
     forced: list[bool],
-    trail: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]],
+    rest_live: NDArray[np.bool_],
+    from_live: NDArray[np.bool_],
     live: NDArray[np.float64],
     shut: NDArray[np.float64],
 ) -> tuple[int, ...]:
     layers, width = live.shape
-    layer, spent = int(np.argmax(np.maximum(live, shut)[:, -1])), width - 1
-    on = bool(live[layer, spent] > shut[layer, spent])
-    if not np.isfinite(max(live[layer, spent], shut[layer, spent])):
+    best = np.maximum(live, shut)[:, -1]
+    layer, spent = int(np.argmax(best)), width - 1
+    if not np.isfinite(best[layer]):
         return ()
+    on = bool(live[layer, spent] > shut[layer, spent])
     chosen: list[int] = []
     for at in range(len(keep) - 1, -1, -1):
         i = keep[at]
-        from_live, rest_live = trail[at]
-        joined = candidates.joined[i] and at > 0 and keep[at - 1] == i - 1
         if not on:
-            on = _bit(rest_live, layer * width + spent)
+            on = bool(rest_live[at, layer, spent])
             continue
         chosen.append(i)
-        stays = joined and _bit(from_live, layer * width + spent)
+        joined = candidates.joined[i] and at > 0 and keep[at - 1] == i - 1
+        stays = joined and bool(from_live[at, layer, spent])
         if not forced[at]:
             spent -= candidates.costs[i]
         if stays:
-            on = True
             continue
         spent -= candidates.openings[i]
         layer -= layers > 1
-        on = not joined and _bit(rest_live, layer * width + spent)
+        on = not joined and bool(rest_live[at, layer, spent])
     return tuple(reversed(chosen))
-
-
-def _bit(packed: NDArray[np.uint8], index: int) -> bool:
-    return bool(packed[index >> 3] >> (7 - (index & 7)) & 1)

@@ -1,1 +1,105 @@
-from retrivex.chunking.sentences import sentence_ranges  # noqa
+"""Sentence boundaries with exact offsets; the smallest pieces a chunk or a unit is cut at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import sentencex  # type: ignore[import-untyped]  # a compiled module without stubs
+
+# sentencex turns byte offsets into character offsets from the start of its input for every sentence: quadratic in the
+# length of a text that is not ASCII. Windows of this many characters keep it linear.
+_WINDOW = 1000
+
+# Longer "sentences" are tables, logs, or a quotation that never closes.
+_LONG = 400
+
+# White space of several bytes next to a full stop makes sentencex panic, and lone surrogates cannot be handed to it.
+# Both are replaced one for one, so offsets stay.
+_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_CLOSERS = "\"'”’»)\\]）】」』》"
+_STRONG = re.compile(rf"[。！？｡…]+[{_CLOSERS}]*|[.!?]+[{_CLOSERS}]*(?=\s)|[\r\n]+")
+_WEAK = re.compile(r"；|;(?=\s)")
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the range without the white space at its two ends; empty at `start` where nothing is left.
+
+    Examples
+    --------
+    >>> trimmed("  Bees sleep. ", 0, 14)
+    (2, 13)
+    """
+    part = text[start:end]
+    length = len(part.strip())
+    if not length:
+        return start, start
+    start += len(part) - len(part.lstrip())
+    return start, start + length
+
+
+def sentence_ranges(text: str, language: str = "en") -> list[tuple[int, int]]:
+    """Return the sentences of `text` as ranges of characters, in order and without overlap.
+
+    Every character that is not white space lies in exactly one range; no range begins or ends with white space. The
+    boundaries are those of `sentencex`; a "sentence" of more than 400 characters (a table, a log, a quotation that
+    never closes) is cut at full stops and line breaks inside it, and where that is not enough at semicolons.
+
+    Parameters
+    ----------
+    text : any text; Chinese and Japanese full stops end a sentence whatever `language` is
+    language : ISO 639-1 code; decides which abbreviations do not end a sentence. Unknown codes follow general rules
+
+    Examples
+    --------
+    >>> text = "Dr. Lee came. 她走了。Then?"
+    >>> [text[start:end] for start, end in sentence_ranges(text)]
+    ['Dr. Lee came.', '她走了。', 'Then?']
+    """
+    if not text.isascii():
+        text = _SURROGATE.sub("?", _WIDE_SPACE.sub(" ", text))
+    ranges: list[tuple[int, int]] = []
+    for start, end in _between(0, len(text), _boundaries(text, language)):
+        if end - start > _LONG:
+            ranges += _shorter(text, start, end)
+        else:
+            ranges.append((start, end))
+    trimmed_ranges = (trimmed(text, start, end) for start, end in ranges)
+    return [(start, end) for start, end in trimmed_ranges if start < end]
+
+
+def _boundaries(text: str, language: str) -> Iterator[int]:
+    """Yield the offset at which each sentence ends, in ascending order."""
+    begin = 0
+    while begin < len(text):
+        window = text[begin : begin + _WINDOW]
+        # Only the ends are used: ranges between them cover the text whatever the segmenter skips.
+        ends = [begin + found["end_index"] for found in sentencex.get_sentence_boundaries(language, window)]
+        if begin + _WINDOW < len(text):
+            # The last one may have been cut by the window's edge: the next window begins where it begins. A lone one is
+            # longer than the window and ends at a space.
+            last = begin + (max(window.rfind(" "), window.rfind("\n")) + 1 or len(window))
+            ends = ends[:-1] or [last]
+        yield from ends
+        begin = ends[-1]
+
+
+def _shorter(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut a long range at full stops and line breaks, and what is still long at semicolons."""
+    for part_start, part_end in _between(start, end, (m.end() for m in _STRONG.finditer(text, start, end))):
+        if part_end - part_start <= _LONG:
+            yield part_start, part_end
+        else:
+            yield from _between(part_start, part_end, (m.end() for m in _WEAK.finditer(text, part_start, part_end)))
+
+
+def _between(start: int, end: int, cuts: Iterator[int]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges that ascending `cuts` divide `start` to `end` into."""
+    for cut in cuts:
+        if cut > start:
+            yield start, cut
+            start = cut
+    if start < end:
+        yield start, end

@@ -30,6 +30,9 @@ _LONGEST_BLANK = 128 * 1024
 _LONG_BLANK = re.compile(rf"\s{{{_LONGEST_BLANK}}}(?=\s)")
 
 
+_KNOWN_PATTERNS = {"gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"}
+
+
 class TokenEstimateWarning(UserWarning):
     """Token counts are estimates, because the default tokenizer could not be loaded."""
 
@@ -85,6 +88,8 @@ class TiktokenTokenizer:
     def __init__(self, encoding: str | tiktoken.Encoding) -> None:
         self._encoding = load_encoding(encoding) if isinstance(encoding, str) else encoding
         self.name = self._encoding.name
+        # their word patterns are known to cut between a letter and a space before a letter, see token_joins.py
+        self.cuts_before_spaces = self.name in _KNOWN_PATTERNS
 
     def __repr__(self) -> str:
         return f"TiktokenTokenizer({self.name!r})"

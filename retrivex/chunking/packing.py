@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from retrivex.chunking.blocks import Block
 from retrivex.chunking.pieces import Piece
-from retrivex.chunking.sentences import sentence_ranges
 from retrivex.chunking.token_chunker import token_ranges
+from retrivex.sentences import sentence_ranges
 from retrivex.tokens import Tokenizer
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.pieces import Piece, make_chunks
-from retrivex.chunking.sentences import sentence_ranges
 from retrivex.chunking.token_chunker import token_ranges
 from retrivex.document import Document
 from retrivex.encoder import Encoder
 from retrivex.errors import ChunkError, EncoderError
+from retrivex.sentences import sentence_ranges
 from retrivex.tokens import TokenizerSpec, get_tokenizer
 
 Breakpoint: TypeAlias = Literal["percentile", "threshold"]

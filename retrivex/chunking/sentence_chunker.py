@@ -5,8 +5,8 @@ from __future__ import annotations
 from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.pieces import Piece, make_chunks
-from retrivex.chunking.sentences import sentence_ranges
 from retrivex.document import Document
+from retrivex.sentences import sentence_ranges
 
 
 class SentenceChunker:

@@ -9,8 +9,8 @@ from semantic_text_splitter import TextSplitter
 from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.pieces import Piece, make_chunks
-from retrivex.chunking.sentences import trimmed
 from retrivex.document import Document
+from retrivex.sentences import trimmed
 from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
 
 # The splitter counts its candidates again and again, up to a whole document that has no break. With more characters
@@ -18,6 +18,10 @@ from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
 # a text of very long tokens (a row of spaces) is cut where it need not be.
 _MOST_CHARS_PER_TOKEN = 16
 _ALWAYS_COUNTED = 256  # characters
+
+# The splitter also looks for words in all that is left of a sentence, for every chunk: windows keep it linear.
+_WINDOW_CHARS_PER_TOKEN = 64
+_LEAST_WINDOW = 4096  # characters
 
 
 def token_ranges(text: str, size: int, overlap: int, tokenizer: Tokenizer) -> list[tuple[int, int]]:
@@ -31,16 +35,10 @@ def token_ranges(text: str, size: int, overlap: int, tokenizer: Tokenizer) -> li
     -----
     A single character of more than `size` tokens (an emoji can have three) is the only thing that may be longer.
     """
-    longest = max(size * _MOST_CHARS_PER_TOKEN, _ALWAYS_COUNTED)
-
-    def tokens(part: str) -> int:
-        return size + len(part) if len(part) > longest else tokenizer.count(part)
-
     # a lone surrogate cannot be handed over; one character stands in for it, so that offsets stay
     safe = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-    found = TextSplitter.from_callback(tokens, size, overlap).chunk_indices(safe)
-    ranges = [trimmed(text, start, start + len(part)) for start, part in found]
-    ranges = [(start, end) for start, end in ranges if start < end]
+    found = _split(safe, size, overlap, tokenizer)
+    ranges = [(start, end) for start, end in (trimmed(text, *part) for part in found) if start < end]
     counts = tokenizer.count_many([text[start:end] for start, end in ranges])
     # A real vocabulary is not monotonic: a text may have more tokens than the same text with a space in front.
     return [
@@ -48,6 +46,27 @@ def token_ranges(text: str, size: int, overlap: int, tokenizer: Tokenizer) -> li
         for (start, end), count in zip(ranges, counts, strict=True)
         for part in (_halves(text, start, end, size, tokenizer) if count > size else [(start, end)])
     ]
+
+
+def _split(text: str, size: int, overlap: int, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
+    """Yield what the splitter makes of the text, window by window."""
+    longest = max(size * _MOST_CHARS_PER_TOKEN, _ALWAYS_COUNTED)
+    window = max(size * _WINDOW_CHARS_PER_TOKEN, _LEAST_WINDOW)
+
+    def tokens(part: str) -> int:
+        return size + len(part) if len(part) > longest else tokenizer.count(part)
+
+    splitter = TextSplitter.from_callback(tokens, size, overlap)
+    begin = 0
+    while begin < len(text):
+        found = [
+            (begin + start, begin + start + len(part))
+            for start, part in splitter.chunk_indices(text[begin : begin + window])
+        ]
+        begin += window
+        if begin < len(text) and len(found) > 1:
+            begin, _ = found.pop()  # the window's edge may have cut it short: the next window begins with it
+        yield from found
 
 
 def _halves(text: str, start: int, end: int, size: int, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:

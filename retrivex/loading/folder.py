@@ -191,7 +191,7 @@ def _is_inside(link: Path, root: Path, report: LoadReport) -> bool:
 def _once(files: Sequence[FoundFile]) -> list[FoundFile]:
     """Leave out files that come a second time, through overlapping folders or links; the file goes before its links."""
     first: dict[str, int] = {}
-    for index in sorted(range(len(files)), key=lambda i: files[i].path.is_symlink()):
+    for index in sorted(range(len(files)), key=lambda i: os.path.islink(files[i].path)):
         first.setdefault(os.path.realpath(files[index].path), index)
     return [files[index] for index in sorted(first.values())]
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Mapping
+from typing import Any
 
 from retrivex.document import Document
 from retrivex.errors import LoadError
 from retrivex.loading.markdown import first_heading
 from retrivex.loading.report import Loaded
+from retrivex.loading.tables import Cell, pipe_table
 
 try:
     from markitdown import StreamInfo
-    from markitdown.converters import DocxConverter, PptxConverter, XlsxConverter
+    from markitdown.converters import DocxConverter, PptxConverter
+    from openpyxl import load_workbook
 except ImportError as error:
     raise ImportError("reading office files needs markitdown: pip install 'retrivex-rag[office]'") from error
 
@@ -21,7 +25,7 @@ MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 """Most an office file may hold when unpacked; a small zip file can be made to unpack to a full disk."""
 
 # The converters are called one by one: markitdown's own front end would also guess formats and fetch addresses.
-_CONVERTERS = {".docx": DocxConverter, ".pptx": PptxConverter, ".xlsx": XlsxConverter}
+_CONVERTERS: Mapping[str, Any] = {".docx": DocxConverter, ".pptx": PptxConverter}
 _XML = (".xml", ".rels", ".vml")
 _SLIDE = re.compile(r"^<!-- Slide number: \d+ -->\n?", re.MULTILINE)
 _IMAGE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
@@ -45,16 +49,45 @@ def load_office(raw: bytes, doc_id: str, source: str | None = None, *, suffix: s
     """
     _check_package(raw)
     try:
-        result = _CONVERTERS[suffix]().convert(io.BytesIO(raw), StreamInfo(extension=suffix))
+        markdown = _sheets(raw) if suffix == ".xlsx" else _convert(raw, suffix)
     except Exception as error:  # broken files make the readers below markitdown raise nearly anything
         said = f"{type(error).__name__}: {str(error)[:200]}"
         raise LoadError(f"it cannot be read as {suffix} ({said}); open it and save it anew") from error
-    text = _IMAGE.sub(r"\1", result.markdown).encode("utf-8", errors="replace").decode("utf-8")
+    text = _IMAGE.sub(r"\1", markdown).encode("utf-8", errors="replace").decode("utf-8")
     text, starts = _cut_slide_marks(text)
     if not text.strip():
         raise LoadError("it is empty: there is no text to index")
-    title = result.title or first_heading(text)
+    title = first_heading(text)
     return Loaded(Document(doc_id, text, format="markdown", title=title, page_starts=starts, source=source))
+
+
+def _convert(raw: bytes, suffix: str) -> str:
+    # The text is read, not rendered: `snake_case` must not become `snake\_case`.
+    plain = {"escape_asterisks": False, "escape_underscores": False}
+    markdown: str = _CONVERTERS[suffix]().convert(io.BytesIO(raw), StreamInfo(extension=suffix), **plain).markdown
+    return markdown.replace("\v", "\n")  # a line break within a paragraph of a slide
+
+
+def _sheets(raw: bytes) -> str:
+    # openpyxl itself: by way of data frames, empty cells would read `NaN`, nameless columns `Unnamed: 1`, and bars
+    # within a cell would end it.
+    book = load_workbook(io.BytesIO(raw), read_only=True, data_only=True, keep_links=False)
+    sections = []
+    for sheet in book.worksheets:
+        sheet.reset_dimensions()  # some programs write wrong ones, which would cut rows off
+        rows = [row for values in sheet.iter_rows(values_only=True) if (row := _filled(values))]
+        if table := pipe_table(rows):
+            sections.append(f"## {sheet.title}\n\n{table}\n")
+    book.close()
+    return "\n".join(sections)
+
+
+def _filled(values: tuple[object, ...]) -> list[Cell]:
+    """Cells of a row up to its last value."""
+    texts = ["" if value is None else " ".join(str(value).split()) for value in values]
+    while texts and not texts[-1]:
+        texts.pop()
+    return [Cell(text) for text in texts]
 
 
 def _check_package(raw: bytes) -> None:

@@ -103,16 +103,23 @@ def prepare(
     vectors = _vectors(document, given, embeddings, encoder)
     tokens = _tokens(document, given, token_counts, tokenizer)
     ordered = [given[i] for i in order]
+    rows = [encode_chunk(chunk) for chunk in ordered]
     parents = dict(parents or {})
+    parent_rows = [_parent_row(document, name, parent) for name, parent in parents.items()]
+    if not content_hash:
+        scopes = [chunk.metadata.scope for chunk in ordered]
+        bytes_of_vectors = b"" if vectors is None else vectors[order].tobytes()
+        contents = (rows, scopes, parents, parent_rows, hashlib.sha256(bytes_of_vectors).hexdigest())
+        content_hash = _hash_of_contents(document, contents, encoder, tokenizer)
     return Record(
         document,
-        content_hash or _hash_of_contents(document, ordered, parents, encoder, tokenizer),
+        content_hash,
         ordered,
-        [encode_chunk(chunk) for chunk in ordered],
+        rows,
         [tokens[i] for i in order],
         tokenizer,
         parents,
-        [_parent_row(document, name, parent) for name, parent in parents.items()],
+        parent_rows,
         None if vectors is None else vectors[order],
         encoder if vectors is not None else None,
     )
@@ -204,17 +211,9 @@ def _tokens(
     return [int(count) for count in counts]
 
 
-def _hash_of_contents(
-    document: Document,
-    chunks: Sequence[Chunk],
-    parents: Mapping[str, Chunk | str],
-    encoder: str | None,
-    tokenizer: str | None,
-) -> str:
-    digest = hashlib.sha256()
-    for item in (*chunks, *parents.items()):
-        digest.update(repr(item).encode(errors="surrogatepass"))
-    return content_hash(document, chunker=digest.hexdigest(), encoder=encoder or "", tokenizer=tokenizer or "")
+def _hash_of_contents(document: Document, contents: tuple[Any, ...], encoder: str | None, tokenizer: str | None) -> str:
+    digest = hashlib.sha256(repr(contents).encode()).hexdigest()
+    return content_hash(document, chunker=digest, encoder=encoder or "", tokenizer=tokenizer or "")
 
 
 def _parent_row(document: Document, name: str, parent: Chunk | str) -> tuple[Any, ...]:

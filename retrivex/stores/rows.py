@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from retrivex.chunk import Chunk, ChunkMetadata
@@ -25,6 +26,9 @@ FIELDS = (
     "text",
 )
 """Columns that chunks and parents share, in the order of `encode_chunk` and `decode_chunk`."""
+
+# one encoder for all: json.dumps builds a new one at every call with options
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 # `sequence_kinds`: JSON does not tell tuples from lists, equality in Python does
 _HEADING_IS_LIST = 1
@@ -113,7 +117,7 @@ def encode_mapping(value: Mapping[str, Any]) -> str:
     """Return a mapping as JSON, refusing what JSON would change (tuples, NaN, keys that are not strings)."""
     plain = dict(value)
     try:
-        encoded = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+        encoded = _to_json(plain)
     except (TypeError, ValueError) as error:
         raise StoreError(f"metadata {plain!r} is not JSON ({error}); keep strings, numbers, lists and dicts") from error
     if json.loads(encoded) != plain:
@@ -143,18 +147,24 @@ def _encode_headings(path: Sequence[str] | None) -> str | None:
         return None
     if isinstance(path, str):
         raise StoreError(f"heading_path is the string {path!r}: give a sequence of titles, outermost first")
-    return utf8(json.dumps(list(path), ensure_ascii=False), "heading_path")
+    return utf8(_to_json(list(path)), "heading_path")
 
 
 def _decode_headings(encoded: str, kinds: int) -> Sequence[str]:
-    titles: list[str] = json.loads(encoded)
-    return titles if kinds & _HEADING_IS_LIST else tuple(titles)
+    titles = _titles(encoded)
+    return list(titles) if kinds & _HEADING_IS_LIST else titles
+
+
+@lru_cache(maxsize=1024)
+def _titles(encoded: str) -> tuple[str, ...]:
+    """Return the decoded heading path; the chunks of a section share one."""
+    return tuple(json.loads(encoded))
 
 
 def _encode_links(links: Sequence[tuple[str, int]]) -> str | None:
     if not links:
         return None
-    return utf8(json.dumps([[doc_id, int(chunk_id)] for doc_id, chunk_id in links], ensure_ascii=False), "links")
+    return utf8(_to_json([[doc_id, int(chunk_id)] for doc_id, chunk_id in links]), "links")
 
 
 def _decode_links(encoded: str | None, kinds: int) -> Sequence[tuple[str, int]]:

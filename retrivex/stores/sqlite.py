@@ -134,7 +134,7 @@ class SQLiteStore:
         token_counts : one a chunk, by `tokenizer`
         tokenizer : name of what counted
         content_hash : from `content_hash()`; where it equals the stored one nothing is done and `chunks` is not even
-            read. Without it, document and chunks themselves are compared.
+            read. Without it, all that is given here is compared with what is stored.
 
         Returns
         -------

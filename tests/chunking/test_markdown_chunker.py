@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,3 +181,11 @@ def test_any_mix_of_marks_is_cut_without_loss(text: str, size: int) -> None:
         covered = chunk.metadata.char_end
         assert words(chunk.text) <= size or "|" in chunk.text
     assert not text[covered:].strip()
+
+
+def test_joined_text_is_counted_not_the_sum_of_its_parts() -> None:
+    def joins_cost(text: str) -> int:
+        return words(text) + len(re.findall(r"\S\n\n\S", text))
+
+    chunks = MarkdownChunker(10, tokenizer=joins_cost).chunk(Document("d", "one two\n\n" * 20))
+    assert max(joins_cost(chunk.text) for chunk in chunks) <= 10

@@ -116,9 +116,11 @@ def test_forbidden_files_and_folders_are_reported(mixed: Path) -> None:
     (mixed / "d.txt").chmod(0)
     (mixed / "sub").chmod(0)
     documents, report = load_documents(mixed)
+    _, alone = load_documents(mixed / "sub" / "latin.txt")
     (mixed / "sub").chmod(0o755)
     assert [d.doc_id for d in documents] == ["README", "a.md", "b.html", "c.pdf", "line-1", "line-2"]
-    assert all("Permission denied" in reason for reason in reasons(report, mixed).values())
+    assert all("Permission denied" in problem.reason for problem in report.problems + alone.problems)
+    assert (len(report.problems), len(alone.problems)) == (2, 1)
 
 
 def test_documents_come_one_at_a_time(tmp_path: Path) -> None:

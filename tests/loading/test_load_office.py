@@ -37,7 +37,7 @@ def saved(made: Any) -> bytes:
 def word_file() -> bytes:
     document = pytest.importorskip("docx").Document()
     document.add_heading("Bees", level=1)
-    document.add_paragraph("Bees sleep at night.")
+    document.add_paragraph("Bees sleep at snake_case *.")
     document.add_heading("Hours", level=2)
     document.add_paragraph("first", style="List Bullet")
     document.add_paragraph("second", style="List Bullet")
@@ -59,8 +59,9 @@ def slides() -> bytes:
 def sheets() -> bytes:
     book = pytest.importorskip("openpyxl").Workbook()
     book.active.title = "Hours"
-    for row in (("Bee", "Sleep"), ("honey", 5), ("mason", 8)):
+    for row in (("Bee", "Sleep"), ("honey", 5), (), ("mason|wool", 8.5, None), ("mining", None, "a\nnote")):
         book.active.append(row)
+    book.create_sheet("Empty")
     book.create_sheet("Notes").append(("only", "row"))
     return saved(book)
 
@@ -79,7 +80,7 @@ def test_word(office: Any) -> None:
     document = office.load_office(word_file(), "bees.docx", "/x/bees.docx", suffix=".docx").document
     assert (document.format, document.title, document.source) == ("markdown", "Bees", "/x/bees.docx")
     lines = document.text.split("\n")
-    assert lines[:5] == ["# Bees", "", "Bees sleep at night.", "", "## Hours"]
+    assert lines[:5] == ["# Bees", "", "Bees sleep at snake_case *.", "", "## Hours"]
     assert [line[2:] for line in lines if line[:2] in ("* ", "- ")] == ["first", "second"]
     assert "| honey | 5 |" in lines
 
@@ -96,7 +97,14 @@ def test_sheets_are_sections(office: Any) -> None:
     document = office.load_office(sheets(), "a.xlsx", suffix=".xlsx").document
     lines = document.text.split("\n")
     assert [line for line in lines if line.startswith("#")] == ["## Hours", "## Notes"]
-    assert lines[lines.index("| Bee | Sleep |") + 2 :][:2] == ["| honey | 5 |", "| mason | 8 |"]
+    assert lines[2:8] == [
+        "| Bee | Sleep |  |",
+        "| --- | --- | --- |",
+        "| honey | 5 |  |",
+        "| mason\\|wool | 8.5 |  |",
+        "| mining |  | a note |",
+        "",
+    ]
 
 
 def test_pictures_become_their_description(office: Any) -> None:

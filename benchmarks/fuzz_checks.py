@@ -1,0 +1,405 @@
+"""What must hold of every composition, whatever the input: the invariants of the design, one function each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, get_args
+
+from fuzz_cases import Case, OddStore
+
+from retrivex import Chunk, Composition, RetrievalConfig, SeedHit, Span
+from retrivex.chunk import MAX_CHUNK_ID, ChunkKey
+from retrivex.continuity import SignatureCache, neighbour_continuity
+from retrivex.guards import shape_goes_on
+from retrivex.seed import DropReason
+
+Count = Callable[[str], int]
+REASONS = frozenset(get_args(DropReason))
+_SIGNATURES = SignatureCache()
+
+
+class ViolationError(AssertionError):
+    """An invariant does not hold."""
+
+
+def expect(holds: object, what: str, *about: object) -> None:
+    """Raise ViolationError unless `holds`."""
+    if not holds:
+        raise ViolationError(f"{what}: {', '.join(map(repr, about))}")
+
+
+def visible_scopes(case: Case) -> set[str | None]:
+    """Scopes the call may see."""
+    return {case.scope} if case.scope is None or isinstance(case.scope, str) else set(case.scope)
+
+
+def check_composition(case: Case, config: RetrievalConfig, made: Composition, count: Count) -> None:
+    """Check everything that one composition shows."""
+    expect(made.tokens == count(made.text), "tokens is not the count of the text", made.tokens, count(made.text))
+    expect(made.tokens <= config.token_budget, "budget exceeded", made.tokens, config.token_budget)
+    expect(made.text or not made.spans, "spans without text")
+    check_spans(case, config, made.spans, count)
+    check_citations(case, made)
+    check_hits(case, made)
+    check_windows(case, config, made)
+    check_coverage(made)
+    check_waste(case, config, made, count)
+
+
+def check_retrieved(case: Case, config: RetrievalConfig, spans: Sequence[Span], count: Count) -> None:
+    """Check what `retrieve` returned."""
+    joined = "\n\n".join(span.text for span in spans)
+    expect(count(joined) <= config.token_budget, "budget of joined spans exceeded", count(joined), config.token_budget)
+    check_spans(case, config, spans, count)
+
+
+def check_spans(case: Case, config: RetrievalConfig, spans: Sequence[Span], count: Count) -> None:
+    """Check spans one by one and together."""
+    scopes = visible_scopes(case)
+    known = {hit.key: hit.chunk for hit in case.all_hits()}
+    for span in spans:
+        expect(span.text, "empty span")
+        expect(span.token_count == count(span.text), "token_count is not of the text", span.token_count, span.text)
+        ids = span.chunk_ids
+        expect(ids == list(range(ids[0], ids[0] + len(ids))), "hole in a span", ids)
+        expect(ids == [chunk.metadata.chunk_id for chunk in span.chunks], "chunk_ids are not of the chunks", ids)
+        for chunk in span.chunks:
+            expect(chunk.metadata.doc_id == span.doc_id, "documents mixed", span.doc_id, chunk.key)
+            expect(chunk.metadata.scope in scopes, "scope leaked", chunk.key, chunk.metadata.scope)
+            stored, hit = case.world.chunks.get(chunk.key), known.get(chunk.key)
+            texts = {c.text for c in (stored, hit) if c is not None} | {h.chunk.text for h in case.all_hits()}
+            expect(chunk.text in texts, "chunk nobody gave", chunk.key)
+        check_factors(config, span)
+        check_source(case, config, span)
+    check_nothing_twice(case, spans)
+    check_order(config, spans)
+    check_pinned(config, spans)
+    check_excluded(case, config, spans)
+
+
+def check_factors(config: RetrievalConfig, span: Span) -> None:
+    """Check the published formula and the range of its factors."""
+    factors = (span.sim_score, span.adjacency_score, span.continuity_score, span.parent_bonus)
+    expect(all(0.0 <= factor <= 1.0 for factor in factors), "factor outside [0, 1]", factors)
+    expect(math.isfinite(span.score) and math.isfinite(span.value), "score is not finite", span.score, span.value)
+    weights = (config.similarity_weight, config.adjacency_weight, config.continuity_weight, config.parent_weight)
+    if not span.pinned:
+        expected = sum(weight * factor for weight, factor in zip(weights, factors, strict=True))
+        expect(math.isclose(span.score, expected, abs_tol=1e-9), "score is not the formula's", span.score, expected)
+
+
+def check_source(case: Case, config: RetrievalConfig, span: Span) -> None:
+    """Check that every character is its chunk's and, where offsets are true, the document's; seams are marked."""
+    source = case.world.sources.get(span.doc_id, "")
+    truthful = span.doc_id in case.world.truthful
+    if span.exact:
+        expect(span.char_start is not None and span.char_end is not None, "exact without offsets", span)
+        if truthful:
+            expect(span.text == source[span.char_start : span.char_end], "exact text is not the source's", span)
+    elif truthful and span.parent_id is None and span.segments:
+        whole = all(s.char_start is not None for s in span.segments)
+        seamless = all(
+            a.end == b.start and a.char_start is not None and b.char_start == a.char_start + a.end - a.start
+            for a, b in pairwise(span.segments)
+        )
+        located = span.doc_id in case.world.located
+        expect(not (whole and seamless and located), "exact span is called inexact", span)
+    check_segments(case, config, span, source if truthful else None)
+
+
+def check_segments(case: Case, config: RetrievalConfig, span: Span, source: str | None) -> None:
+    """Check the map from a span's text back to chunks and document."""
+    chunks = {chunk.metadata.chunk_id: chunk for chunk in span.chunks}
+    reached = 0
+    for segment in span.segments:
+        text = span.text[segment.start : segment.end]
+        expect(reached <= segment.start < segment.end <= len(span.text), "segments out of place", span.segments)
+        between = span.text[reached : segment.start]
+        expect(between in ("", config.joiner), "text of unknown origin", between, span)
+        chunk = chunks[segment.chunk_id]
+        expect(span.parent_id is not None or text in chunk.text, "segment is not of its chunk", text, chunk)
+        if segment.char_start is not None:
+            if source is not None:
+                place = source[segment.char_start : segment.char_start + len(text)]
+                expect(place == text, "segment is not what the document holds there", text, place)
+            if span.parent_id is None:
+                at = segment.char_start - (chunk.metadata.char_start or 0)
+                expect(at >= 0 and chunk.text[at : at + len(text)] == text, "offset is not its chunk's", span)
+        reached = segment.end
+    expect(reached == len(span.text), "end of a span has no source", span)
+    for left, right in pairwise(span.segments):
+        if left.char_start is None or right.char_start is None or span.parent_id is not None:
+            continue
+        left_end = left.char_start + left.end - left.start
+        neighbours = right.chunk_id == left.chunk_id + 1
+        if source is not None and neighbours and right.char_start > left_end:
+            expect(right.char_start - left_end <= config.max_gap_chars, "wide gap closed", span)
+            expect(right.start - left.end == len(config.joiner), "gap closed without a mark", span)
+
+
+def shown_ranges(spans: Iterable[Span], doc_id: str) -> list[tuple[int, int]]:
+    """Source ranges of a document that are shown, in order."""
+    return sorted(
+        (segment.char_start, segment.char_start + segment.end - segment.start)
+        for span in spans
+        if span.doc_id == doc_id
+        for segment in span.segments
+        if segment.char_start is not None
+    )
+
+
+def check_nothing_twice(case: Case, spans: Sequence[Span]) -> None:
+    """Check that no character of a document is shown twice."""
+    for doc_id in case.world.located & {span.doc_id for span in spans}:
+        ranges = shown_ranges(spans, doc_id)
+        for (_, end), (start, _) in pairwise(ranges):
+            expect(start >= end, "source characters twice", doc_id, ranges)
+
+
+def check_order(config: RetrievalConfig, spans: Sequence[Span]) -> None:
+    """Check the order by its definition, and the number of spans."""
+    free = [span for span in spans if not span.pinned]
+    expect(config.max_spans is None or len(free) <= config.max_spans, "more than max_spans", len(free))
+    scores = [span.score for span in free]
+    strategy = config.ordering_strategy.value
+    if strategy == "document":
+        best = {span.doc_id: max(s.score for s in free if s.doc_id == span.doc_id) for span in free}
+        for a, b in pairwise(free):
+            expect(best[a.doc_id] >= best[b.doc_id], "documents not by their best span", scores)
+            # a span cut short by an exclusion may share a chunk with the next
+            expect(a.doc_id != b.doc_id or a.chunk_ids[0] <= b.chunk_ids[0], "not in document order", a, b)
+        return
+    if strategy == "back_first":
+        scores = scores[::-1]
+    if strategy == "edge_balanced":
+        front, back = scores[: (len(scores) + 1) // 2], scores[(len(scores) + 1) // 2 :][::-1]
+        scores = [score for pair in zip(front, [*back, -math.inf], strict=False) for score in pair][: len(scores)]
+    expect(all(a >= b for a, b in pairwise(scores)), f"order is not {strategy}", scores)
+
+
+def check_pinned(config: RetrievalConfig, spans: Sequence[Span]) -> None:
+    """Check that pinned spans come first, and that nothing else is pinned."""
+    flags = [span.pinned for span in spans]
+    expect(flags == sorted(flags, reverse=True), "pinned spans do not come first", flags)
+    keys = [item.key for item in config.pinned if isinstance(item, Chunk)]
+    places = [keys.index((span.doc_id, span.chunk_ids[0])) for span in spans if span.pinned]
+    expect(places == sorted(places), "pinned spans are not in the order given", places)
+
+
+def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> None:
+    """Check that nothing excluded is shown."""
+    free = [span for span in spans if not span.pinned]
+    for item in config.exclude:
+        if isinstance(item, str):
+            expect(not any(item in span.text for span in free), "excluded text is shown", item)
+            continue
+        doc_id, start, end = item if isinstance(item, tuple) else _place_of(case, item)
+        if doc_id in case.world.located:
+            for low, high in shown_ranges(free, doc_id):
+                expect(high <= start or low >= end, "excluded range is shown", item, (low, high))
+
+
+def _place_of(case: Case, chunk: Chunk) -> tuple[str, int, int]:
+    start, end = case.world.places[chunk.key]
+    return chunk.metadata.doc_id, start, end
+
+
+def check_citations(case: Case, made: Composition) -> None:
+    """Check that every shown character of a span is cited, and maps to the right place."""
+    reached, at = 0, 0
+    total = sum(segment.end - segment.start for span in made.spans for segment in span.segments)
+    cited_characters = 0
+    for cited in made.citations:
+        expect(reached <= cited.start < cited.end <= len(made.text), "citations out of place", cited)
+        reached = cited.end
+        cited_characters += cited.end - cited.start
+        span = made.spans[cited.number - 1]
+        text = made.text[cited.start : cited.end]
+        expect(cited.doc_id == span.doc_id and text in span.text, "citation is not of its span", cited)
+        if cited.char_start is not None and cited.doc_id in case.world.truthful:
+            place = case.world.sources[cited.doc_id][cited.char_start : cited.char_end]
+            expect(place == text, "citation points to other text", cited, text, place)
+    expect(cited_characters == total, "uncited characters", cited_characters, total)
+    for number, span in enumerate(made.spans, start=1):
+        at = made.text.find(span.text, at)
+        expect(at >= 0, "span text is not in the context", span.text)
+        at += len(span.text)
+        expect(made.resolve(number), "number does not resolve", number)
+
+
+def check_hits(case: Case, made: Composition) -> None:
+    """Check that every hit is shown or listed with its reason, never both."""
+    dropped = {(hit.doc_id, hit.chunk_id): hit for hit in made.dropped}
+    expect(all(hit.reason in REASONS and hit.detail for hit in made.dropped), "drop without a reason", made.dropped)
+    touched = {(span.doc_id, chunk_id) for span in made.spans for chunk_id in span.chunk_ids}
+    has_parent = any(span.parent_id is not None for span in made.spans)
+    for hit in case.all_hits():
+        key = hit.key
+        if key in dropped:
+            reason = dropped[key].reason
+            expect(reason == "duplicate_id" or key not in touched, "hit is shown and dropped", key, reason)
+        elif has_parent:
+            expect(key in touched or _shown_anyhow(case, made, hit), "hit lost", key)
+        else:
+            expect(key in touched, "hit lost", key)
+            expect(_shown_anyhow(case, made, hit), "hit counts as shown and is not", key)
+
+
+def _shown_anyhow(case: Case, made: Composition, hit: SeedHit) -> bool:
+    """Whether some of a hit's text is shown."""
+    doc_id = hit.key[0]
+    if doc_id in case.world.located and hit.chunk is case.world.chunks.get(hit.key):
+        start, end = case.world.places[hit.key]
+        if any(low < end and high > start for low, high in shown_ranges(made.spans, doc_id)):
+            return True
+    stored = case.world.chunks.get(hit.key, hit.chunk)
+    for span in made.spans:
+        if any(hit.key == (span.doc_id, segment.chunk_id) for segment in span.segments):
+            return True
+        if span.doc_id == doc_id and (stored.text in span.text or hit.chunk.text in span.text):
+            return True
+        if span.doc_id == doc_id and hit.key[1] in span.chunk_ids and span.text in stored.text:
+            return True
+    return False
+
+
+def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: Count) -> None:
+    """Check that no hit is dropped for the budget which leaves ample room for it."""
+    cut = any("was cut" in warning for warning in made.warnings)
+    if cut or config.exclude or config.pinned or config.max_spans or config.selection_unit == "span":
+        return
+    spare = config.token_budget - made.tokens - 2 * count("\n\n[... 100,000 characters omitted ...]" + "x " * 75)
+    for hit in made.dropped:
+        if hit.reason == "budget":
+            chunk = case.world.chunks.get((hit.doc_id, hit.chunk_id))
+            expect(chunk is None or count(chunk.text) > spare, "budget left unused", hit, spare)
+
+
+def check_coverage(made: Composition) -> None:
+    """Check that coverage tells what the spans show."""
+    for coverage in made.coverage:
+        shown = {i for span in made.spans if span.doc_id == coverage.doc_id for i in span.chunk_ids}
+        told = {i for first, last in coverage.ranges for i in range(first, last + 1)}
+        expect(shown == told, "coverage is not what is shown", coverage, shown)
+        expect({i for i, _ in coverage.matched} <= shown, "matched chunk is not shown", coverage)
+    expect({c.doc_id for c in made.coverage} == {s.doc_id for s in made.spans}, "document without coverage")
+
+
+# ---- growth, written out a second time the slow way
+
+
+def check_windows(case: Case, config: RetrievalConfig, made: Composition) -> None:
+    """Check that what seeds grew to is what a plain walk reaches, and that nothing else is shown."""
+    limited = (config.expand_top, config.expand_top_documents, config.k) != (None, None, None)
+    windows = [(w.doc_id, w.start, w.end) for w in made.trace.windows]
+    chunks = None if limited else _usable_chunks(case, config)
+    if chunks is not None:
+        seeds = _seed_keys(case, config)
+        expected = [(key[0], *_walk_both(key, chunks, config)) for key in seeds]
+        expect(sorted(windows) == sorted(expected), "windows are not what the guards allow", windows, expected)
+    inside = {(doc_id, i) for doc_id, start, end in windows for i in range(start, end)}
+    linked = {target for _, target in made.trace.links}
+    for span in made.spans:
+        if not span.pinned and span.parent_id is None:
+            extra = {(span.doc_id, i) for i in span.chunk_ids} - inside - linked
+            expect(not extra, "shown chunk is in no window", extra)
+    expect(not made.trace.links or config.follow_links, "links followed unasked", made.trace.links)
+
+
+def _seed_keys(case: Case, config: RetrievalConfig) -> set[ChunkKey]:
+    scopes = visible_scopes(case)
+    low, high = -math.inf, math.inf
+    if config.score_scale == "cosine":
+        low, high = (-1, 1) if config.score_kind == "similarity" else (0, 2)
+    elif config.score_scale == "unit":
+        low, high = 0, 1
+    return {
+        hit.key
+        for hit in case.all_hits()
+        if hit.chunk.metadata.scope in scopes and low - 1e-6 <= hit.similarity_score <= high + 1e-6
+    }
+
+
+def _usable_chunks(case: Case, config: RetrievalConfig) -> dict[ChunkKey, Chunk] | None:
+    """Chunks by key as the walk should see them; None where hits disagree with the store or each other."""
+    given: dict[ChunkKey, Chunk] = {}
+    for hit in case.all_hits():
+        if given.setdefault(hit.key, hit.chunk) is not hit.chunk:
+            return None
+        stored = case.world.store.get(hit.key)
+        if stored is not None and stored is not hit.chunk:
+            return None
+    failing = isinstance(case.store, OddStore) and case.store.behaviour == "fails"
+    seeds = {key: given[key] for key in _seed_keys(case, config)}
+    visible = {k: c for k, c in case.world.store.items() if c.metadata.scope in visible_scopes(case)}
+    return seeds if failing else {**visible, **seeds}
+
+
+def _walk_both(seed: ChunkKey, chunks: dict[ChunkKey, Chunk], config: RetrievalConfig) -> tuple[int, int]:
+    before = config.window if config.before is None else config.before
+    after = config.window if config.after is None else config.after
+    return _walk(seed, -1, before, chunks, config), _walk(seed, 1, after, chunks, config) + 1
+
+
+def _walk(seed: ChunkKey, step: int, reach: int, chunks: dict[ChunkKey, Chunk], config: RetrievalConfig) -> int:
+    doc_id, here = seed
+    policies = config.grow_until
+    for distance in range(1, (reach if policies is None else config.max_window) + 1):
+        inner, outer = chunks[doc_id, here], chunks.get((doc_id, here + step))
+        if outer is None or outer.metadata.chunk_id > MAX_CHUNK_ID:
+            break
+        left, right = (inner, outer) if step > 0 else (outer, inner)
+        goes_on = isinstance(policies, tuple) and any(shape_goes_on(left.text, right.text, p) for p in policies)
+        if (distance > reach and not goes_on) or not _may_cross(left, right, config):
+            break
+        here += step
+    return here
+
+
+def _may_cross(left: Chunk, right: Chunk, config: RetrievalConfig) -> bool:
+    (flow,), _ = neighbour_continuity([left, right], _SIGNATURES)
+    floor = config.lexical_continuity_floor if flow.lexical else config.continuity_floor
+    if floor is not None and flow.value < floor:
+        return False
+    level = config.heading_level
+    headings = [tuple(chunk.metadata.heading_path or ())[:level] for chunk in (left, right)]
+    enough = config.min_lexical_continuity if flow.lexical else config.min_continuity
+    if config.stop_on_heading_change and headings[0] != headings[1] and flow.value < enough:
+        return False
+    return not (config.stop_on_page_change and left.metadata.page != right.metadata.page)
+
+
+# ---- the call as a whole
+
+
+def check_requests(case: Case, config: RetrievalConfig) -> None:
+    """Check one neighbour request per query, one more a hop of links; split only where the store has a limit."""
+    if not isinstance(case.store, OddStore):
+        return
+    calls = case.store.calls
+    limit = case.store.batch_limit
+    sizes = [sum(len(window) for window in call) for call in calls]
+    allowed = 1 + config.follow_links
+    if limit is None:
+        expect(len(calls) <= allowed, "more than one neighbour request", len(calls))
+        return
+    expect(max(sizes, default=0) <= limit, "batch_limit exceeded", sizes)
+    if not config.follow_links:
+        expect(len(calls) == math.ceil(sum(sizes) / limit), "not ceil(n / limit) requests", sizes, limit)
+
+
+def snapshot(case: Case) -> Any:
+    """What a query must leave as it is."""
+    chunks = [(key, id(chunk), id(chunk.embedding)) for key, chunk in case.world.store.items()]
+    hits = [(id(hit), hit.similarity_score, id(hit.chunk.embedding)) for hit in case.all_hits()]
+    return chunks, hits, list(case.world.parents)
+
+
+def without_times(made: Composition) -> dict[str, Any]:
+    """Return everything in a composition but how long it took."""
+    data = made.to_dict()
+    for step in data["trace"]["steps"]:
+        del step["microseconds"]
+    return data

@@ -1,0 +1,150 @@
+"""Bugs planted on purpose: each is something a change could break, and none may go unnoticed by the fuzzer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+from retrivex import assembly, exclusions, expansion, fetching, ordering, pipeline, reporting, seeding, stitching, trimming
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A bug: where it is planted, and what stands there instead, made from the original."""
+
+    name: str
+    owner: Any
+    attribute: str
+    make: Callable[[Any], Any]
+
+    @contextmanager
+    def planted(self) -> Iterator[None]:
+        """Plant it for a while."""
+        with ExitStack() as stack:
+            stack.enter_context(patch.object(self.owner, self.attribute, self.make(getattr(self.owner, self.attribute))))
+            yield
+
+
+def _uncounted_separators(original: Any) -> Any:
+    return lambda rendered, spans, counter: max(0, original(rendered, spans, counter) - 2 * len(spans))
+
+
+def _guards_off(_: Any) -> Any:
+    return lambda *_args: None
+
+
+def _step_over(original: Any) -> Any:
+    """Walk on after a refusal."""
+
+    def walk(self: Any, seed: Any, step: int, reach: int) -> int:
+        here = original(self, seed, step, reach)
+        beyond = (seed[0], here + step)
+        return here + step if abs(here - seed[1]) < reach and beyond in self.found else here
+
+    return walk
+
+
+def _doubled_overlap(original: Any) -> Any:
+    return lambda self, chunk, source, at, *, exact: original(self, chunk, source, self.length, exact=exact)
+
+
+def _no_mark(_: Any) -> Any:
+    return lambda self: None
+
+
+def _all_scopes(_: Any) -> Any:
+    return lambda scope: frozenset([None, "acme", "zeta"])
+
+
+def _hit_lost(original: Any) -> Any:
+    return lambda self, tokens: original(self, tokens)[1:]
+
+
+def _unstable(original: Any) -> Any:
+    """Equal scores in the order they came in."""
+
+    def usable(self: Any, hits: Any) -> Any:
+        kept = original(self, hits)
+        places = {hit.key: at for at, hit in reversed(list(enumerate(hits)))}
+        return sorted(kept, key=lambda hit: (-hit.similarity_score, places[hit.key]))
+
+    return usable
+
+
+def _random_ties(_: Any) -> Any:
+    return lambda spans: sorted(spans, key=lambda span: (-round(span.score, 1), random.random()))
+
+
+def _cut_too_late(original: Any) -> Any:
+    def longest(start: int, stops: Any, fits: Any) -> Any:
+        found = original(start, stops, fits)
+        later = [stop for stop in stops if found is not None and stop > found]
+        return later[0] if later else found
+
+    return longest
+
+
+def _shifted_citations(original: Any) -> Any:
+    return lambda spans, rendered: tuple(
+        replace(cited, char_start=cited.char_start and cited.char_start + 1) for cited in original(spans, rendered)
+    )
+
+
+def _nothing_excluded(_: Any) -> Any:
+    return lambda self, run: []
+
+
+def _parity(_: Any) -> Any:
+    def order(items: Any, *, ranked: bool = False) -> Any:
+        best = list(items)
+        return best[0::2] + best[1::2][::-1] if len(best) % 2 else best[1::2] + best[0::2][::-1]
+
+    return order
+
+
+def _request_each(original: Any) -> Any:
+    return lambda windows, limit: [(window,) for window in windows]
+
+
+def _off_by_one_span(original: Any) -> Any:
+    return lambda pick, run, tokenizer: replace(span := original(pick, run, tokenizer), text=span.text[:-1] or "?")
+
+
+def _embeds(original: Any) -> Any:
+    def grow(seeds: Any, planned: Any, found: Any, *rest: Any) -> Any:
+        for seed in seeds[:1]:
+            seed.chunk.embedding = [1.0]
+        return original(seeds, planned, found, *rest)
+
+    return grow
+
+
+def _half_the_budget(original: Any) -> Any:
+    return lambda self, allowance: original(self, allowance // 2)
+
+
+MUTANTS = (
+    Mutant("separators not counted in the budget", pipeline, "tokens_of_text", _uncounted_separators),
+    Mutant("guards never refuse", expansion, "refusal", _guards_off),
+    Mutant("refused neighbour stepped over", expansion._Walker, "walk", _step_over),
+    Mutant("overlap shown twice", stitching._Stitcher, "_append", _doubled_overlap),
+    Mutant("gap closed without a mark", stitching._Stitcher, "_join", _no_mark),
+    Mutant("scope leaked by a store", fetching, "allowed_scopes", _all_scopes),
+    Mutant("dropped hit not listed", reporting.Account, "dropped", _hit_lost),
+    Mutant("order of equal hits as they came", seeding._Sorter, "usable", _unstable),
+    Mutant("order of equal spans random", pipeline, "best_first", _random_ties),
+    Mutant("trimmed one word too late", trimming, "_longest", _cut_too_late),
+    Mutant("citations one character off", pipeline, "citations_of", _shifted_citations),
+    Mutant("excluded passages shown", exclusions.Exclusions, "cuts", _nothing_excluded),
+    Mutant("order flips with the number of spans", ordering, "edge_balanced", _parity),
+    Mutant("one request for each window", fetching, "split_windows", _request_each),
+    Mutant("span one character short", pipeline, "span_of", _off_by_one_span),
+    Mutant("caller's chunk changed", pipeline, "grow", _embeds),
+    Mutant("half of the budget left unused", pipeline._Writer, "_choose", _half_the_budget),
+    Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
+        made := original(*args), adjacency=made.adjacency * 3)),
+)  # fmt: skip

@@ -1,0 +1,62 @@
+"""The command line: one module a command, `retrivex --help` for the rest."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from retrivex.cli.compose import compose
+from retrivex.cli.demo import demo
+from retrivex.cli.failures import Guarded
+from retrivex.cli.index import index
+from retrivex.cli.inspect import inspect
+from retrivex.cli.query import query
+from retrivex.cli.terminal import make_streams_safe, write_text
+from retrivex.version import __version__
+
+__all__ = ["app", "main"]
+
+_EXIT_CODES = "Exit codes: 0 done, 1 some items failed, 2 wrong usage, 3 cannot be done, 130 interrupted."
+
+app = typer.Typer(
+    cls=Guarded,
+    name="retrivex",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXIT_CODES,
+)
+for command in (index, query, compose, inspect, demo):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        write_text(f"retrivex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def retrivex(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Whole, ordered, cited passages inside a token budget: from a folder of files, or from your own hits.
+
+    \b
+    Examples:
+      retrivex demo
+      retrivex index docs/
+      retrivex query "How are windows merged?" --explain
+      retrivex compose --in hits.jsonl --out contexts.jsonl
+    """
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    make_streams_safe()
+    app(prog_name="retrivex")

@@ -1,0 +1,194 @@
+"""`retrivex compose`: JSON Lines of hits in, JSON Lines of compositions out, for any retriever in any language."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import typer
+
+from retrivex.chunk import Chunk, ChunkKey
+from retrivex.cli.failures import SOME_FAILED, describe
+from retrivex.cli.options import (
+    AsJson,
+    Budget,
+    ConfigFile,
+    Order,
+    Preset,
+    Settings,
+    WindowSize,
+    make_config,
+)
+from retrivex.cli.requests import RequestError, parse_line, read_request
+from retrivex.cli.terminal import note, progress, write_text
+from retrivex.composer import SpanComposer
+from retrivex.loading import read_chunks
+from retrivex.stores.memory import index_chunks
+
+MAX_LINE_BYTES = 256 * 1024 * 1024
+"""Limit for one line; a longer one gets an error and is skipped without being held in memory."""
+
+_SKIP_BYTES = 1024 * 1024
+_STANDARD = "-"
+
+
+def compose(
+    source: Annotated[str, typer.Option("--in", metavar="FILE", help="Requests; - is standard input.")] = _STANDARD,
+    target: Annotated[
+        str, typer.Option("--out", metavar="FILE", help="Compositions; - is standard output.")
+    ] = _STANDARD,
+    chunks: Annotated[
+        Path | None, typer.Option("--chunks", metavar="FILE", help="JSONL of chunks that all lines share.")
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a composition.")] = False,
+    request_schema: Annotated[
+        bool, typer.Option("--request-schema", help="Print the JSON Schema of a request.")
+    ] = False,
+    budget: Budget = None,
+    window: WindowSize = None,
+    k: Annotated[
+        int | None, typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Knobs")
+    ] = None,
+    order: Order = None,
+    preset: Preset = None,
+    config: ConfigFile = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compose contexts from your own retriever's hits: JSON Lines in, JSON Lines out, in the same order.
+
+    A line that cannot be composed gives {"id": ..., "error": {"type", "message", "line"}} in its place; the others go
+    on, and the exit code is 1.
+
+    \b
+    Examples:
+      retrivex compose --in requests.jsonl --out contexts.jsonl --budget 1500
+      my-retriever | retrivex compose --chunks chunks.jsonl | jq -r .text
+      retrivex compose --schema > composition.schema.json
+
+    \b
+    A request:
+      {"id": 1, "question": "Do bees sleep?",
+       "hits": [{"doc_id": "bees", "chunk_id": 1, "score": 0.8}],
+       "chunks": [{"doc_id": "bees", "chunk_id": 0, "text": "Bees live in hives."},
+                  {"doc_id": "bees", "chunk_id": 1, "text": "They sleep at night."}]}
+    """
+    if schema or request_schema:
+        write_text(read_schema("composition-1" if schema else "compose-request-1"))
+        return
+    composer = SpanComposer(make_config(preset, config, settings, token_budget=budget, window=window, k=k,
+                                        ordering_strategy=order))  # fmt: skip
+    shared = {} if chunks is None else index_chunks(read_chunks(chunks))
+    _check_files(source, target)
+    failed = 0
+    with _opened(source, "rb") as lines, _opened(target, "wb") as out, progress("composing") as bar:
+        for number, line in enumerate(split_lines(lines), start=1):
+            if line is not None and not line.strip():
+                continue
+            answer = answer_line(line, number, composer, shared)
+            failed += "error" in answer
+            out.write(encode(answer, number))
+            # a program at the other end of a pipe may wait for this line before it sends the next one
+            out.flush()
+            bar.update(bar.task_ids[0], completed=number)
+    if failed:
+        if target != _STANDARD:
+            note(f"{failed:,} lines could not be composed; their errors stand in their places")
+        raise typer.Exit(SOME_FAILED)
+
+
+def read_schema(name: str) -> str:
+    """Return a JSON Schema that comes with the package."""
+    return files("retrivex").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+
+
+def answer_line(
+    line: bytes | None, number: int, composer: SpanComposer, shared: Mapping[ChunkKey, Chunk]
+) -> dict[str, Any]:
+    """Return the composition of a line as plain JSON types, or its error.
+
+    Parameters
+    ----------
+    line : as read; None where it was too long
+    number : of the line, from 1
+    composer : with the config of the command line
+    shared : chunks that all lines share
+    """
+    request_id = None
+    try:
+        if line is None:
+            raise RequestError(f"the line has over {MAX_LINE_BYTES:,} bytes: give shared chunks once with --chunks")
+        record = parse_line(line)
+        request_id = record.get("id")
+        return {"id": request_id, **_compose(record, composer, shared)}
+    except Exception as error:  # noqa: BLE001 - one bad line must not lose the others; it is handed back in its place
+        return _error(request_id, error, number)
+
+
+def _compose(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[ChunkKey, Chunk]) -> dict[str, Any]:
+    overrides = record.get("config") or {}
+    strict = overrides.get("strict", composer.config.strict) if isinstance(overrides, dict) else False
+    request = read_request(record, shared, strict=strict is True)
+    composition = composer.compose(
+        request.hits,
+        request.store,
+        request.parents,
+        query=request.question,
+        query_embedding=request.query_embedding,
+        scope=request.scope,
+        **request.overrides,
+    )
+    return replace(composition, warnings=(*request.problems, *composition.warnings)).to_dict()
+
+
+def _error(request_id: Any, error: Exception, number: int) -> dict[str, Any]:
+    return {"id": request_id, "error": {"type": type(error).__name__, "message": describe(error), "line": number}}
+
+
+def encode(answer: dict[str, Any], number: int) -> bytes:
+    """Return an answer as one line of UTF-8 JSON; an error instead where JSON cannot hold it."""
+    try:
+        text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        # NaN that came in with an id or with metadata
+        text = json.dumps(_error(None, RequestError(f"the answer cannot be written as JSON: {error}"), number))
+    try:
+        return text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError:
+        # half a surrogate pair: only an escape can carry it
+        return json.dumps(answer).encode("ascii") + b"\n"
+
+
+def split_lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """Yield the lines of a stream one by one; None for one of more than `MAX_LINE_BYTES`."""
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        if len(line) <= MAX_LINE_BYTES:
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(_SKIP_BYTES)
+        yield None
+
+
+def _check_files(source: str, target: str) -> None:
+    if target != _STANDARD and source != _STANDARD and os.path.realpath(source) == os.path.realpath(target):
+        raise typer.BadParameter(f"--in and --out are both {source}: name another file for the compositions")
+    if source == _STANDARD and sys.stdin.isatty():
+        note("reading requests from the terminal, one JSON object a line; Ctrl-D ends")
+
+
+@contextmanager
+def _opened(name: str, mode: str) -> Iterator[BinaryIO]:
+    if name == _STANDARD:
+        stream = sys.stdin if mode == "rb" else sys.stdout
+        yield stream.buffer
+    else:
+        with open(name, mode) as file:
+            yield file  # type: ignore[misc]

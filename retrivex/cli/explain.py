@@ -1,0 +1,157 @@
+"""What `--explain` shows: the strip picture, factor scores, steps, dropped hits, warnings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from retrivex.cli.strip import Strip, legend, strips_of
+from retrivex.cli.terminal import one_line, shorten
+from retrivex.composition import Composition
+from retrivex.seed import DroppedHit
+from retrivex.span import Span
+from retrivex.tracing import Step
+
+MAX_DOCUMENTS = 12
+MAX_DROPPED = 12
+
+_WIDE = 110  # columns from which on the factors' names fit as headings
+_NARROW = 60  # columns below which a table of factors is a list
+
+
+class Explanation:
+    """All of a composition that explains it, drawn to the width of the terminal.
+
+    Parameters
+    ----------
+    composition : what to explain
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        self.composition = composition
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the parts, each under its heading; parts without content are left out."""
+        composition = self.composition
+        yield from _pictures(strips_of(composition), options)
+        if composition.spans:
+            yield from _section("Spans", _spans(composition.spans, options.max_width))
+        yield from _section("Steps", _steps(composition.trace.steps, ascii_only=options.ascii_only))
+        if composition.dropped:
+            yield from _section("Hits left out", *_dropped(composition.dropped, options.max_width))
+        if composition.warnings:
+            yield from _section("Warnings", *(Text(f"- {one_line(warning)}") for warning in composition.warnings))
+
+
+def summary(composition: Composition) -> str:
+    """Return the outcome in a line."""
+    spans = len(composition.spans)
+    documents = len({span.doc_id for span in composition.spans})
+    return (
+        f"{composition.tokens:,} of {composition.token_budget:,} tokens ({composition.tokenizer}), "
+        f"{spans} {'span' if spans == 1 else 'spans'} of {documents} {'document' if documents == 1 else 'documents'}"
+    )
+
+
+def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
+    yield Text()
+    yield Text(title, style="bold underline")
+    yield from parts
+
+
+def _pictures(strips: Sequence[Strip], options: ConsoleOptions) -> Iterator[RenderableType]:
+    if not strips:
+        return
+    shown = strips[:MAX_DOCUMENTS]
+    yield from _section("Chunks", legend(shown, ascii_only=options.ascii_only))
+    for strip in shown:
+        yield Text()
+        yield strip
+    if len(strips) > len(shown):
+        rest = strips[len(shown) :]
+        told = sum(any(cell.shown for cell in strip.cells) for strip in rest)
+        yield Text()
+        yield Text(f"and {len(rest):,} more documents, {told:,} of them with something shown", style="dim")
+
+
+def _ids(span: Span) -> str:
+    first, last = span.span_range
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _factors(span: Span) -> list[str]:
+    numbers = (
+        span.sim_score,
+        span.adjacency_score,
+        span.continuity_score,
+        span.parent_bonus,
+        span.score,
+        span.value,
+    )
+    return [*(f"{number:.2f}" for number in numbers), f"{span.token_count:,}"]
+
+
+def _spans(spans: Sequence[Span], width: int) -> RenderableType:
+    if width < _NARROW:
+        return _span_list(spans, width)
+    names = ("similarity", "adjacency", "continuity", "parent") if width >= _WIDE else ("sim", "adj", "cont", "par")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("document", ratio=1, overflow="fold")
+    table.add_column("chunks", no_wrap=True)
+    for name in (*names, "score", "value", "tokens"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, span in enumerate(spans, start=1):
+        mark = "pinned " if span.pinned else "parent " if span.parent_id is not None else ""
+        name = Text(mark, style="dim") + Text(shorten(span.doc_id, max(12, width - 62)))
+        table.add_row(f"[{number}]", name, _ids(span), *_factors(span))
+    return table
+
+
+def _span_list(spans: Sequence[Span], width: int) -> Text:
+    names = ("similarity", "adjacency", "continuity", "parent", "score", "value", "tokens")
+    lines = []
+    for number, span in enumerate(spans, start=1):
+        lines.append(Text(f"[{number}] {shorten(span.doc_id, width - 4)} {_ids(span)}", style="bold"))
+        lines.append(
+            Text("    " + ", ".join(f"{name} {value}" for name, value in zip(names, _factors(span), strict=True)))
+        )
+    return Text("\n").join(lines)
+
+
+def _steps(steps: Sequence[Step], *, ascii_only: bool) -> RenderableType:
+    slowest = max((step.microseconds for step in steps), default=0.0)
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
+    table.add_column("step")
+    table.add_column("in", justify="right")
+    table.add_column("out", justify="right")
+    table.add_column("us" if ascii_only else "µs", justify="right")
+    table.add_column("", no_wrap=True)
+    for step in steps:
+        bar = ("-" if ascii_only else "━") * round(20 * step.microseconds / slowest) if slowest else ""
+        table.add_row(
+            step.name, f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}", Text(bar, style="blue")
+        )
+    total = sum(step.microseconds for step in steps)
+    table.add_row("total", "", "", f"{total:,.0f}", style="bold")
+    return table
+
+
+def _dropped(hits: Sequence[DroppedHit], width: int) -> Iterator[RenderableType]:
+    for hit in hits[:MAX_DROPPED]:
+        place = shorten(hit.doc_id, max(12, width // 3))
+        yield Text.assemble(
+            (f"{place} {hit.chunk_id}", "bold"),
+            f"  score {hit.similarity_score:.4g}  ",
+            (hit.reason, "yellow"),
+            (f"  {one_line(hit.detail)}", "dim"),
+        )
+    rest = Counter(hit.reason for hit in hits[MAX_DROPPED:])
+    if rest:
+        counts = ", ".join(f"{reason} {count:,}" for reason, count in rest.most_common())
+        yield Text(f"and {rest.total():,} more ({counts})", style="dim")

@@ -1,0 +1,125 @@
+"""What goes wrong, as one line and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+from typer.core import TyperGroup
+
+from retrivex.cli.terminal import one_line
+from retrivex.errors import RetrivexError
+
+OK = 0
+SOME_FAILED = 1
+USAGE = 2
+CANNOT = 3
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+# Newer versions of typer carry their own copy of click, older ones import it: this is the usage error of either.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+_EXPECTED = (RetrivexError, OSError, ImportError, UnicodeError)
+
+
+def describe(error: BaseException) -> str:
+    """Return what an error says, as one line.
+
+    Examples
+    --------
+    >>> describe(ValueError("first\\nsecond"))
+    'first second'
+    """
+    if isinstance(error, ValidationError):
+        return "; ".join(_knob_problem(problem) for problem in error.errors())
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return one_line(f"{where}{error.strerror}")
+    message = error.format_message() if isinstance(error, UsageError) else str(error)  # type: ignore[attr-defined]
+    return one_line(message or type(error).__name__)
+
+
+def _knob_problem(problem: Any) -> str:
+    name = ".".join(str(part) for part in problem["loc"][:1])
+    if problem["type"] == "extra_forbidden":
+        return f"{name}: there is no such knob; see RetrievalConfig for their names"
+    rule = problem["msg"].removeprefix("Value error, ")
+    return one_line(f"{name}: {rule} (given: {problem['input']!r})" if name else rule)
+
+
+def report(error: BaseException, *, as_json: bool) -> None:
+    """Write an error to standard error: a line for people, or `{"error": {"type", "message"}}`."""
+    message = describe(error)
+    if as_json:
+        line = json.dumps({"error": {"type": type(error).__name__, "message": message}})
+    else:
+        line = f"retrivex: {message}"
+    sys.stderr.write(line + "\n")
+
+
+def close_quietly() -> None:
+    """Point standard output at nothing, so that Python does not complain of a closed pipe at exit."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, sys.stdout.fileno())
+    except (OSError, ValueError):
+        # no file behind it (a test's buffer, for one): nothing will complain either
+        return
+    finally:
+        os.close(nothing)
+
+
+class Guarded(TyperGroup):
+    """The command group: turns errors into one line and an exit code, never a traceback."""
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> int:
+        """Run a command line and exit with its code; with `standalone_mode=False` return the code."""
+        given = list(sys.argv[1:] if args is None else args)
+        code = self._run(given, prog_name, complete_var, **extra)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def _run(self, args: list[str], prog_name: str | None, complete_var: str | None, **extra: Any) -> int:
+        as_json = "--json" in args
+        try:
+            try:
+                code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            finally:
+                sys.stdout.flush()
+        except UsageError as error:
+            report(error, as_json=as_json)
+            return USAGE
+        except ValidationError as error:
+            report(error, as_json=as_json)
+            return USAGE
+        except (KeyboardInterrupt, typer.Abort):
+            return INTERRUPTED
+        except BrokenPipeError:
+            close_quietly()
+            return PIPE_CLOSED
+        except _EXPECTED as error:
+            report(error, as_json=as_json)
+            return CANNOT
+        return code if isinstance(code, int) else OK
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a closed pipe goes past typer, which would end with another code."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            close_quietly()
+            raise typer.Exit(PIPE_CLOSED) from None

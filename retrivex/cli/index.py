@@ -1,0 +1,152 @@
+"""`retrivex index`: files and folders into a database."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from retrivex.chunking import CHUNKER_NAMES, get_chunker
+from retrivex.cli.encoders import encoder_for_index
+from retrivex.cli.failures import CANNOT
+from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
+from retrivex.cli.terminal import console, note, one_line, progress, write_json, write_text
+from retrivex.errors import ChunkError
+from retrivex.indexing import Indexer, IndexReport
+from retrivex.loading import LoadProblem
+from retrivex.stores import SQLiteStore
+from retrivex.tokens import resolve_tokenizer
+
+MAX_LISTED = 20
+"""Problems that are told one by one; `--json` lists all."""
+
+
+def index(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    db: Database = DEFAULT_DATABASE,
+    chunker: Annotated[
+        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
+    ] = "auto",
+    size: Annotated[
+        int | None,
+        typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences). Usually 200 (3)."),
+    ] = None,
+    overlap: Annotated[
+        int | None,
+        typer.Option("--overlap", metavar="N", help="Tokens (sentence: sentences) that neighbouring chunks share."),
+    ] = None,
+    embed: Embed = None,
+    no_embed: Annotated[
+        bool, typer.Option("--no-embed", help="Without vectors; deletes those the database has.")
+    ] = False,
+    tokenizer: Annotated[
+        str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted, as for queries.")
+    ] = "auto",
+    scope: Annotated[
+        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with this scope see the documents.")
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="No such files or folders; repeatable.")
+    ] = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove also documents under PATH that this run does not look for.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Index files and folders: text, Markdown, HTML, PDF, office files, JSONL.
+
+    Runs again in no time: unchanged documents are skipped, changed ones replaced, vanished ones removed. What cannot
+    be read is reported, and the rest goes on. Give the same options each time: other chunks mean cutting again.
+
+    \b
+    Examples:
+      retrivex index docs/ notes.md
+      retrivex index manuals/ --db manuals.db --include '*.pdf' --embed hashing
+      retrivex index acme/ --scope acme --json
+    """
+    if embed is not None and no_embed:
+        raise typer.BadParameter("--embed and --no-embed exclude each other: give one of them")
+    counter, messages = resolve_tokenizer(tokenizer)
+    for message in messages:
+        note(message)
+    with SQLiteStore(db) as store:
+        if no_embed and store.vector_model is not None:
+            store.drop_vectors()
+        encoder = None if no_embed else encoder_for_index(embed, store)
+        try:
+            cutter = get_chunker(chunker, size=size, overlap=overlap, tokenizer=counter, encoder=encoder)
+        except ChunkError as error:
+            raise typer.BadParameter(str(error)) from error
+        with progress("indexing") as bar:
+            report = Indexer(store, cutter, counter, encoder).index(
+                paths,
+                include=include or (),
+                exclude=exclude or (),
+                scope=scope,
+                prune=prune,
+                on_file=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
+            )
+    report.problems = [problem for problem in report.problems if not _is_database(problem, db)]
+    _tell(report, db, as_json=as_json)
+    if not report.documents:
+        raise typer.Exit(CANNOT)
+
+
+def _is_database(problem: LoadProblem, db: Path) -> bool:
+    """Whether a problem is only that the database lies in the folder that is indexed."""
+    own = str(db.absolute())
+    return problem.path in {own, f"{own}-wal", f"{own}-shm", f"{own}-journal"}
+
+
+def _tell(report: IndexReport, db: Path, *, as_json: bool) -> None:
+    if as_json:
+        write_json(as_dict(report, db))
+        return
+    _list("could not be read", report.problems)
+    _list("note", report.notes)
+    if report.unselected:
+        note(
+            f"{len(report.unselected):,} other documents from under these paths stay in the database; "
+            "--prune removes them"
+        )
+    if not report.documents:
+        sys.stderr.write("retrivex: nothing was indexed\n")
+        return
+    write_text(_line(report, db))
+
+
+def _line(report: IndexReport, db: Path) -> str:
+    counts = ("added", report.added), ("updated", report.updated), ("unchanged", report.unchanged)
+    parts = [f"{count:,} {word}" for word, count in (*counts, ("removed", len(report.removed))) if count]
+    problems = f"; {len(report.problems):,} could not be read" if report.problems else ""
+    new = f" ({report.chunks:,} chunks, {report.tokens:,} tokens)" if report.chunks else ""
+    return f"{one_line(str(db))}: {', '.join(parts)}{new}{problems}"
+
+
+def _list(what: str, items: list[LoadProblem]) -> None:
+    screen = console(to_stderr=True)
+    for item in items[:MAX_LISTED]:
+        screen.print(f"{what}: {one_line(str(item))}", style="dim" if what == "note" else "yellow", soft_wrap=True)
+    if len(items) > MAX_LISTED:
+        screen.print(f"{what}: and {len(items) - MAX_LISTED:,} more (--json lists all)", style="dim", soft_wrap=True)
+
+
+def as_dict(report: IndexReport, db: Path) -> dict[str, Any]:
+    """Return a report as plain JSON types."""
+    return {
+        "db": str(db),
+        "added": report.added,
+        "updated": report.updated,
+        "unchanged": report.unchanged,
+        "removed": report.removed,
+        "unselected": report.unselected,
+        "chunks": report.chunks,
+        "tokens": report.tokens,
+        "problems": [{"path": problem.path, "reason": problem.reason} for problem in report.problems],
+        "notes": [{"path": item.path, "reason": item.reason} for item in report.notes],
+    }

@@ -1,0 +1,196 @@
+"""`retrivex inspect`: what a database holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from retrivex.chunk import MAX_CHUNK_ID, Chunk
+from retrivex.chunk_json import chunk_to_dict
+from retrivex.cli.options import DEFAULT_DATABASE, AsJson
+from retrivex.cli.terminal import console, one_line, shorten, write_json, write_text
+from retrivex.errors import StoreError
+from retrivex.indexing import CHUNKER_KEY
+from retrivex.intervals import Window
+from retrivex.stores import DocumentInfo, SQLiteStore
+
+SAMPLE = 10
+"""Documents that are listed unless told otherwise."""
+
+MAX_SUMMED = 100_000
+"""Chunks up to which their tokens are added up; more would take seconds."""
+
+_DOCUMENTS_AT_ONCE = 200
+
+
+def inspect(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", envvar="RETRIVEX_DB", help="The database.")
+    ] = DEFAULT_DATABASE,
+    document: Annotated[
+        str | None, typer.Option("--document", "-d", metavar="ID", help="Show the chunks of this document.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, metavar="N", help="Documents to list.")] = SAMPLE,
+    check: Annotated[bool, typer.Option("--check", help="Read everything and say whether it is whole.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a database holds: documents, chunks, tokens, vectors, and how they were made.
+
+    \b
+    Examples:
+      retrivex inspect retrivex.db
+      retrivex inspect retrivex.db --document guide/install.md
+      retrivex inspect retrivex.db --json | jq .chunks
+    """
+    with SQLiteStore(file, read_only=not check, with_embeddings=False) as store:
+        if document is not None:
+            _show_document(store, document, as_json=as_json)
+            return
+        facts = facts_of(store, limit)
+        if check:
+            facts["problems"] = store.check()
+    if as_json:
+        write_json(facts)
+    else:
+        _show(facts)
+    if facts.get("problems"):
+        raise StoreError(f"{file} is damaged: {facts['problems'][0]}; index again into a new file")
+
+
+def facts_of(store: SQLiteStore, limit: int = SAMPLE) -> dict[str, Any]:
+    """Return what there is to say about a database as plain JSON types, with a sample of `limit` documents."""
+    info = store.info()
+    sample = [_document_facts(item) for item in islice(store.documents(), limit)]
+    first = next(store.documents(), None)
+    return {
+        "path": str(info.path),
+        "schema_version": info.schema_version,
+        "size_bytes": info.size_bytes,
+        "documents": info.documents,
+        "chunks": info.chunks,
+        "parents": info.parents,
+        "characters": info.characters,
+        "tokens": _tokens(store) if info.chunks <= MAX_SUMMED else None,
+        "tokenizers": list(info.tokenizers),
+        "chunker": None if first is None else _chunker(store, first),
+        "vectors": info.vectors,
+        "vector_model": info.vector_model,
+        "vector_dimension": info.vector_dimension,
+        "scopes": list(info.scopes),
+        "sample": sample,
+    }
+
+
+def _tokens(store: SQLiteStore) -> int | None:
+    """Return the stored token counts' sum; None where some chunk was not counted."""
+    scopes = store.info().scopes
+    total = 0
+    documents = store.documents()
+    while batch := list(islice(documents, _DOCUMENTS_AT_ONCE)):
+        for tokenizer in {item.tokenizer for item in batch}:
+            windows = [Window(item.doc_id, 0, MAX_CHUNK_ID) for item in batch if item.tokenizer == tokenizer]
+            counts = [count for _, count in store.fetch_counted(windows, scopes, tokenizer=tokenizer or "")]
+            if None in counts:
+                return None
+            total += sum(count or 0 for count in counts)
+    return total
+
+
+def _chunker(store: SQLiteStore, item: DocumentInfo) -> str | None:
+    document = store.get_document(item.doc_id, item.scope)
+    name = None if document is None else document.metadata.get(CHUNKER_KEY)
+    return name if isinstance(name, str) else None
+
+
+def _document_facts(item: DocumentInfo) -> dict[str, Any]:
+    return {
+        "doc_id": item.doc_id,
+        "title": item.title,
+        "source": item.source,
+        "format": item.format,
+        "scope": item.scope,
+        "chunks": item.chunk_count,
+        "vectors": item.vector_count,
+        "characters": item.characters,
+    }
+
+
+def _show(facts: dict[str, Any]) -> None:
+    write_text(one_line(facts["path"]))
+    for name, value in _lines(facts):
+        write_text(f"  {name:<11} {value}")
+    if facts["sample"]:
+        console().print(_sample(facts["sample"], console().width))
+    rest = facts["documents"] - len(facts["sample"])
+    if rest > 0:
+        write_text(f"and {rest:,} more documents (--limit N lists more)")
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "documents", f"{facts['documents']:,} ({facts['characters']:,} characters)"
+    yield "chunks", f"{facts['chunks']:,}" + (f", and {facts['parents']:,} parents" if facts["parents"] else "")
+    tokens = facts["tokens"]
+    counted = ", ".join(facts["tokenizers"]) or "not counted"
+    yield "tokens", f"{tokens:,} ({counted})" if tokens is not None else f"not added up ({counted})"
+    if facts["chunker"]:
+        yield "chunker", one_line(facts["chunker"])
+    if facts["vector_model"]:
+        yield "vectors", f"{facts['vectors']:,} of {facts['vector_model']}, {facts['vector_dimension']} dimensions"
+    else:
+        yield "vectors", "none"
+    scopes = [scope for scope in facts["scopes"] if scope is not None]
+    if scopes:
+        yield "scopes", one_line(", ".join(scopes))
+    yield "file", f"{facts['size_bytes']:,} bytes, schema version {facts['schema_version']}"
+    if "problems" in facts:
+        yield "check", "; ".join(facts["problems"]) or "whole"
+
+
+def _sample(sample: list[dict[str, Any]], width: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("document", overflow="fold")
+    table.add_column("title", overflow="ellipsis", no_wrap=True)
+    table.add_column("chunks", justify="right", no_wrap=True)
+    table.add_column("characters", justify="right", no_wrap=True)
+    for item in sample:
+        name = shorten(item["doc_id"], max(12, width // 2))
+        table.add_row(name, one_line(item["title"] or ""), f"{item['chunks']:,}", f"{item['characters']:,}")
+    return table
+
+
+def _show_document(store: SQLiteStore, doc_id: str, *, as_json: bool) -> None:
+    item = next((item for item in store.documents() if item.doc_id == doc_id), None)
+    if item is None:
+        raise StoreError(f"{store.path} holds no document {doc_id!r}: its documents are listed without --document")
+    scopes = store.info().scopes
+    counted = store.fetch_counted([Window(doc_id, 0, MAX_CHUNK_ID)], scopes, tokenizer=item.tokenizer or "")
+    if as_json:
+        chunks = [{**chunk_to_dict(chunk, with_embedding=False), "tokens": tokens} for chunk, tokens in counted]
+        write_json({**_document_facts(item), "chunker": _chunker(store, item), "chunk_list": chunks})
+        return
+    write_text(f"{one_line(item.title or doc_id)}: {item.chunk_count:,} chunks, {item.characters:,} characters")
+    for chunk, tokens in counted:
+        console().print(_chunk_line(chunk, tokens), soft_wrap=True)
+
+
+def _chunk_line(chunk: Chunk, tokens: int | None) -> Text:
+    place = chunk.metadata
+    where = [
+        "" if place.page is None else f"page {place.page}",
+        "" if place.char_start is None else f"{place.char_start:,}-{place.char_end:,}",
+        "" if tokens is None else f"{tokens:,} tokens",
+        one_line(" > ".join(place.heading_path or ())),
+    ]
+    text = one_line(chunk.text)
+    return Text.assemble(
+        (f"{place.chunk_id:>5}  ", "bold"),
+        (", ".join(part for part in where if part), "cyan"),
+        f"\n       {text[:100]}{'…' if len(text) > 100 else ''}",
+    )

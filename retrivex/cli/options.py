@@ -1,0 +1,123 @@
+"""Options that several commands share, and the config they make together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from retrivex.chunk import Scope
+from retrivex.config import PRESETS, OrderingStrategy, RetrievalConfig
+from retrivex.errors import RetrivexError
+
+_KNOBS = "Knobs"
+
+Database: TypeAlias = Annotated[Path, typer.Option("--db", metavar="FILE", envvar="RETRIVEX_DB", help="The database.")]
+DEFAULT_DATABASE = Path("retrivex.db")
+
+Embed: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--embed",
+        metavar="MODEL",
+        envvar="RETRIVEX_EMBED",
+        help="Encoder of chunks and questions: 'hashing' (no download), or the folder or name of a "
+        "sentence-transformers model. Left out, it is the one the database was indexed with.",
+    ),
+]
+Budget: TypeAlias = Annotated[
+    int | None, typer.Option("--budget", "-b", metavar="TOKENS", help="Most tokens of context.", rich_help_panel=_KNOBS)
+]
+WindowSize: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--window", "-w", metavar="L", help="Neighbours on each side of a hit.", rich_help_panel=_KNOBS),
+]
+Order: TypeAlias = Annotated[
+    OrderingStrategy | None, typer.Option("--order", help="Order of the passages.", rich_help_panel=_KNOBS)
+]
+Preset: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.", rich_help_panel=_KNOBS),
+]
+ConfigFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Start from a .toml or .json of knobs.", rich_help_panel=_KNOBS),
+]
+Settings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KNOB=VALUE", help="Any other knob of RetrievalConfig; repeatable.", rich_help_panel=_KNOBS
+    ),
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Result and errors as JSON.")]
+
+
+def make_config(preset: str | None, file: Path | None, settings: list[str] | None, **options: Any) -> RetrievalConfig:
+    """Return the config that the options of a command line ask for.
+
+    Parameters
+    ----------
+    preset, file : what to start from; one of them, or neither
+    settings : `knob=value`, the last word
+    **options : knobs with options of their own; None where not given
+
+    Raises
+    ------
+    typer.BadParameter
+        If the file, the preset or a setting is not what it should be.
+    pydantic.ValidationError
+        If there is no such knob, or a value breaks its rule.
+    """
+    if preset is not None and file is not None:
+        raise typer.BadParameter("--preset and --config exclude each other: write preset = ... into the file")
+    try:
+        if file is not None:
+            base = RetrievalConfig.from_file(file)
+        else:
+            base = RetrievalConfig.preset(preset or "balanced")  # type: ignore[arg-type]
+    except RetrivexError as error:
+        raise typer.BadParameter(str(error)) from error
+    given = {name: value for name, value in options.items() if value is not None}
+    given.update(parse_pairs(settings, "--set"))
+    return RetrievalConfig.model_validate({**_as_given(base), **given})
+
+
+def _as_given(config: RetrievalConfig) -> dict[str, Any]:
+    # only what was set, so that a command can tell a knob that somebody turned from one at its default
+    return {name: getattr(config, name) for name in config.model_fields_set}
+
+
+def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Read `key=value` options: values are JSON where they can be, plain text otherwise.
+
+    Examples
+    --------
+    >>> parse_pairs(["window=1", "span_header=full", "heading=2"], "--set", as_text=("heading",))
+    {'window': 1, 'span_header': 'full', 'heading': '2'}
+    """
+    made: dict[str, Any] = {}
+    for pair in pairs or []:
+        key, sign, value = pair.partition("=")
+        key = key.strip()
+        if not sign or not key:
+            raise typer.BadParameter(f"{option} {pair!r} is not of the form key=value")
+        if key in made:
+            raise typer.BadParameter(f"{option} names {key!r} twice: give one value, or a JSON list of them")
+        made[key] = _parse_value(value, as_text=key in as_text)
+    return made
+
+
+def _parse_value(value: str, *, as_text: bool) -> Any:
+    if as_text and not value.startswith(("[", "{", '"')):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def make_scope(scopes: list[str] | None) -> Scope:
+    """Return the scope that `--scope` options name; an empty name stands for chunks without a scope."""
+    return {scope or None for scope in scopes} if scopes else None

@@ -1,0 +1,244 @@
+"""`retrivex query`: a question in, its context out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.text import Text
+
+from retrivex.chunk import Scope
+from retrivex.cli.encoders import encoder_for_query
+from retrivex.cli.explain import Explanation, summary
+from retrivex.cli.options import (
+    DEFAULT_DATABASE,
+    AsJson,
+    Budget,
+    ConfigFile,
+    Database,
+    Embed,
+    Order,
+    Preset,
+    Settings,
+    WindowSize,
+    make_config,
+    make_scope,
+    parse_pairs,
+)
+from retrivex.cli.terminal import console, note, one_line, visible, write_json, write_text
+from retrivex.composer import SpanComposer
+from retrivex.composition import Citation, Composition
+from retrivex.config import RetrievalConfig
+from retrivex.encoder import Encoder
+from retrivex.errors import EncoderError
+from retrivex.retriever import LocalRetriever
+from retrivex.stores import SQLiteStore
+
+DEFAULT_HITS = 50
+
+_TEXT_FIELDS = ("doc_id", "source", "heading")
+
+
+class Mode(StrEnum):
+    """How hits are found."""
+
+    AUTO = "auto"
+    BM25 = "bm25"
+    DENSE = "dense"
+    HYBRID = "hybrid"
+
+
+class Format(StrEnum):
+    """What is printed."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+    PROMPT = "prompt"
+
+
+def query(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.", show_default=False)],
+    db: Database = DEFAULT_DATABASE,
+    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.TEXT,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Draw what was looked at and why it was shown or not.")
+    ] = False,
+    k: Annotated[int, typer.Option("--k", min=1, metavar="N", help="Hits to start from.")] = DEFAULT_HITS,
+    mode: Annotated[Mode, typer.Option("--mode", help="Find hits by words, by meaning, or both.")] = Mode.AUTO,
+    embed: Embed = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="FIELD=VALUE",
+            help="Only such chunks: doc_id, source, page, timestamp, heading or metadata.<key>; repeatable.",
+        ),
+    ] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")
+    ] = None,
+    budget: Budget = None,
+    window: WindowSize = None,
+    order: Order = None,
+    preset: Preset = None,
+    config: ConfigFile = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compose the context for a question: whole passages, cited, inside a token budget.
+
+    Standard output holds the result and nothing else; notes and warnings go to standard error.
+
+    \b
+    Examples:
+      retrivex query "How do bees survive the winter?"
+      retrivex query "Who signs the contract?" --budget 800 --explain
+      retrivex query "error codes" --format json | jq .citations
+      retrivex query "opening hours" --where 'page={"max": 3}' --set span_header=full
+    """
+    if as_json:
+        output = Format.JSON
+    knobs = make_config(preset, config, settings, token_budget=budget, window=window, ordering_strategy=order)
+    if output in (Format.TEXT, Format.MARKDOWN) and "context_format" not in knobs.model_fields_set:
+        knobs = knobs.override(context_format=output.value)
+    with SQLiteStore(db, read_only=True) as store:
+        composition = ask(
+            store,
+            question,
+            knobs,
+            k=k,
+            mode=mode,
+            embed=embed,
+            scope=make_scope(scope),
+            where=parse_pairs(where, "--where", as_text=_TEXT_FIELDS),
+        )
+    _print(composition, output, explain=explain)
+
+
+def ask(
+    store: SQLiteStore,
+    question: str,
+    config: RetrievalConfig,
+    *,
+    k: int = DEFAULT_HITS,
+    mode: Mode = Mode.AUTO,
+    embed: str | None = None,
+    scope: Scope = None,
+    where: dict[str, Any] | None = None,
+) -> Composition:
+    """Find hits and compose; what the retriever has to say is among the composition's warnings."""
+    encoder, said = encoder_for_query(embed, store, mode.value)
+    retriever = LocalRetriever(store, encoder, mode.value)
+    hits = retriever.retrieve(question, k, scope, where)
+    dense = retriever.mode in ("dense", "hybrid")
+    if retriever.mode == "dense" and "score_scale" not in config.model_fields_set:
+        config = config.override(score_scale="cosine")
+    vector = _encode(encoder, question) if dense and encoder is not None and hits else None
+    composition = SpanComposer(config).compose(hits, store, query=question, query_embedding=vector, scope=scope)
+    before = (said,) if said else retriever.warnings
+    return replace(composition, warnings=(*before, *composition.warnings))
+
+
+def _encode(encoder: Encoder, question: str) -> NDArray[np.floating[Any]]:
+    vectors = np.asarray(encoder.encode([question]))
+    if vectors.ndim != 2 or len(vectors) != 1:
+        raise EncoderError(f"encoder {encoder.name!r} gave the shape {vectors.shape} for one question, not (1, d)")
+    vector: NDArray[np.floating[Any]] = vectors[0]
+    return vector
+
+
+def _print(composition: Composition, output: Format, *, explain: bool) -> None:
+    if output is Format.JSON:
+        write_json(composition.to_dict())
+    else:
+        for warning in composition.warnings if not explain else ():
+            note(warning)
+        if not composition.spans:
+            note(f"nothing to show: {why_empty(composition)}")
+        if output is Format.PROMPT:
+            write_text(composition.prompt())
+        elif composition.spans:
+            print_context(composition, markdown=output is Format.MARKDOWN)
+    if explain:
+        # in text it belongs to what was asked for; JSON and prompts are for programs
+        people = output in (Format.TEXT, Format.MARKDOWN)
+        sys.stdout.flush()
+        console(to_stderr=not people).print(Explanation(composition))
+
+
+def why_empty(composition: Composition) -> str:
+    """Return why there is no context."""
+    if not composition.dropped:
+        return "no chunk fits the question"
+    hit = composition.dropped[0]
+    return f"{len(composition.dropped):,} hits were left out, the best of them for {hit.reason}: {hit.detail}"
+
+
+def print_context(composition: Composition, *, markdown: bool = False) -> None:
+    """Print the context and the list of its sources."""
+    if sys.stdout.isatty() and not markdown:
+        console().print(_highlighted(composition), soft_wrap=True)
+    else:
+        write_text(composition.text)
+    if markdown:
+        write_text("\n## Sources\n\n" + "\n".join(f"{n}. {line}" for n, line in sources(composition, code="`")))
+        return
+    write_text("\nSources")
+    for number, line in sources(composition):
+        write_text(f"[{number}] {line}")
+    if sys.stdout.isatty():
+        console().print(f"\n{summary(composition)}", style="dim", soft_wrap=True)
+
+
+def _highlighted(composition: Composition) -> Text:
+    """Return the context with everything that is not source text set off."""
+    shown = visible(composition.text)
+    text = Text(shown)
+    end = 0
+    for citation in composition.citations:
+        text.stylize("bold cyan", end, citation.start)
+        end = citation.end
+    return text
+
+
+def sources(composition: Composition, *, code: str = "") -> Iterator[tuple[int, str]]:
+    """Yield number and place of each source: document, pages, characters, heading.
+
+    Parameters
+    ----------
+    composition : the context
+    code : put around document names
+    """
+    by_number: dict[int, list[Citation]] = {}
+    for citation in composition.citations:
+        by_number.setdefault(citation.number, []).append(citation)
+    for number, parts in by_number.items():
+        places = [f"{code}{one_line(parts[0].doc_id)}{code}", _pages(parts), _characters(parts), _heading(parts)]
+        yield number, ", ".join(place for place in places if place)
+
+
+def _pages(parts: list[Citation]) -> str:
+    pages = sorted({part.page for part in parts if part.page is not None})
+    if not pages:
+        return ""
+    return f"page {pages[0]}" if len(pages) == 1 else f"pages {pages[0]}-{pages[-1]}"
+
+
+def _characters(parts: list[Citation]) -> str:
+    starts = [part.char_start for part in parts if part.char_start is not None]
+    ends = [part.char_end for part in parts if part.char_end is not None]
+    if len(starts) < len(parts):
+        ids = sorted({part.chunk_id for part in parts})
+        return f"chunk {ids[0]}" if len(ids) == 1 else f"chunks {ids[0]}-{ids[-1]}"
+    return f"characters {min(starts):,}-{max(ends):,}"
+
+
+def _heading(parts: list[Citation]) -> str:
+    return one_line(" > ".join(parts[0].heading_path))

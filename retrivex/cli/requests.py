@@ -1,0 +1,214 @@
+"""One line of `retrivex compose`: hits and chunks as JSON, brought into what the composer takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrivex.chunk import Chunk, ChunkKey, Scope
+from retrivex.chunk_json import chunk_from_dict
+from retrivex.errors import ChunkError, HitError, RetrivexError
+from retrivex.intervals import Window
+from retrivex.seed import SeedHit
+from retrivex.stores import fetch_from_mapping
+from retrivex.stores.memory import index_chunks
+
+KEYS = ("id", "question", "hits", "chunks", "parents", "query_embedding", "scope", "config")
+
+
+class RequestError(RetrivexError):
+    """A line is not a request that can be composed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredStore:
+    """A line's own chunks over those that all lines share.
+
+    Parameters
+    ----------
+    own, shared : chunks by key; `own` wins
+    """
+
+    own: Mapping[ChunkKey, Chunk]
+    shared: Mapping[ChunkKey, Chunk]
+
+    in_process = True
+
+    def get(self, key: ChunkKey) -> Chunk | None:
+        """Return the chunk of that key; None where there is none."""
+        return self.own.get(key) or self.shared.get(key)
+
+    def fetch(self, windows: Sequence[Window], scope: Scope = None) -> Iterable[Chunk]:
+        """Return the chunks of `windows`; the composer checks scopes itself."""
+        found = {chunk.key: chunk for chunk in fetch_from_mapping(self.shared, windows)}
+        found.update((chunk.key, chunk) for chunk in fetch_from_mapping(self.own, windows))
+        return found.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a line asks for.
+
+    Parameters
+    ----------
+    hits : one list of hits, or several
+    store : where their neighbours are
+    parents : by parent id; None where the line gives none
+    question, query_embedding, scope : as for `SpanComposer.compose`
+    overrides : knobs
+    problems : hits that cannot be used, one sentence each
+    """
+
+    hits: list[SeedHit] | list[list[SeedHit]]
+    store: LayeredStore
+    parents: dict[str, Chunk | str] | None = None
+    question: str | None = None
+    query_embedding: list[float] | None = None
+    scope: Scope = None
+    overrides: dict[str, Any] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Return the JSON object that a line holds.
+
+    Raises
+    ------
+    RequestError
+        If it is not UTF-8, not JSON, or no object.
+    """
+    try:
+        record = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the line is not UTF-8 (byte {error.start}): save the file as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"the line is not JSON ({error}): write one object a line") from error
+    if not isinstance(record, dict):
+        raise RequestError(f"the line holds a {type(record).__name__}: it must be an object with 'hits'")
+    return record
+
+
+def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *, strict: bool) -> Request:
+    """Check a line's object and bring it into the composer's types.
+
+    Parameters
+    ----------
+    record : see `schemas/compose-request-1.json`; null counts as not given
+    shared : chunks that all lines share
+    strict : raise at the first hit that cannot be used
+
+    Raises
+    ------
+    RequestError
+        If a key is unknown, or a value of the wrong type.
+    ChunkError, HitError
+        If a chunk, or with `strict` a hit, breaks a rule.
+    """
+    given = {key: value for key, value in record.items() if value is not None}
+    unknown = [key for key in given if key not in KEYS]
+    if unknown:
+        raise RequestError(f"the key {unknown[0]!r} is unknown: known are {', '.join(KEYS)}")
+    if "hits" not in given:
+        raise RequestError(f"'hits' is missing: give a list of hits; the line has {sorted(given)}")
+    own = index_chunks(chunk_from_dict(chunk) for chunk in _typed(given, "chunks", list, []))
+    problems: list[str] = []
+    lists = _hit_lists(given["hits"])
+    parsed = [_read_hits(hits, LayeredStore(own, shared), problems, strict=strict) for hits in lists]
+    for hits in parsed:
+        for hit in hits:
+            # a hit that brings its text is a chunk like any other
+            if hit.key not in shared:
+                own.setdefault(hit.key, hit.chunk)
+    overrides = _typed(given, "config", dict, {})
+    return Request(
+        hits=parsed if _is_nested(given["hits"]) else parsed[0],
+        store=LayeredStore(own, shared),
+        parents=_parents(_typed(given, "parents", dict, None)),
+        question=_typed(given, "question", str, None),
+        query_embedding=_vector(_typed(given, "query_embedding", list, None)),
+        scope=_scope(given.get("scope")),
+        overrides=overrides,
+        problems=tuple(problems),
+    )
+
+
+def _typed(given: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:
+    value = given.get(key, default)
+    if value is not default and not isinstance(value, kind):
+        words = {list: "a list", dict: "an object", str: "a string"}
+        raise RequestError(f"{key!r} is {_short(value)}: it must be {words[kind]}")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _is_nested(hits: Any) -> bool:
+    return bool(hits) and all(isinstance(item, list) for item in hits)
+
+
+def _hit_lists(hits: Any) -> list[list[Any]]:
+    if not isinstance(hits, list):
+        raise RequestError(f"'hits' is {_short(hits)}: it must be a list of hits, or a list of such lists")
+    return hits if _is_nested(hits) else [hits]
+
+
+def _read_hits(hits: Sequence[Any], store: LayeredStore, problems: list[str], *, strict: bool) -> list[SeedHit]:
+    made = []
+    for hit in hits:
+        try:
+            made.append(_read_hit(hit, store))
+        except (HitError, ChunkError) as error:
+            if strict:
+                raise
+            problems.append(f"a hit was left out: {error}")
+    return made
+
+
+def _read_hit(hit: Any, store: LayeredStore) -> SeedHit:
+    if not isinstance(hit, dict):
+        raise HitError(f"a hit is {_short(hit)}: it must be an object with doc_id, chunk_id and score")
+    missing = [key for key in ("doc_id", "chunk_id", "score") if hit.get(key) is None]
+    if missing:
+        raise HitError(f"hit {_short(hit)} lacks {missing[0]!r}: doc_id, chunk_id and score are needed")
+    doc_id, chunk_id, score = hit["doc_id"], hit["chunk_id"], hit["score"]
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        raise HitError(f"score of ({doc_id!r}, {chunk_id!r}) is {_short(score)}: it must be a number")
+    if hit.get("text") is not None:
+        return SeedHit(chunk_from_dict({key: value for key, value in hit.items() if key != "score"}), score)
+    known = store.get((doc_id, chunk_id)) if isinstance(doc_id, str) and type(chunk_id) is int else None
+    if known is None:
+        raise HitError(f"({doc_id!r}, {chunk_id!r}) is not among the chunks and brings no text: give it one of them")
+    return SeedHit(known, score)
+
+
+def _parents(parents: dict[str, Any] | None) -> dict[str, Chunk | str] | None:
+    if parents is None:
+        return None
+    made: dict[str, Chunk | str] = {}
+    for name, parent in parents.items():
+        if isinstance(parent, dict):
+            made[name] = chunk_from_dict(parent)
+        elif isinstance(parent, str):
+            made[name] = parent
+        else:
+            raise RequestError(f"parent {name!r} is {_short(parent)}: it must be its text, or a chunk object")
+    return made
+
+
+def _vector(values: list[Any] | None) -> list[float] | None:
+    if values is not None and not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+        raise RequestError("'query_embedding' holds something that is no number: give a list of numbers")
+    return values
+
+
+def _scope(scope: Any) -> Scope:
+    if scope is None or isinstance(scope, str):
+        return scope
+    if isinstance(scope, list) and all(item is None or isinstance(item, str) for item in scope):
+        return frozenset(scope)
+    raise RequestError(f"'scope' is {_short(scope)}: it must be a name, or a list of names and null")

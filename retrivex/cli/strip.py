@@ -1,0 +1,245 @@
+"""The strip picture: each touched document as a row of cells, one a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from retrivex.cli.terminal import one_line
+from retrivex.composition import Composition
+from retrivex.tracing import ChunkNote
+
+MAX_ROWS = 6
+"""Rows of cells a document gets; what has no room is counted."""
+
+_INDENT = 2
+_REFUSALS = {
+    "heading": "h",
+    "page": "p",
+    "continuity": "c",
+    "scope": "s",
+    "missing": "m",
+    "document end": "e",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one kind of cell is drawn.
+
+    Parameters
+    ----------
+    glyph : fills a shown cell, stands in the middle of any other
+    plain : the same where only ASCII can be shown
+    style : colour, in addition to the glyph
+    word : for the legend
+    """
+
+    glyph: str
+    plain: str
+    style: str
+    word: str
+
+
+_LOOKS = {
+    ("seed", "selected"): Look("█", "#", "bold green", "hit, shown"),
+    ("neighbour", "selected"): Look("▒", "=", "cyan", "neighbour, shown"),
+    ("link", "selected"): Look("▞", "+", "magenta", "linked, shown"),
+    ("seed", "dropped"): Look("○", "o", "bold yellow", "hit, left out"),
+    ("neighbour", "dropped"): Look("·", ".", "bright_black", "neighbour, left out"),
+    ("link", "dropped"): Look("◌", ":", "bright_black", "linked, left out"),
+}
+_REFUSED = "red"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One chunk in the picture.
+
+    Parameters
+    ----------
+    chunk_id : its number
+    role, outcome : see `ChunkNote`
+    reason : the guard, where it was refused
+    label : citation numbers of the spans that begin here, `1` or `1,3`
+    """
+
+    chunk_id: int
+    role: str
+    outcome: str
+    reason: str | None = None
+    label: str = ""
+
+    @property
+    def shown(self) -> bool:
+        """Whether its text, or a part of it, is in the context."""
+        return self.outcome == "selected"
+
+
+Row: TypeAlias = list[Cell | None]
+"""Cells side by side; None stands for chunks that were not touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """A document's touched chunks, drawn to the width of the terminal.
+
+    Parameters
+    ----------
+    doc_id : the document
+    caption : what is shown of it, `chunks 2-5 of 12`
+    cells : touched chunks, ascending
+    """
+
+    doc_id: str
+    caption: str
+    cells: tuple[Cell, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the title, and for each row of cells citation numbers, cells and chunk numbers."""
+        yield self._title()
+        cell_width = max(3, len(str(self.cells[-1].chunk_id)) + 1) if self.cells else 3
+        per_row = max(1, (options.max_width - _INDENT) // cell_width)
+        rows, left_out = _fit(self.cells, per_row)
+        for row in rows:
+            yield from _draw(row, cell_width, ascii_only=options.ascii_only)
+        if left_out:
+            yield Text(f"{' ' * _INDENT}and {left_out:,} more chunks", style="dim")
+
+    def _title(self) -> Text:
+        return Text.assemble((one_line(self.doc_id), "bold"), "  ", (self.caption, "dim"), overflow="fold")
+
+
+def strips_of(composition: Composition) -> list[Strip]:
+    """Return a strip for each touched document: those with something shown first, then by their best hit."""
+    by_document: dict[str, list[ChunkNote]] = {}
+    for note in composition.trace.notes:
+        by_document.setdefault(note.doc_id, []).append(note)
+    labels = _labels(composition)
+    captions = {coverage.doc_id: str(coverage) for coverage in composition.coverage}
+    ranks = {doc_id: rank for rank, doc_id in enumerate(captions)}
+
+    def rank(doc_id: str) -> tuple[float, float, str]:
+        best = max((note.relevance or 0.0 for note in by_document[doc_id]), default=0.0)
+        return ranks.get(doc_id, len(ranks)), -best, doc_id
+
+    return [
+        Strip(
+            doc_id,
+            captions.get(doc_id, "nothing shown"),
+            tuple(
+                Cell(note.chunk_id, note.role, note.outcome, note.reason, labels.get((doc_id, note.chunk_id), ""))
+                for note in sorted(by_document[doc_id], key=lambda note: note.chunk_id)
+            ),
+        )
+        for doc_id in sorted(by_document, key=rank)
+    ]
+
+
+def legend(strips: Sequence[Strip], *, ascii_only: bool) -> Text:
+    """Return what the glyphs that occur in `strips` mean."""
+    cells = [cell for strip in strips for cell in strip.cells]
+    kinds = {(cell.role, cell.outcome) for cell in cells}
+    reasons = {cell.reason for cell in cells if cell.outcome == "refused"}
+    parts = [
+        Text.assemble((look.plain if ascii_only else look.glyph, look.style), f" {look.word}")
+        for kind, look in _LOOKS.items()
+        if kind in kinds
+    ]
+    guards = [
+        Text.assemble((letter, _REFUSED), f" {reason}") for reason, letter in _REFUSALS.items() if reason in reasons
+    ]
+    if guards:
+        guards[0] = Text("stopped by: ") + guards[0]
+    return Text("   ").join(_unbroken(part) for part in (*parts, *guards))
+
+
+def _unbroken(part: Text) -> Text:
+    """Keep an entry of the legend on one line."""
+    kept = part.copy()
+    kept.plain = part.plain.replace(" ", "\N{NO-BREAK SPACE}")
+    return kept
+
+
+def _labels(composition: Composition) -> dict[tuple[str, int], str]:
+    made: dict[tuple[str, int], str] = {}
+    for number, span in enumerate(composition.spans, start=1):
+        key = (span.doc_id, span.chunk_ids[0])
+        made[key] = f"{made[key]},{number}" if key in made else str(number)
+    return made
+
+
+def _rows(cells: Sequence[Cell], per_row: int) -> list[Row]:
+    """Break cells into rows, with a None where chunk numbers jump."""
+    rows: list[Row] = [[]]
+    before: int | None = None
+    for cell in cells:
+        jump = cell.chunk_id != 0 if before is None else cell.chunk_id != before + 1
+        before = cell.chunk_id
+        if jump and per_row > 1:
+            # a jump at the end of a row is drawn with what follows it
+            if len(rows[-1]) + 2 > per_row:
+                rows.append([])
+            rows[-1].append(None)
+        if len(rows[-1]) >= per_row:
+            rows.append([])
+        rows[-1].append(cell)
+    return rows
+
+
+def _fit(cells: Sequence[Cell], per_row: int) -> tuple[list[Row], int]:
+    """Return at most `MAX_ROWS` rows and the number of cells left out, the least telling first."""
+    rows = _rows(cells, per_row)
+    kept = list(cells)
+    for dispensable in (("neighbour", "link", "beyond"), ("seed",)):
+        if len(rows) <= MAX_ROWS:
+            break
+        kept = [cell for cell in kept if cell.shown or cell.role not in dispensable]
+        rows = _rows(kept, per_row)
+    rows = rows[:MAX_ROWS]
+    return rows, len(cells) - sum(cell is not None for row in rows for cell in row)
+
+
+def _draw(row: Row, width: int, *, ascii_only: bool) -> Iterator[Text]:
+    if any(cell is not None and cell.label for cell in row):
+        yield _labels_line(row, width)
+    line = Text(" " * _INDENT)
+    for cell in row:
+        line.append_text(_cell(cell, width, ascii_only=ascii_only))
+    yield _no_wrap(line)
+    numbers = "".join(("" if cell is None else str(cell.chunk_id)).center(width) for cell in row)
+    yield _no_wrap(Text(" " * _INDENT + numbers.rstrip(), style="dim"))
+
+
+def _labels_line(row: Row, width: int) -> Text:
+    """Write `[1]` above the first chunk of span 1; a long one may reach over the cells behind it."""
+    text = ""
+    for place, cell in enumerate(row):
+        if cell is not None and cell.label:
+            start = _INDENT + place * width
+            text = text.ljust(start) if len(text) <= start else text + " "
+            text += f"[{cell.label}]"
+    return _no_wrap(Text(text, style="bold"))
+
+
+def _cell(cell: Cell | None, width: int, *, ascii_only: bool) -> Text:
+    if cell is None:
+        return Text(("..." if ascii_only else "⋯").center(width)[:width], style="dim")
+    if cell.outcome == "refused":
+        letter = _REFUSALS.get(cell.reason or "", "x")
+        return Text(letter.center(width), style=_REFUSED)
+    look = _LOOKS[cell.role, cell.outcome]
+    glyph = look.plain if ascii_only else look.glyph
+    return Text(glyph * width if cell.shown else glyph.center(width), style=look.style)
+
+
+def _no_wrap(text: Text) -> Text:
+    text.no_wrap = True
+    text.overflow = "crop"
+    assert cell_len(text.plain) == len(text.plain)  # every glyph of the picture is one column wide
+    return text

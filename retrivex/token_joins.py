@@ -1,0 +1,77 @@
+"""Counting the tokens of joined text without reading all of it again.
+
+A byte-pair tokenizer of the GPT family first cuts a text into words with a regular expression and never merges
+across a cut. In "...letter, space, letter..." it always cuts before the space, whatever stands around it. So the
+count of a joined text differs from the sum of its parts only through what lies between the last such place before a
+join and the first one behind it: a handful of characters, counted here as they stand and as they come to stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from retrivex.tokens import TokenCache
+
+REACH = 256
+"""Characters on each side of a join in which a safe cut is looked for; without one the whole text is counted."""
+
+_CUT = re.compile(r"[a-zA-Z](?= [a-zA-Z])")
+
+
+class JoinCounter:
+    """Counts joined texts; remembers the edges of the parts it has seen.
+
+    Parameters
+    ----------
+    cache : counts the parts, and knows whether its tokenizer cuts words as described above
+    max_entries : most parts whose edges are kept
+    """
+
+    def __init__(self, cache: TokenCache, max_entries: int = 50_000) -> None:
+        self.cache = cache
+        self.max_entries = max_entries
+        self.local = bool(getattr(cache.tokenizer, "cuts_before_spaces", False))
+        self._edges: dict[str, tuple[tuple[str, int], tuple[str, int]] | None] = {}
+
+    def count(self, text: str, ends: Sequence[tuple[str, str]], glue: Sequence[str], counts: Sequence[int]) -> int:
+        """Return the tokens of `text`, which is `glue[0] + part[0] + glue[1] + ... + part[n - 1] + glue[n]`.
+
+        Parameters
+        ----------
+        text : the whole
+        ends : per part, a text that begins as it does and one that ends as it does: itself, or the first and the last
+            of the texts that it is made of, whose edges are known from other queries
+        glue : n + 1 short texts around the parts
+        counts : tokens of each part by itself
+        """
+        edges = [(self._edges_of(first), self._edges_of(last)) for first, last in ends] if self.local else []
+        total, tail, tail_count = sum(counts), "", 0
+        for at, between in enumerate(glue):
+            head, head_count, next_tail, next_count = "", 0, "", 0
+            if at < len(ends):
+                first, last = edges[at] if edges else (None, None)
+                if first is None or last is None:
+                    return self.cache.tokenizer.count(text)
+                head, head_count = first[0]
+                next_tail, next_count = last[1]
+            joint = tail + between + head
+            if joint:
+                total += self.cache.tokenizer.count(joint) - tail_count - head_count
+            tail, tail_count = next_tail, next_count
+        return total
+
+    def _edges_of(self, part: str) -> tuple[tuple[str, int], tuple[str, int]] | None:
+        """Head up to the first safe cut and tail from the last one, each with its tokens; None without two cuts."""
+        if part in self._edges:
+            return self._edges[part]
+        if len(self._edges) >= self.max_entries:
+            self._edges.clear()
+        first = _CUT.search(part, 0, REACH)
+        last = max((match.end() for match in _CUT.finditer(part, max(0, len(part) - REACH))), default=-1)
+        edges = None
+        if first is not None and last >= first.end():
+            head, tail = part[: first.end()], part[last:]
+            edges = ((head, self.cache.tokenizer.count(head)), (tail, self.cache.tokenizer.count(tail)))
+        self._edges[part] = edges
+        return edges

@@ -1,0 +1,82 @@
+"""Ingests documents in child processes and kills them: the other half of test_sqlite_crash.py.
+
+Reads lines `VERSION DELAY PATH` from standard input. For each it forks a child that brings the store at PATH to that
+version, kills it after DELAY seconds (never, where DELAY is negative) and writes `killed` or `finished SECONDS`.
+Forking from one process that has imported everything is what makes hundreds of kills take seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+
+from retrivex.chunk import Chunk, ChunkMetadata
+from retrivex.document import Document
+from retrivex.stores import SQLiteStore
+
+DOCUMENTS = 16
+DIMENSION = 16
+
+
+def documents(version: int) -> Iterator[tuple[Document, list[Chunk]]]:
+    """Yield the documents of a version; most change from one to the next, some vanish, some stay as they are."""
+    for number in range(DOCUMENTS):
+        if (number + version) % 5 == 0:
+            continue
+        state = 0 if number % 4 == 0 else version
+        doc_id = f"document-{number}"
+        texts = [
+            f"piece {i} of number{number} state{state} 第{i}段 " + f"word{i * number} " * 40 for i in range(3 + number)
+        ]
+        chunks, start = [], 0
+        for i, text in enumerate(texts):
+            scope = "acme" if number % 3 == 0 else None
+            chunks.append(Chunk(text, ChunkMetadata(doc_id, i, start, start + len(text), f"{doc_id}#all", scope=scope)))
+            start += len(text)
+        yield Document(doc_id, "".join(texts)), chunks
+
+
+def ingest(path: Path, version: int) -> None:
+    """Bring the store to `version`: every second version in batches."""
+    with SQLiteStore(path) as store, store.batch(40) if version % 2 else nullcontext():
+        kept = []
+        for document, chunks in documents(version):
+            vectors = np.random.default_rng(len(document.text)).standard_normal((len(chunks), DIMENSION))
+            store.put(document, chunks, {f"{document.doc_id}#all": document.text}, vectors, encoder="random")
+            kept.append(document.doc_id)
+        store.delete_missing(kept)
+
+
+def run(path: Path, version: int, delay: float) -> str:
+    """Ingest in a child that is killed after `delay` seconds; say how it ended."""
+    began = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        ingest(path, version)
+        os._exit(0)
+    if delay >= 0:
+        time.sleep(delay)
+        # the child cannot have been reaped yet, so its number is still its own
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return "killed"
+    return f"finished {time.perf_counter() - began}" if status == 0 else "failed"
+
+
+def main() -> None:
+    for line in sys.stdin:
+        version, delay, path = line.rstrip("\n").split(" ", 2)
+        sys.stdout.write(run(Path(path), int(version), float(delay)) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""What is in the repository must be in the wheel, and work from there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel from a copy, as left-over build folders would put deleted files into it."""
+    copy = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    for name in ("retrivex", "adapters"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    made = tmp_path_factory.mktemp("wheel")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(made)]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(copy)], check=True, cwd=made)
+    return next(made.glob("retrivex_rag-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel: Path) -> Path:
+    folder = wheel.parent / "unpacked"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def _run(unpacked: Path, code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error::ImportWarning", "-c", code],
+        cwd=unpacked,
+        env={"PYTHONPATH": str(unpacked), "PATH": "", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_file_reaches_the_wheel(wheel: Path) -> None:
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for pattern in ("*.py", "py.typed", "*.json")
+        for path in (ROOT / "retrivex").rglob(pattern)
+    } | {f"retrivex/adapters/{path.name}" for path in (ROOT / "adapters").glob("*.py")}
+    with zipfile.ZipFile(wheel) as archive:
+        found = {name for name in archive.namelist() if name.startswith("retrivex/")}
+    assert found == expected
+
+
+def test_only_the_package_is_in_the_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        tops = {name.split("/")[0] for name in archive.namelist()}
+    assert {re.sub(r"-.*\.dist-info", ".dist-info", top) for top in tops} == {"retrivex", "retrivex_rag.dist-info"}
+
+
+def test_every_package_folder_is_listed() -> None:
+    folders = {path.parent for path in (ROOT / "retrivex").rglob("*.py")}
+    packages = {".".join(folder.relative_to(ROOT).parts) for folder in folders} | {"retrivex.adapters"}
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == packages
+
+
+def test_adapters_have_no_folders() -> None:
+    # a sub-folder would be missing from the wheel without any error
+    assert [path.name for path in (ROOT / "adapters").iterdir() if path.is_dir() and path.name != "__pycache__"] == []
+
+
+def test_every_core_module_is_imported_from_the_wheel(unpacked: Path) -> None:
+    out = _run(unpacked, IMPORT_ALL)
+    imported = set(out.split())
+    assert {"retrivex", "retrivex.tokens", "retrivex.chunk", "retrivex.adapters"} <= imported
+    assert len(imported) > 20
+
+
+IMPORT_ALL = """
+import importlib, pkgutil, pathlib, retrivex
+here = pathlib.Path.cwd()
+names = [module.name for module in pkgutil.walk_packages(retrivex.__path__, "retrivex.", onerror=print)]
+for name in ["retrivex", *names]:
+    if name.startswith("retrivex.adapters."):
+        continue  # they need their frameworks
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        if "retrivex-rag[" not in str(error):
+            raise
+        continue
+    assert pathlib.Path(module.__file__).is_relative_to(here), module.__file__
+    print(name)
+"""
+
+
+def test_the_command_is_there(unpacked: Path) -> None:
+    metadata = next(unpacked.glob("*.dist-info"))
+    assert re.search(r"^retrivex = retrivex\.cli:main$", (metadata / "entry_points.txt").read_text(), re.MULTILINE)
+    assert "retrivex" in _run(
+        unpacked, "import sys; sys.argv = ['retrivex', '--help']; import retrivex.cli as c; c.main()"
+    )
+
+
+def test_the_metadata_names_distribution_and_licence(unpacked: Path) -> None:
+    metadata = (next(unpacked.glob("*.dist-info")) / "METADATA").read_text()
+    assert "Name: retrivex-rag\n" in metadata
+    assert "License-Expression: MIT\n" in metadata
+    assert "Requires-Python: >=3.11\n" in metadata
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    extras = set(PROJECT["project"]["optional-dependencies"])
+    sources = [*(ROOT / "retrivex").rglob("*.py"), *(ROOT / "adapters").glob("*.py"), ROOT / "README.md"]
+    named = {name for path in sources for name in re.findall(r"retrivex-rag\[([\w-]+)\]", path.read_text())}
+    assert named <= extras
+
+
+# --- no integration test is left out
+
+
+def _listed_tests() -> dict[str, list[str]]:
+    return {kind: paths.split() for kind, paths in re.findall(r"^TESTS_(\w+) := (.*)$", MAKEFILE, re.MULTILINE)}
+
+
+def test_every_listed_integration_test_exists_and_is_marked() -> None:
+    for paths in _listed_tests().values():
+        for path in paths:
+            assert "pytest.mark.integration" in (ROOT / path).read_text(), path
+
+
+def test_every_kind_of_environment_is_run() -> None:
+    # files in no list run in the core environment, so that none can be left out
+    kinds = re.search(r"^KINDS := (.*)$", MAKEFILE, re.MULTILINE)
+    assert kinds is not None
+    assert set(kinds[1].split()) == set(_listed_tests())
+    assert all(re.search(rf"^INSTALL_{kind} = ", MAKEFILE, re.MULTILINE) for kind in _listed_tests())
+
+
+def test_what_needs_an_extra_of_another_environment_is_listed() -> None:
+    listed = {path for paths in _listed_tests().values() for path in paths}
+    foreign = re.compile(
+        r"^\s*(?:import|from) (langchain|llama_index|haystack|sentence_transformers|markitdown)", re.MULTILINE
+    )
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if foreign.search(path.read_text())
+    }
+    assert found <= listed

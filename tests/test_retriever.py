@@ -1,0 +1,141 @@
+"""The local retriever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from retrivex.chunk import Chunk, ChunkMetadata
+from retrivex.document import Document
+from retrivex.errors import EncoderError, StoreError
+from retrivex.fusion import reciprocal_rank_fusion
+from retrivex.retriever import LocalRetriever
+from retrivex.stores import SQLiteStore
+
+
+class Colours:
+    """Knows what has which colour: a model of three meanings."""
+
+    name = "colours"
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        groups = (("red", "rose", "blood"), ("green", "grass", "frog"), ("blue", "sky", "sea"))
+        return np.array([[0.01 + sum(text.count(word) for word in group) for group in groups] for text in texts])
+
+
+TEXTS = {"rose": "a rose by any name", "grass": "grass grows", "sky": "the sky above", "sea": "the deep sea"}
+FILLER = ("wind", "rain", "snow", "hail", "fog", "sun")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    with SQLiteStore(tmp_path / "store.db") as opened:
+        yield opened
+
+
+def fill(store: SQLiteStore, *, with_vectors: bool) -> SQLiteStore:
+    for name, text in TEXTS.items():
+        chunk = Chunk(text, ChunkMetadata(name, 0, 0, len(text), scope="acme" if name == "sea" else None))
+        vectors = Colours().encode([text]) if with_vectors else None
+        store.put(Document(name, text), [chunk], embeddings=vectors, encoder="colours" if with_vectors else None)
+    store.put(Document("filler", ""), [Chunk(text, ChunkMetadata("filler", i)) for i, text in enumerate(FILLER)])
+    return store
+
+
+def names(hits: Sequence[Any]) -> list[str]:
+    return [hit.chunk.metadata.doc_id for hit in hits]
+
+
+def test_bm25_goes_by_words(store: SQLiteStore) -> None:
+    retriever = LocalRetriever(fill(store, with_vectors=True), mode="bm25")
+    assert names(retriever.retrieve("what grows?")) == ["grass"]
+    assert retriever.retrieve("green frogs") == []
+
+
+def test_dense_goes_by_meaning(store: SQLiteStore) -> None:
+    retriever = LocalRetriever(fill(store, with_vectors=True), Colours(), "dense")
+    assert names(retriever.retrieve("green frogs", k=1)) == ["grass"]
+
+
+def test_hybrid_is_the_fusion_of_both(store: SQLiteStore) -> None:
+    fill(store, with_vectors=True)
+    question = "blue name above"
+    bm25 = LocalRetriever(store, mode="bm25").retrieve(question)
+    dense = LocalRetriever(store, Colours(), "dense").retrieve(question)
+    hybrid = LocalRetriever(store, Colours(), "hybrid")
+    assert hybrid.retrieve(question) == reciprocal_rank_fusion([bm25, dense])
+    assert hybrid.retrieve(question, k=1) == hybrid.retrieve(question)[:1]
+    flat = LocalRetriever(store, Colours(), "hybrid", rrf_k=0).retrieve(question)
+    assert flat == reciprocal_rank_fusion([bm25, dense], 0)
+
+
+def test_auto_uses_what_is_there_and_says_what_is_missing(store: SQLiteStore) -> None:
+    with_encoder, without = LocalRetriever(store, Colours()), LocalRetriever(store)
+    assert with_encoder.mode == "bm25"
+    assert with_encoder.warnings == ("the store holds no vectors, so only words are searched: index with 'colours'",)
+    assert (without.mode, without.warnings) == ("bm25", ())
+    fill(store, with_vectors=True)
+    assert (with_encoder.mode, with_encoder.warnings) == ("hybrid", ())
+    assert without.mode == "bm25"
+    assert without.warnings == (
+        "the store holds vectors of 'colours', but no encoder was given, so only words are searched",
+    )
+    assert names(with_encoder.retrieve("green frogs", k=1)) == ["grass"]
+    assert LocalRetriever(store, mode="bm25").warnings == ()
+
+
+@pytest.mark.parametrize("mode", ["bm25", "dense", "hybrid"])
+def test_every_mode_minds_scope_and_filters(store: SQLiteStore, mode: Any) -> None:
+    retriever = LocalRetriever(fill(store, with_vectors=True), Colours(), mode)
+    question = "the sky, the deep blue sea"
+    assert "sea" not in names(retriever.retrieve(question))
+    assert names(retriever.retrieve(question, scope="acme")) == ["sea"]
+    assert names(retriever.retrieve(question, where={"doc_id": ["sky"]})) == ["sky"]
+    assert retriever.retrieve(question, k=0) == []
+    assert asyncio.run(retriever.aretrieve(question)) == retriever.retrieve(question)
+
+
+@pytest.mark.parametrize("mode", ["bm25", "dense", "hybrid", "auto"])
+def test_an_empty_question_finds_nothing(store: SQLiteStore, mode: Any) -> None:
+    assert LocalRetriever(fill(store, with_vectors=True), Colours(), mode).retrieve("  \n") == []
+
+
+def test_unknown_modes_are_refused(store: SQLiteStore) -> None:
+    with pytest.raises(StoreError, match="mode is 'fuzzy': choose one of auto, bm25, dense, hybrid"):
+        LocalRetriever(store, mode="fuzzy")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_dense_needs_an_encoder(store: SQLiteStore, mode: Any) -> None:
+    with pytest.raises(StoreError, match=f"mode '{mode}' needs an encoder to read the question: pass encoder="):
+        LocalRetriever(store, mode=mode)
+
+
+def test_dense_needs_vectors(store: SQLiteStore) -> None:
+    with pytest.raises(StoreError, match="holds no vectors: index with an encoder"):
+        LocalRetriever(fill(store, with_vectors=False), Colours(), "dense").retrieve("green")
+
+
+def test_vectors_of_another_model_are_refused_by_name(store: SQLiteStore) -> None:
+    class Other(Colours):
+        name = "other"
+
+    retriever = LocalRetriever(fill(store, with_vectors=True), Other())
+    with pytest.raises(StoreError, match="holds vectors of 'colours' with 3 dimensions, these are of 'other' with 3"):
+        retriever.retrieve("green")
+
+
+def test_an_encoder_gives_one_vector_a_question(store: SQLiteStore) -> None:
+    class Flat(Colours):
+        def encode(self, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+            return super().encode(texts)[0]
+
+    retriever = LocalRetriever(fill(store, with_vectors=True), Flat())
+    with pytest.raises(EncoderError, match=r"encoder 'colours' gave the shape \(3,\) for one question"):
+        retriever.retrieve("green")
