@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any
 
 from retrivex.chunk import Chunk, ChunkKey, ChunkMetadata, Embedding
@@ -178,7 +179,7 @@ class NumberedChunks(Mapping[ChunkKey, Chunk]):
         return len(self._chunks)
 
     def locate(self, passage: Passage) -> Chunk | None:
-        """Return the chunk that `passage` is: by its id, or by its document and text, repeated ones by their metadata."""
+        """Return the chunk that `passage` is: by its id, or by document and text, repeated texts by their metadata."""
         by_id = self._by_id.get(passage.id) if passage.id is not None else None
         if by_id is not None and by_id.text == passage.text:
             return by_id
@@ -222,8 +223,8 @@ def _number(doc_id: str, group: Sequence[Passage]) -> list[Chunk]:
     numbered = [(passage.chunk_id, passage) for passage in group if passage.chunk_id is not None]
     if numbered and len(numbered) < len(group):
         raise ChunkError(
-            f"{len(numbered)} of {len(group)} pieces of {doc_id!r} have a number ({', '.join(group[0].fields.chunk_id)}): "
-            "number all of them, or none"
+            f"{len(numbered)} of {len(group)} pieces of {doc_id!r} have a chunk number: number all of them, or none; "
+            f"it is read from {', '.join(group[0].fields.chunk_id)}"
         )
     count = None
     if not numbered:
@@ -239,10 +240,9 @@ def _number(doc_id: str, group: Sequence[Passage]) -> list[Chunk]:
 
 
 def _offsets_ascend(numbered: Sequence[tuple[int, Passage]]) -> bool:
-    pairs = zip(numbered, numbered[1:], strict=False)
     return all(
         a.char_start < b.char_start
-        for (left, a), (right, b) in pairs
+        for (left, a), (right, b) in pairwise(numbered)
         if right == left + 1 and a.char_start is not None and b.char_start is not None
     )
 
@@ -272,7 +272,7 @@ def linked_chains(passages: Sequence[Passage]) -> list[list[Passage]]:
         while here is not None and id(here) not in seen:
             seen.add(id(here))
             chain.append(here)
-            here = known.get(after.get(here.id or ""))
+            here = known.get(after.get(here.id or "", ""))
         if chain:
             chains.append(chain)
     return chains

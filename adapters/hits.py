@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 from retrivex.chunk import Chunk, ChunkKey
@@ -22,7 +24,7 @@ from retrivex.stores.protocol import AnyChunkStore
 from .documents import ID_KEY, FieldMap, NumberedChunks, Passage, linked_chains
 
 logger = logging.getLogger("retrivex.adapters")
-"""Warnings go here, as frameworks have no place for them; the first result carries them as well."""
+"""Frameworks have no place for warnings: they go here, the same one once, and into the first result's metadata."""
 
 NO_STORE = "no chunk store: hits cannot grow and are only merged where they touch; pass chunk_store"
 
@@ -134,9 +136,9 @@ def _kind(scores: Sequence[float], direction: Direction) -> Literal["similarity"
         return "similarity"
     if direction == "as configured" or not scores or scores[0] == scores[-1]:
         return None
-    if all(a <= b for a, b in zip(scores, scores[1:], strict=False)):
+    if all(a <= b for a, b in pairwise(scores)):
         return "distance"
-    return "similarity" if all(a >= b for a, b in zip(scores, scores[1:], strict=False)) else None
+    return "similarity" if all(a >= b for a, b in pairwise(scores)) else None
 
 
 @dataclass(slots=True)
@@ -150,21 +152,26 @@ class _Places:
     found: dict[tuple[Any, ...], Chunk] = field(default_factory=dict)
 
     def add(self, passages: Sequence[Passage]) -> None:
-        groups: dict[tuple[str | None, str | None], list[Passage]] = {}
         once: dict[tuple[Any, ...], Passage] = {}
         for passage in passages:
             once.setdefault(_identity(passage), passage)
+        linked: dict[str | None, list[Passage]] = {}
+        placed: dict[tuple[str | None, str], list[Passage]] = {}
+        targets = {link for passage in once.values() for link in (passage.before, passage.after)} - {None}
         for passage in once.values():
             chunk = self._known(passage)
             if chunk is not None:
                 self._keep(passage, chunk)
-                continue
-            # offsets may count from the top of every page, so only those of one page are compared
-            page = None if _is_linked(passage) else str(passage.fields.read(passage.metadata, "page"))
-            groups.setdefault((passage.doc_id, page), []).append(passage)
-        for (doc_id, _), group in groups.items():
-            for chain in self._chains(group):
-                self._number(doc_id, chain)
+            elif passage.before or passage.after or passage.id in targets:
+                linked.setdefault(passage.doc_id, []).append(passage)
+            else:
+                # offsets may count from the top of every page, so only those of one page are compared
+                page = str(passage.fields.read(passage.metadata, "page"))
+                placed.setdefault((passage.doc_id, page), []).append(passage)
+        for doc_id, group in linked.items():
+            self._number(doc_id, _chained(group))
+        for (doc_id, _), group in placed.items():
+            self._number(doc_id, _touching(group, self.max_gap))
 
     def _known(self, passage: Passage) -> Chunk | None:
         key = None if passage.doc_id is None or passage.chunk_id is None else (passage.doc_id, passage.chunk_id)
@@ -178,24 +185,20 @@ class _Places:
         self.found[_identity(passage)] = chunk
         self.chunks.setdefault(chunk.key, chunk)
 
-    def _chains(self, group: Sequence[Passage]) -> list[list[Passage]]:
-        if not any(_is_linked(passage) for passage in group):
-            return _touching(group, self.max_gap)
-        ids = {passage.id for passage in group}
-        if any(ids & {passage.before, passage.after} - {None} for passage in group):
-            return linked_chains(group)
-        return [[passage] for passage in group]  # nothing says that any two of them are neighbours
-
-    def _number(self, doc_id: str | None, chain: Sequence[Passage]) -> None:
-        """File a chain under a document of its own: under the real name its numbers would mean other chunks."""
-        name = f"{doc_id or 'passage'} (unnumbered {len(self.real_names) + 1})"
-        self.real_names[name] = doc_id
-        for number, passage in enumerate(chain):
-            self._keep(passage, passage.to_chunk(name, number))
+    def _number(self, doc_id: str | None, chains: Sequence[Sequence[Passage]]) -> None:
+        """File each chain under a document of its own: under the real name its numbers would mean other chunks."""
+        for chain in chains:
+            name = f"{doc_id or 'passage'} (unnumbered {len(self.real_names) + 1})"
+            self.real_names[name] = doc_id
+            for number, passage in enumerate(chain):
+                self._keep(passage, passage.to_chunk(name, number))
 
 
-def _is_linked(passage: Passage) -> bool:
-    return passage.before is not None or passage.after is not None
+def _chained(group: Sequence[Passage]) -> list[list[Passage]]:
+    ids = {passage.id for passage in group}
+    if any(ids & ({passage.before, passage.after} - {None}) for passage in group):
+        return linked_chains(group)
+    return [[passage] for passage in group]  # nothing says that any two of them are neighbours
 
 
 def _touching(group: Sequence[Passage], max_gap: int) -> list[list[Passage]]:
@@ -224,13 +227,18 @@ def _agree(left: Passage, right: Passage) -> bool:
 
 
 def log_warnings(made: Composition, placed: Placed, *more: str) -> list[str]:
-    """Log everything there is to warn of, and return it."""
+    """Return everything there is to warn of, and log what was not said lately."""
     warnings = [*more, *placed.warnings, *made.warnings]
     for name, real in placed.real_names.items():
         warnings = [warning.replace(repr(name), repr(real)) for warning in warnings]
     for warning in warnings:
-        logger.warning("%s", warning)
+        _log(warning)
     return warnings
+
+
+@lru_cache(maxsize=1024)
+def _log(warning: str) -> None:
+    logger.warning("%s", warning)
 
 
 def span_id(span: Span, placed: Placed) -> str:

@@ -65,17 +65,18 @@ def chunk_store_from_nodes(nodes: Iterable[BaseNode], fields: FieldMap | None = 
 
 
 def _passage(node: BaseNode, names: FieldMap, score: float | None = None) -> Passage:
-    before, after = _related(node, NodeRelationship.PREVIOUS), _related(node, NodeRelationship.NEXT)
+    # hierarchical parsers count a child's offsets from the start of its parent: they are none in the document
+    whole = node.parent_node is None
     return read_passage(
         node.get_content(metadata_mode=MetadataMode.NONE),
         node.metadata,
         names,
         id=node.node_id,
         doc_id=node.ref_doc_id,
-        char_start=getattr(node, "start_char_idx", None),
-        char_end=getattr(node, "end_char_idx", None),
-        before=before,
-        after=after,
+        char_start=getattr(node, "start_char_idx", None) if whole else None,
+        char_end=getattr(node, "end_char_idx", None) if whole else None,
+        before=_related(node, NodeRelationship.PREVIOUS),
+        after=_related(node, NodeRelationship.NEXT),
         embedding=node.embedding,
         score=score,
     )
@@ -185,7 +186,7 @@ class RetriVexRetriever(BaseRetriever):
         if self._alone:
             warnings.insert(0, NO_STORE)
         hidden = {key for hit in found for key in hit.node.excluded_llm_metadata_keys}
-        nodes = []
+        nodes: list[NodeWithScore] = []
         for span in made.spans:
             metadata = span_metadata(span, placed, self._fields)
             if warnings and not nodes:

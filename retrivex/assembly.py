@@ -113,28 +113,44 @@ def best_first(spans: Sequence[Span]) -> list[Span]:
 def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
     """Cut from each span what an earlier one shows of the same document.
 
-    Overlapping chunks end up in different runs where a chunk between them is missing or was refused. What is left in
-    the middle of a span that is cut on both sides stays; of one that is cut in two, the longer part.
+    Overlapping chunks end up in different runs where a chunk between them is missing or was refused. Of a span that
+    is cut in two, the longer part stays.
     """
     shown: dict[str, list[tuple[int, int]]] = {}
     kept: list[Span] = []
     for span in spans:
-        start = span.char_start
-        if not span.exact or start is None:
+        known = shown.setdefault(span.doc_id, [])
+        own = [(s.char_start, s.char_start + s.end - s.start) for s in span.segments if s.char_start is not None]
+        repeated = _repeated(span, known) if known else []
+        known += own
+        if not repeated:
             kept.append(span)
             continue
-        known = shown.setdefault(span.doc_id, [])
-        end = start + len(span.text)
-        if any(low < end and high > start for low, high in known):
-            parts = remaining(start, end, merge_ranges(known))
-            low, high = max(parts, key=lambda part: part[1] - part[0], default=(start, start))
-            text = span.text[low - start : high - start]
-            if text.strip():
-                kept.append(cut_span(span, low - start, high - start, counter.cache.tokenizer.count(text)))
-        else:
-            kept.append(span)
-        known.append((start, end))
+        parts = remaining(0, len(span.text), merge_ranges(repeated))
+        low, high = _tightened(span, *max(parts, key=lambda part: part[1] - part[0], default=(0, 0)))
+        if span.text[low:high].strip():
+            kept.append(cut_span(span, low, high, counter.cache.tokenizer.count(span.text[low:high])))
     return kept
+
+
+def _tightened(span: Span, start: int, end: int) -> tuple[int, int]:
+    """Leave off a joiner at either end of a stretch: it has nothing to join any more."""
+    inside = [s for s in span.segments if s.start < end and s.end > start]
+    return (max(start, inside[0].start), min(end, inside[-1].end)) if inside else (start, start)
+
+
+def _repeated(span: Span, shown: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches of a span's text whose source is among the document ranges `shown`."""
+    found: list[tuple[int, int]] = []
+    for segment in span.segments:
+        source = segment.char_start
+        if source is None:
+            continue
+        for low, high in shown:
+            start, end = max(low - source, 0), min(high - source, segment.end - segment.start)
+            if start < end:
+                found.append((segment.start + start, segment.start + end))
+    return found
 
 
 def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:

@@ -161,7 +161,8 @@ def build_candidates(
     samples = cache.count_many(opening_samples([runs[p.run].chunks[p.first] for p in pieces], style))
     openings = [sample + repeated_part for sample, repeated_part in zip(samples, extra, strict=True)]
     mean = sum(costs) / len(costs) if sum(costs) else 1.0
-    gains = [(value - config.min_value) * cost / mean for value, cost in zip(worth, costs, strict=True)]
+    # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
+    gains = [(value - config.min_value) * max(cost, 1) / mean for value, cost in zip(worth, costs, strict=True)]
     numbers = Candidates(costs, openings, gains, joined, worth)
     made = CandidateSet(pieces, numbers, worth, excluded, repeated)
     return _whole_runs(made) if config.selection_unit == "span" else made

@@ -219,8 +219,8 @@ class SpanComposer:
             )
         if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
             parent_store = chunk_store
-        access = StoreAccess(chunk_store, parent_store, scope, config.store_timeout_s, config.strict)
         counter, warnings = self._counter_for(config)
+        access = StoreAccess(chunk_store, parent_store, scope, config.store_timeout_s, config.strict, counter.cache)
         call = Call(
             seed_hits=seed_hits,
             config=config,

@@ -15,6 +15,7 @@ from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
+from retrivex.tokens import TokenCache
 
 T = TypeVar("T")
 
@@ -167,6 +168,7 @@ class StoreAccess:
         scope: Scope,
         timeout_s: float | None,
         strict: bool,
+        cache: TokenCache,
     ) -> None:
         self.store = check_store(store)
         self.parent_store = check_parent_store(parent_store)
@@ -174,6 +176,7 @@ class StoreAccess:
         self.allowed = allowed_scopes(scope)
         self.timeout_s = timeout_s
         self.strict = strict
+        self.cache = cache
 
     def run(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
         """Answer a request."""
@@ -189,7 +192,7 @@ class StoreAccess:
             patience = self._patience(store)
             found: list[Chunk] = []
             for batch in batches:
-                found += call_in_time(partial(_fetch_all, store, batch, self.scope), patience)
+                found += call_in_time(partial(_fetch_all, store, batch, self.scope, self.cache), patience)
             return self._chunks(request, found, len(batches))
         except Exception as error:  # noqa: BLE001 - see the class
             return self._failed(request, error)
@@ -212,11 +215,11 @@ class StoreAccess:
 
     async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         afetch = getattr(self.store, "afetch", None)
-        if afetch is not None:
+        if afetch is not None and not hasattr(self.store, "fetch_counted"):
             return list(await afetch(batch, self.scope))
         store = self.store
         assert not isinstance(store, Mapping)
-        return await asyncio.to_thread(_fetch_all, store, batch, self.scope)
+        return await asyncio.to_thread(_fetch_all, store, batch, self.scope, self.cache)
 
     async def _in_time(self, answer: Any) -> Any:
         try:
@@ -267,9 +270,17 @@ class StoreAccess:
         return ParentReply(problem=problem, requests=1) if parents else ChunkReply(problem=problem, requests=1)
 
 
-def _fetch_all(store: ChunkStore, windows: Sequence[Window], scope: Scope) -> list[Chunk]:
-    """Fetch, and drain what may be a generator while the clock still runs."""
-    return list(store.fetch(windows, scope))
+def _fetch_all(store: ChunkStore, windows: Sequence[Window], scope: Scope, cache: TokenCache) -> list[Chunk]:
+    """Fetch, and drain what may be a generator while the clock still runs; take over counts made at index time."""
+    counted = getattr(store, "fetch_counted", None)
+    if counted is None:
+        return list(store.fetch(windows, scope))
+    chunks: list[Chunk] = []
+    for chunk, count in counted(windows, scope, tokenizer=cache.name):
+        if count is not None:
+            cache.seed(chunk.text, count)
+        chunks.append(chunk)
+    return chunks
 
 
 def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:

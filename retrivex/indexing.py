@@ -74,6 +74,7 @@ class Indexer:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from retrivex.chunking import get_chunker
     >>> from retrivex.tokens import get_tokenizer
     >>> with tempfile.TemporaryDirectory() as folder, SQLiteStore(f"{folder}/store.db") as store:

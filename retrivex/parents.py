@@ -113,14 +113,13 @@ def _spans_of(parent: PlacedParent, spans: Sequence[Span]) -> list[Span]:
     for span in spans:
         if span.pinned or span.doc_id != parent.doc_id:
             continue
-        if parent.parent_id not in {chunk.metadata.parent_id for chunk in span.chunks}:
-            continue
         if start is not None and end is not None and span.char_start is not None and span.char_end is not None:
             if start <= span.char_start and span.char_end <= end:
                 inside.append(span)
         elif span.text in parent.text:
             inside.append(span)
-    return inside
+    own = any(chunk.metadata.parent_id == parent.parent_id for span in inside for chunk in span.chunks)
+    return inside if own else []
 
 
 def swap_in(

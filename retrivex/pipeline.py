@@ -127,7 +127,7 @@ class Pipeline:
         quotas = self._list_values(seeds, runs, linked, expansion)
         writer = _Writer(self, runs, candidates, scorer, pinned, quotas, exclusions)
         layout = writer.write()
-        account = Account(seeds, dropped, expansion, linked, runs, values, candidates, layout.spans, config)
+        account = Account(seeds, found, dropped, expansion, linked, runs, values, candidates, layout.spans, config)
         account.absorb(layout.swaps)
         trace = Trace(
             steps=tuple(self.steps),

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retrivex.candidates import CandidateSet
-from retrivex.chunk import ChunkKey
+from retrivex.chunk import Chunk, ChunkKey
 from retrivex.composition import Citation, Coverage
 from retrivex.config import RetrievalConfig
+from retrivex.exclusions import merge_ranges, remaining
 from retrivex.expansion import Expansion
 from retrivex.intervals import window_coverage
 from retrivex.rendering import Rendered
@@ -53,10 +54,12 @@ def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage,
             if chunk.metadata.chunk_count is not None:
                 counts[span.doc_id] = chunk.metadata.chunk_count
     matched: dict[str, list[tuple[int, float]]] = {}
+    best: dict[str, float] = {}
     for seed in seeds:
         doc_id, chunk_id = seed.key
         if chunk_id in shown.get(doc_id, ()):
             matched.setdefault(doc_id, []).append((chunk_id, seed.score))
+            best[doc_id] = max(seed.relevance, best.get(doc_id, 0.0))
     made = []
     for doc_id, chunk_ids in shown.items():
         hits = matched.get(doc_id, [])
@@ -71,7 +74,7 @@ def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage,
                 mean_score=sum(scores) / len(scores) if scores else None,
             )
         )
-    return tuple(sorted(made, key=lambda c: (c.max_score is None, -(c.max_score or 0.0), c.doc_id)))
+    return tuple(sorted(made, key=lambda c: (-best.get(c.doc_id, -1.0), c.doc_id)))
 
 
 @dataclass(slots=True)
@@ -81,6 +84,7 @@ class Account:
     Parameters
     ----------
     seeds : hits that were used
+    found : chunks by key, as they were used
     unusable : hits that were not, with their reasons
     expansion : what the seeds grew to
     linked : chunks reached over links
@@ -91,6 +95,7 @@ class Account:
     """
 
     seeds: Sequence[Seed]
+    found: Mapping[ChunkKey, Chunk]
     unusable: Sequence[DroppedHit]
     expansion: Expansion
     linked: Mapping[ChunkKey, float]
@@ -101,14 +106,15 @@ class Account:
     config: RetrievalConfig
     shown: set[ChunkKey] = field(default_factory=set)
     _places: dict[ChunkKey, list[int]] = field(default_factory=dict)
+    _ranges: dict[str, list[tuple[int, int]]] | None = None
 
     @property
     def places(self) -> dict[ChunkKey, list[int]]:
         """Numbers of the candidates that each chunk is part of."""
         if not self._places:
-            for number, piece in enumerate(self.candidates.pieces):
-                for chunk in self.runs[piece.run].chunks[piece.first : piece.last + 1]:
-                    self._places.setdefault(chunk.key, []).append(number)
+            for number, (run, first, last, _, _) in enumerate(self.candidates.pieces):
+                for position in range(first, last + 1):
+                    self._places.setdefault(self.runs[run].chunks[position].key, []).append(number)
         return self._places
 
     def __post_init__(self) -> None:
@@ -117,6 +123,30 @@ class Account:
             if len(span.segments) < len(span.chunks):
                 # a chunk that lies within others has no segment of its own
                 self.shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
+        hidden = [seed.key for seed in self.seeds if seed.key not in self.shown]
+        self.shown.update(key for key in hidden if not self._hidden(self.found[key]))
+
+    def _hidden(self, chunk: Chunk) -> list[str]:
+        """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
+        start = chunk.metadata.char_start
+        if start is None or chunk.metadata.char_end != start + len(chunk.text):
+            return [chunk.text]
+        known = self._shown_ranges().get(chunk.metadata.doc_id, ())
+        return [
+            chunk.text[low - start : high - start] for low, high in remaining(start, start + len(chunk.text), known)
+        ]
+
+    def _shown_ranges(self) -> dict[str, list[tuple[int, int]]]:
+        """Return what is shown of each document, as merged ranges of its characters."""
+        if self._ranges is None:
+            places: dict[str, list[tuple[int, int]]] = {}
+            for span in self.spans:
+                for segment in span.segments:
+                    if segment.char_start is not None:
+                        end = segment.char_start + segment.end - segment.start
+                        places.setdefault(span.doc_id, []).append((segment.char_start, end))
+            self._ranges = {doc_id: merge_ranges(ranges) for doc_id, ranges in places.items()}
+        return self._ranges
 
     def absorb(self, swaps: Sequence[tuple[Span, Span]]) -> None:
         """Count the chunks of spans that a parent replaced as shown: their text is in the parent's."""
@@ -141,6 +171,8 @@ class Account:
             return "duplicate_text", f"the same text stands in {candidates.repeated[key]!r}"
         own = self.places.get(key, [])
         numbers = candidates.numbers
+        if not any(part.strip() for part in self._hidden(self.found[key])):
+            return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
         if all(numbers.gains[i] <= 0 for i in own):

@@ -31,7 +31,7 @@ class SeedHit:
 
     def __post_init__(self) -> None:
         try:
-            score = float(self.similarity_score)
+            score = float(self.similarity_score) + 0.0  # -0.0 and 0.0 are the same score
         except (TypeError, ValueError):
             score = math.nan
         if not math.isfinite(score):
@@ -39,8 +39,7 @@ class SeedHit:
                 f"similarity_score of {self.chunk.key!r} is {self.similarity_score!r}: it must be a finite number; "
                 "drop the hit or give it the retriever's real score"
             )
-        if type(self.similarity_score) is not float:
-            object.__setattr__(self, "similarity_score", score)
+        object.__setattr__(self, "similarity_score", score)
 
     @property
     def key(self) -> ChunkKey:

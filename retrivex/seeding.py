@@ -32,8 +32,8 @@ class Seed:
     ----------
     key : `(doc_id, chunk_id)`
     chunk : as the retriever gave it
-    score : similarity (larger is better), fused over lists where there are several
-    relevance : `score` brought to [0, 1] over the hits; 1 is the best
+    score : as the retriever gave it; with several lists, as the first one that holds it did
+    relevance : in [0, 1] over the hits, 1 is the best; of the fused ranks where there are several lists
     by_list : relevance within each hit list that found it, by list number
     """
 
@@ -98,10 +98,6 @@ def _check_scale(hit: SeedHit, config: RetrievalConfig) -> str | None:
     )
 
 
-def _rank(hit: SeedHit) -> tuple[float, ChunkKey, str]:
-    return (-hit.similarity_score, hit.key, hit.chunk.text)
-
-
 class _Sorter:
     """Collects usable hits list by list, and the others with their reasons."""
 
@@ -109,6 +105,7 @@ class _Sorter:
         self.config = config
         self.allowed = allowed
         self.dropped: list[DroppedHit] = []
+        self.texts: dict[ChunkKey, str] = {}
 
     def drop(self, hit: SeedHit, reason: DropReason, detail: str) -> None:
         if self.config.strict:
@@ -116,33 +113,29 @@ class _Sorter:
         self.dropped.append(DroppedHit(*hit.key, hit.similarity_score, reason, detail))
 
     def usable(self, hits: Iterable[SeedHit]) -> list[SeedHit]:
-        """Hits of one list, best first, each chunk once, scores turned so that larger is better."""
+        """Hits of one list, best first, each chunk once."""
         best: dict[ChunkKey, SeedHit] = {}
-        config = self.config
-        source: Iterable[SeedHit] = self._in_scale(hits)
-        if config.score_kind == "distance":
-            source = [SeedHit(hit.chunk, _similarity(hit.similarity_score, config)) for hit in source]
-        # equal scores are told apart by what they are, so that the order they came in does not matter
-        for hit in sorted(source, key=_rank):
+        for hit in sorted(hits, key=self._rank):
             key, scope = hit.key, hit.chunk.metadata.scope
-            if scope not in self.allowed:
+            detail = _check_scale(hit, self.config)
+            if detail is not None:
+                self.drop(hit, "out_of_scale", detail)
+            elif scope not in self.allowed:
                 self.drop(hit, "scope", _scope_detail(key, scope))
-            elif key not in best:
-                best[key] = hit
-            elif best[key].chunk.text != hit.chunk.text:
+            elif self.texts.setdefault(key, hit.chunk.text) == hit.chunk.text:
+                best.setdefault(key, hit)
+            else:
                 self.drop(
                     hit,
                     "duplicate_id",
-                    f"two hits are called {key!r} and their texts differ: the better one is used; "
+                    f"two hits are called {key!r} and their texts differ: the better one (of the first list) is used; "
                     "give every chunk of a document its own chunk_id",
                 )
         return list(best.values())
 
-    def _in_scale(self, hits: Iterable[SeedHit]) -> list[SeedHit]:
-        checked = [(hit, _check_scale(hit, self.config)) for hit in hits]
-        for hit, detail in sorted(((h, d) for h, d in checked if d is not None), key=lambda pair: _rank(pair[0])):
-            self.drop(hit, "out_of_scale", detail)
-        return [hit for hit, detail in checked if detail is None]
+    def _rank(self, hit: SeedHit) -> tuple[float, ChunkKey, str, float]:
+        """Best first; equal scores are told apart by what they are, so that the order they came in does not matter."""
+        return (-_similarity(hit.similarity_score, self.config), hit.key, hit.chunk.text, hit.similarity_score)
 
 
 def _scope_detail(key: ChunkKey, scope: str | None) -> str:
@@ -176,19 +169,22 @@ def prepare_seeds(
     """
     sorter = _Sorter(config, allowed)
     lists = [sorter.usable(hits) for hits in as_hit_lists(seed_hits)]
+    given: dict[ChunkKey, float] = {}
     by_list: dict[ChunkKey, dict[int, float]] = {}
     for number, hits in enumerate(lists):
-        for hit, relevance in zip(hits, normalise([h.similarity_score for h in hits], config), strict=True):
+        similarities = [_similarity(hit.similarity_score, config) for hit in hits]
+        for hit, relevance in zip(hits, normalise(similarities, config), strict=True):
+            given.setdefault(hit.key, hit.similarity_score)
             by_list.setdefault(hit.key, {})[number] = relevance
     fused = len(lists) > 1
     ranked = reciprocal_rank_fusion(lists, k=config.rrf_k) if fused else lists[0]
     kept = ranked if config.k is None else ranked[: config.k]
     for hit in ranked[len(kept) :]:
         detail = f"only the best k={config.k} hits are used as seeds"
-        sorter.dropped.append(DroppedHit(*hit.key, hit.similarity_score, "beyond_k", detail))
-    relevances = normalise([hit.similarity_score for hit in kept], config, fused=fused)
+        sorter.dropped.append(DroppedHit(*hit.key, given[hit.key], "beyond_k", detail))
+    scores = [hit.similarity_score if fused else _similarity(hit.similarity_score, config) for hit in kept]
     seeds = [
-        Seed(hit.key, hit.chunk, hit.similarity_score, relevance, by_list[hit.key])
-        for hit, relevance in zip(kept, relevances, strict=True)
+        Seed(hit.key, hit.chunk, given[hit.key], relevance, by_list[hit.key])
+        for hit, relevance in zip(kept, normalise(scores, config, fused=fused), strict=True)
     ]
     return seeds, sorter.dropped

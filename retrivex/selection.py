@@ -170,7 +170,9 @@ def fill(
         return (-worth, i)
 
     costs, gains = candidates.costs, candidates.gains
-    heap = [entry(i) for i in range(n) if not taken[i] and gains[i] > 0 and costs[i] <= left + candidates.openings[i]]
+    # joining two runs gives an opening back
+    reach = left + max(candidates.openings, default=0)
+    heap = [entry(i) for i in range(n) if costs[i] <= reach and not taken[i] and gains[i] > 0]
     heapq.heapify(heap)
     waiting: list[tuple[float, int]] = []
     while heap:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 
 from retrivex.chunk import Chunk
@@ -93,6 +94,11 @@ def cut_span(span: Span, start: int, end: int, token_count: int) -> Span:
     ids = range(first.chunk_id, last.chunk_id + 1) if first and last else span.chunk_ids
     chunks = [chunk for chunk in span.chunks if chunk.metadata.chunk_id in ids]
     ends_at = None if last is None or last.char_start is None else last.char_start + last.end - last.start
+    seamless = all(
+        b.start == a.end and b.char_start == (a.char_start or 0) + a.end - a.start for a, b in itertools.pairwise(kept)
+    )
+    known = bool(first and last) and all(segment.char_start is not None for segment in kept)
+    whole = first is not None and last is not None and first.start == 0 and last.end == end - start
     return replace(
         span,
         chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
@@ -101,6 +107,7 @@ def cut_span(span: Span, start: int, end: int, token_count: int) -> Span:
         char_end=ends_at,
         token_count=token_count,
         text=span.text[start:end],
+        exact=span.exact or (known and whole and seamless),
         segments=tuple(kept),
         prefix=span.prefix if start == 0 else chunks[0].metadata.prefix,
     )

@@ -121,6 +121,7 @@ class _Stitcher:
         self.sources: list[int | None] = []
         self.seams: list[bool] = []
         self.source_end: int | None = None  # document offset right after the text; None where unknown
+        self.known_end: int | None = None  # highest document offset so far, whatever came after it
         self.stretch = 0  # where in the text the last stretch begins whose offsets run without a seam
 
     def add(self, chunk: Chunk) -> bool:
@@ -133,6 +134,9 @@ class _Stitcher:
             self._append(chunk, source, 0, exact=True)
             return True
         if source is None or self.source_end is None:
+            if source is not None and self.known_end is not None and source < self.known_end:
+                # part of it stands further up, before a chunk whose place is not known: a run of its own is cut later
+                return False
             self._match(chunk, source)
             return True
         gap = source - self.source_end
@@ -143,7 +147,9 @@ class _Stitcher:
             self._append(chunk, source, self.length, exact=False)
             return True
         at = self.length + gap
-        if gap == 0 or (at >= self.stretch and self._tail(-gap)[: len(text)] == text[:-gap]):
+        if at < self.stretch:
+            return False
+        if gap == 0 or (self._tail(-gap)[: len(text)] == text[:-gap]):
             self._append(chunk, source, at, exact=True)
             return True
         self.liars.append(chunk)
@@ -184,6 +190,8 @@ class _Stitcher:
         self.seams.append(exact)
         if new or not exact:
             self.source_end = None if source is None else source + len(chunk.text)
+        if self.source_end is not None:
+            self.known_end = max(self.source_end, self.known_end or 0)
 
     def flush(self) -> Run:
         text = "".join(self.parts)

@@ -6,12 +6,8 @@ from typing import Annotated
 
 import typer
 
-from retrivex.cli.compose import compose
-from retrivex.cli.demo import demo
+from retrivex.cli import compose, demo, index, inspect, query
 from retrivex.cli.failures import Guarded
-from retrivex.cli.index import index
-from retrivex.cli.inspect import inspect
-from retrivex.cli.query import query
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
 
@@ -29,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-for command in (index, query, compose, inspect, demo):
+for command in (index.index, query.query, compose.compose, inspect.inspect, demo.demo):
     app.command()(command)
 
 

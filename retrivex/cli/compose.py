@@ -77,8 +77,8 @@ def compose(
     A request:
       {"id": 1, "question": "Do bees sleep?",
        "hits": [{"doc_id": "bees", "chunk_id": 1, "score": 0.8}],
-       "chunks": [{"doc_id": "bees", "chunk_id": 0, "text": "Bees live in hives."},
-                  {"doc_id": "bees", "chunk_id": 1, "text": "They sleep at night."}]}
+       "chunks": [{"doc_id": "bees", "chunk_id": 0, "text": "Hives hum."},
+                  {"doc_id": "bees", "chunk_id": 1, "text": "At night."}]}
     """
     if schema or request_schema:
         write_text(read_schema("composition-1" if schema else "compose-request-1"))
@@ -166,10 +166,10 @@ def encode(answer: dict[str, Any], number: int) -> bytes:
         return json.dumps(answer).encode("ascii") + b"\n"
 
 
-def split_lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines of a stream one by one; None for one of more than `MAX_LINE_BYTES`."""
-    while line := stream.readline(MAX_LINE_BYTES + 1):
-        if len(line) <= MAX_LINE_BYTES:
+def split_lines(stream: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
+    """Yield the lines of a stream one by one; None for one of more than `limit` bytes."""
+    while line := stream.readline(limit + 1):
+        if len(line) <= limit:
             yield line
             continue
         while line and not line.endswith(b"\n"):

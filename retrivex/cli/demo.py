@@ -12,7 +12,6 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-import retrivex
 from retrivex.chunking import get_chunker
 from retrivex.cli.explain import Explanation
 from retrivex.cli.query import ask, print_context
@@ -66,7 +65,10 @@ def demo(
             "retrivex demo notes/ --ask '...'"
         )
     if folder is not None and not questions and not (folder / _OUR_PAGE).is_file():
-        raise typer.BadParameter(f"{one_line(str(folder))} is not RetriVex's documentation: give your questions as --ask '...'")  # fmt: skip
+        raise typer.BadParameter(
+            f"{one_line(str(folder))} is not RetriVex's documentation, to which its own questions belong: ask yours "
+            "with --ask '...'"
+        )
     tokenizer, messages = resolve_tokenizer()
     for message in messages:
         note(message)
@@ -83,7 +85,7 @@ def demo(
 
 def own_docs() -> Path | None:
     """Return the documentation's folder beside the package; None where the package was installed without it."""
-    docs = Path(retrivex.__file__).parents[1] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     return docs if (docs / _OUR_PAGE).is_file() else None
 
 
@@ -103,7 +105,7 @@ def _answer(store: SQLiteStore, question: str, budget: int, tokenizer: Tokenizer
     config = RetrievalConfig(token_budget=budget)
     composition = ask(store, question, config, k=_HITS, embed=HashingEncoder().name)
     print_context(composition)
-    screen.print(Explanation(composition))
+    screen.print(Explanation(composition, brief=True))
     hits = LocalRetriever(store, HashingEncoder()).retrieve(question, _HITS)
     screen.print()
     screen.print(Text("The same hits without RetriVex", style="bold underline"))

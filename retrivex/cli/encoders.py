@@ -44,12 +44,16 @@ def encoder_for_query(asked: str | None, store: SQLiteStore, mode: str) -> tuple
 
     Raises
     ------
+    StoreError
+        If `mode` needs vectors and the database has none.
     EncoderError, ImportError
         If a model that was asked for, or that `mode` needs, cannot be loaded.
     """
     if mode == "bm25":
         return None, None
     known = store.vector_model
+    if known is None and mode in ("dense", "hybrid"):
+        raise StoreError(f"{store.path} holds no vectors: index with --embed, or search by words with --mode bm25")
     if asked is None and known is None:
         return None, None
     try:

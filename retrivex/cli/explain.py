@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -18,32 +19,42 @@ from retrivex.span import Span
 from retrivex.tracing import Step
 
 MAX_DOCUMENTS = 12
-MAX_DROPPED = 12
+"""Documents that are drawn."""
+
+MAX_EMPTY_DOCUMENTS = 4
+"""Documents that are drawn although nothing of them is shown."""
+
+MAX_DROPPED = 10
+"""Hits left out that are listed one by one."""
 
 _WIDE = 110  # columns from which on the factors' names fit as headings
 _NARROW = 60  # columns below which a table of factors is a list
 
 
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """All of a composition that explains it, drawn to the width of the terminal.
 
     Parameters
     ----------
     composition : what to explain
+    brief : only the picture and the spans
     """
 
-    def __init__(self, composition: Composition) -> None:
-        self.composition = composition
+    composition: Composition
+    brief: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the parts, each under its heading; parts without content are left out."""
         composition = self.composition
         yield from _pictures(strips_of(composition), options)
         if composition.spans:
-            yield from _section("Spans", _spans(composition.spans, options.max_width))
-        yield from _section("Steps", _steps(composition.trace.steps, ascii_only=options.ascii_only))
+            yield from _section("Spans", _spans(composition.spans, options))
+        if self.brief:
+            return
+        yield from _section("Steps", _steps(composition.trace.steps, options))
         if composition.dropped:
-            yield from _section("Hits left out", *_dropped(composition.dropped, options.max_width))
+            yield from _section("Hits left out", *_dropped(composition.dropped, options))
         if composition.warnings:
             yield from _section("Warnings", *(Text(f"- {one_line(warning)}") for warning in composition.warnings))
 
@@ -67,14 +78,15 @@ def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
 def _pictures(strips: Sequence[Strip], options: ConsoleOptions) -> Iterator[RenderableType]:
     if not strips:
         return
-    shown = strips[:MAX_DOCUMENTS]
-    yield from _section("Chunks", legend(shown, ascii_only=options.ascii_only))
-    for strip in shown:
+    full = sum(strip.shown for strip in strips)
+    drawn = strips[: min(MAX_DOCUMENTS, full + MAX_EMPTY_DOCUMENTS)]
+    yield from _section("Chunks", *legend(drawn, options.max_width, ascii_only=options.ascii_only))
+    for strip in drawn:
         yield Text()
         yield strip
-    if len(strips) > len(shown):
-        rest = strips[len(shown) :]
-        told = sum(any(cell.shown for cell in strip.cells) for strip in rest)
+    rest = strips[len(drawn) :]
+    if rest:
+        told = sum(strip.shown for strip in rest)
         yield Text()
         yield Text(f"and {len(rest):,} more documents, {told:,} of them with something shown", style="dim")
 
@@ -96,9 +108,14 @@ def _factors(span: Span) -> list[str]:
     return [*(f"{number:.2f}" for number in numbers), f"{span.token_count:,}"]
 
 
-def _spans(spans: Sequence[Span], width: int) -> RenderableType:
+def _name(doc_id: str, width: int, options: ConsoleOptions) -> str:
+    return shorten(doc_id, max(12, width), ellipsis="..." if options.ascii_only else "…")
+
+
+def _spans(spans: Sequence[Span], options: ConsoleOptions) -> RenderableType:
+    width = options.max_width
     if width < _NARROW:
-        return _span_list(spans, width)
+        return _span_list(spans, options)
     names = ("similarity", "adjacency", "continuity", "parent") if width >= _WIDE else ("sim", "adj", "cont", "par")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", justify="right", no_wrap=True)
@@ -108,32 +125,35 @@ def _spans(spans: Sequence[Span], width: int) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     for number, span in enumerate(spans, start=1):
         mark = "pinned " if span.pinned else "parent " if span.parent_id is not None else ""
-        name = Text(mark, style="dim") + Text(shorten(span.doc_id, max(12, width - 62)))
-        table.add_row(f"[{number}]", name, _ids(span), *_factors(span))
+        document = Text.assemble((mark, "dim"), _name(span.doc_id, width - 62, options))
+        table.add_row(f"[{number}]", document, _ids(span), *_factors(span))
     return table
 
 
-def _span_list(spans: Sequence[Span], width: int) -> Text:
+def _span_list(spans: Sequence[Span], options: ConsoleOptions) -> Text:
     names = ("similarity", "adjacency", "continuity", "parent", "score", "value", "tokens")
     lines = []
     for number, span in enumerate(spans, start=1):
-        lines.append(Text(f"[{number}] {shorten(span.doc_id, width - 4)} {_ids(span)}", style="bold"))
+        lines.append(
+            Text(f"[{number}] {_name(span.doc_id, options.max_width - 12, options)} {_ids(span)}", style="bold")
+        )
         lines.append(
             Text("    " + ", ".join(f"{name} {value}" for name, value in zip(names, _factors(span), strict=True)))
         )
     return Text("\n").join(lines)
 
 
-def _steps(steps: Sequence[Step], *, ascii_only: bool) -> RenderableType:
+def _steps(steps: Sequence[Step], options: ConsoleOptions) -> RenderableType:
+    ascii_only, longest = options.ascii_only, 20 if options.max_width >= _NARROW else 0
     slowest = max((step.microseconds for step in steps), default=0.0)
     table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
-    table.add_column("step")
-    table.add_column("in", justify="right")
-    table.add_column("out", justify="right")
-    table.add_column("us" if ascii_only else "µs", justify="right")
+    table.add_column("step", no_wrap=True)
+    table.add_column("in", justify="right", no_wrap=True)
+    table.add_column("out", justify="right", no_wrap=True)
+    table.add_column("us" if ascii_only else "µs", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for step in steps:
-        bar = ("-" if ascii_only else "━") * round(20 * step.microseconds / slowest) if slowest else ""
+        bar = ("-" if ascii_only else "━") * round(longest * step.microseconds / slowest) if slowest else ""
         table.add_row(
             step.name, f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}", Text(bar, style="blue")
         )
@@ -142,16 +162,29 @@ def _steps(steps: Sequence[Step], *, ascii_only: bool) -> RenderableType:
     return table
 
 
-def _dropped(hits: Sequence[DroppedHit], width: int) -> Iterator[RenderableType]:
-    for hit in hits[:MAX_DROPPED]:
-        place = shorten(hit.doc_id, max(12, width // 3))
-        yield Text.assemble(
-            (f"{place} {hit.chunk_id}", "bold"),
-            f"  score {hit.similarity_score:.4g}  ",
-            (hit.reason, "yellow"),
-            (f"  {one_line(hit.detail)}", "dim"),
-        )
+def _dropped(hits: Sequence[DroppedHit], options: ConsoleOptions) -> Iterator[RenderableType]:
+    told = hits[:MAX_DROPPED]
+    if options.max_width < _NARROW:
+        for hit in told:
+            name = _name(hit.doc_id, options.max_width // 2, options)
+            yield Text.assemble(f"{name} {hit.chunk_id} ({hit.similarity_score:.4g}): ", (hit.reason, "yellow"))
+    else:
+        yield _dropped_table(told, options)
     rest = Counter(hit.reason for hit in hits[MAX_DROPPED:])
     if rest:
-        counts = ", ".join(f"{reason} {count:,}" for reason, count in rest.most_common())
-        yield Text(f"and {rest.total():,} more ({counts})", style="dim")
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in rest.most_common())
+        yield Text(f"and {rest.total():,} more: {counts}", style="dim")
+
+
+def _dropped_table(hits: Sequence[DroppedHit], options: ConsoleOptions) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim", expand=True)
+    table.add_column("document", no_wrap=True)
+    table.add_column("chunk", justify="right", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("reason", no_wrap=True)
+    table.add_column("", style="dim", no_wrap=True, overflow="crop" if options.ascii_only else "ellipsis", ratio=1)
+    for hit in hits:
+        name = _name(hit.doc_id, options.max_width // 3, options)
+        reason = Text(hit.reason, style="yellow")
+        table.add_row(name, str(hit.chunk_id), f"{hit.similarity_score:.4g}", reason, one_line(hit.detail))
+    return table

@@ -42,7 +42,7 @@ def describe(error: BaseException) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return one_line(f"{where}{error.strerror}")
     message = error.format_message() if isinstance(error, UsageError) else str(error)  # type: ignore[attr-defined]
-    return one_line(message or type(error).__name__)
+    return one_line(message.replace(": Value error, ", ": ") or type(error).__name__)
 
 
 def _knob_problem(problem: Any) -> str:
@@ -101,7 +101,9 @@ class Guarded(TyperGroup):
             finally:
                 sys.stdout.flush()
         except UsageError as error:
-            report(error, as_json=as_json)
+            # without a command, typer has printed the help already and raises an error that says nothing
+            if str(error):
+                report(error, as_json=as_json)
             return USAGE
         except ValidationError as error:
             report(error, as_json=as_json)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,14 +15,14 @@ from retrivex.cli.encoders import encoder_for_index
 from retrivex.cli.failures import CANNOT
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
 from retrivex.cli.terminal import console, note, one_line, progress, write_json, write_text
-from retrivex.errors import ChunkError
+from retrivex.errors import ChunkError, LoadError
 from retrivex.indexing import Indexer, IndexReport
 from retrivex.loading import LoadProblem
 from retrivex.stores import SQLiteStore
 from retrivex.tokens import resolve_tokenizer
 
 MAX_LISTED = 20
-"""Problems that are told one by one; `--json` lists all."""
+"""Reasons that are told one by one; `--json` lists all files."""
 
 
 def index(
@@ -66,11 +68,13 @@ def index(
     \b
     Examples:
       retrivex index docs/ notes.md
-      retrivex index manuals/ --db manuals.db --include '*.pdf' --embed hashing
+      retrivex index manuals/ --db manuals.db --include '*.pdf'
       retrivex index acme/ --scope acme --json
     """
     if embed is not None and no_embed:
         raise typer.BadParameter("--embed and --no-embed exclude each other: give one of them")
+    if not any(os.path.lexists(path) for path in paths):
+        raise LoadError(f"{paths[0]} does not exist: name files or folders that do")
     counter, messages = resolve_tokenizer(tokenizer)
     for message in messages:
         note(message)
@@ -130,10 +134,17 @@ def _line(report: IndexReport, db: Path) -> str:
 
 def _list(what: str, items: list[LoadProblem]) -> None:
     screen = console(to_stderr=True)
-    for item in items[:MAX_LISTED]:
-        screen.print(f"{what}: {one_line(str(item))}", style="dim" if what == "note" else "yellow", soft_wrap=True)
-    if len(items) > MAX_LISTED:
-        screen.print(f"{what}: and {len(items) - MAX_LISTED:,} more (--json lists all)", style="dim", soft_wrap=True)
+    # a folder of pictures has one reason, not a thousand
+    by_reason: dict[str, list[LoadProblem]] = {}
+    for item in items:
+        by_reason.setdefault(item.reason, []).append(item)
+    for reason, same in islice(by_reason.items(), MAX_LISTED):
+        more = f" and {len(same) - 1:,} more" if len(same) > 1 else ""
+        line = one_line(f"{what}: {same[0].path}{more}: {reason}")
+        screen.print(line, style="dim" if what == "note" else "yellow", soft_wrap=True)
+    if len(by_reason) > MAX_LISTED:
+        rest = sum(len(same) for same in islice(by_reason.values(), MAX_LISTED, None))
+        screen.print(f"{what}: and {rest:,} more (--json lists all)", style="dim", soft_wrap=True)
 
 
 def as_dict(report: IndexReport, db: Path) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if facts["chunker"]:
         yield "chunker", one_line(facts["chunker"])
     if facts["vector_model"]:
-        yield "vectors", f"{facts['vectors']:,} of {facts['vector_model']}, {facts['vector_dimension']} dimensions"
+        yield "vectors", f"{facts['vectors']:,} by {facts['vector_model']}, {facts['vector_dimension']} dimensions"
     else:
         yield "vectors", "none"
     scopes = [scope for scope in facts["scopes"] if scope is not None]
@@ -172,7 +172,7 @@ def _show_document(store: SQLiteStore, doc_id: str, *, as_json: bool) -> None:
     scopes = store.info().scopes
     counted = store.fetch_counted([Window(doc_id, 0, MAX_CHUNK_ID)], scopes, tokenizer=item.tokenizer or "")
     if as_json:
-        chunks = [{**chunk_to_dict(chunk, with_embedding=False), "tokens": tokens} for chunk, tokens in counted]
+        chunks = [{**chunk_to_dict(chunk, embedding=False), "tokens": tokens} for chunk, tokens in counted]
         write_json({**_document_facts(item), "chunker": _chunker(store, item), "chunk_list": chunks})
         return
     write_text(f"{one_line(item.title or doc_id)}: {item.chunk_count:,} chunks, {item.characters:,} characters")

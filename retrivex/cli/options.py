@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
 import typer
 
 from retrivex.chunk import Scope
-from retrivex.config import PRESETS, OrderingStrategy, RetrievalConfig
+from retrivex.config import PRESETS, OrderingStrategy, PresetName, RetrievalConfig
 from retrivex.errors import RetrivexError
 
 _KNOBS = "Knobs"
@@ -35,7 +35,13 @@ WindowSize: TypeAlias = Annotated[
     typer.Option("--window", "-w", metavar="L", help="Neighbours on each side of a hit.", rich_help_panel=_KNOBS),
 ]
 Order: TypeAlias = Annotated[
-    OrderingStrategy | None, typer.Option("--order", help="Order of the passages.", rich_help_panel=_KNOBS)
+    OrderingStrategy | None,
+    typer.Option(
+        "--order",
+        metavar="NAME",
+        help=f"Order of the passages: {', '.join(OrderingStrategy)}.",
+        rich_help_panel=_KNOBS,
+    ),
 ]
 Preset: TypeAlias = Annotated[
     str | None,
@@ -73,15 +79,16 @@ def make_config(preset: str | None, file: Path | None, settings: list[str] | Non
     if preset is not None and file is not None:
         raise typer.BadParameter("--preset and --config exclude each other: write preset = ... into the file")
     try:
-        if file is not None:
-            base = RetrievalConfig.from_file(file)
-        else:
-            base = RetrievalConfig.preset(preset or "balanced")  # type: ignore[arg-type]
+        base = RetrievalConfig.from_file(file) if file is not None else _preset(preset or "balanced")
     except RetrivexError as error:
         raise typer.BadParameter(str(error)) from error
     given = {name: value for name, value in options.items() if value is not None}
     given.update(parse_pairs(settings, "--set"))
     return RetrievalConfig.model_validate({**_as_given(base), **given})
+
+
+def _preset(name: str) -> RetrievalConfig:
+    return RetrievalConfig.preset(cast("PresetName", name))  # which refuses any other
 
 
 def _as_given(config: RetrievalConfig) -> dict[str, Any]:

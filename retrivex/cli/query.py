@@ -101,7 +101,7 @@ def query(
       retrivex query "How do bees survive the winter?"
       retrivex query "Who signs the contract?" --budget 800 --explain
       retrivex query "error codes" --format json | jq .citations
-      retrivex query "opening hours" --where 'page={"max": 3}' --set span_header=full
+      retrivex query "opening hours" --where 'page={"max": 3}' --scope acme
     """
     if as_json:
         output = Format.JSON

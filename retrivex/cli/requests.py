@@ -15,6 +15,8 @@ from retrivex.seed import SeedHit
 from retrivex.stores import fetch_from_mapping
 from retrivex.stores.memory import index_chunks
 
+_WORDS = {"list": "a list", "dict": "an object", "str": "a string"}
+
 KEYS = ("id", "question", "hits", "chunks", "parents", "query_embedding", "scope", "config")
 
 
@@ -112,7 +114,7 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
         raise RequestError(f"the key {unknown[0]!r} is unknown: known are {', '.join(KEYS)}")
     if "hits" not in given:
         raise RequestError(f"'hits' is missing: give a list of hits; the line has {sorted(given)}")
-    own = index_chunks(chunk_from_dict(chunk) for chunk in _typed(given, "chunks", list, []))
+    own = index_chunks(_read_chunk(chunk) for chunk in _typed(given, "chunks", list, []))
     problems: list[str] = []
     lists = _hit_lists(given["hits"])
     parsed = [_read_hits(hits, LayeredStore(own, shared), problems, strict=strict) for hits in lists]
@@ -137,8 +139,7 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
 def _typed(given: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:
     value = given.get(key, default)
     if value is not default and not isinstance(value, kind):
-        words = {list: "a list", dict: "an object", str: "a string"}
-        raise RequestError(f"{key!r} is {_short(value)}: it must be {words[kind]}")
+        raise RequestError(f"{key!r} is {_short(value)}: it must be {_WORDS[kind.__name__]}")
     return value
 
 
@@ -155,6 +156,12 @@ def _hit_lists(hits: Any) -> list[list[Any]]:
     if not isinstance(hits, list):
         raise RequestError(f"'hits' is {_short(hits)}: it must be a list of hits, or a list of such lists")
     return hits if _is_nested(hits) else [hits]
+
+
+def _read_chunk(chunk: Any) -> Chunk:
+    if not isinstance(chunk, dict):
+        raise ChunkError(f"a chunk is {_short(chunk)}: it must be an object with doc_id, chunk_id and text")
+    return chunk_from_dict(chunk)
 
 
 def _read_hits(hits: Sequence[Any], store: LayeredStore, problems: list[str], *, strict: bool) -> list[SeedHit]:

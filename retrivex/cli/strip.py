@@ -100,6 +100,11 @@ class Strip:
     caption: str
     cells: tuple[Cell, ...]
 
+    @property
+    def shown(self) -> bool:
+        """Whether anything of the document is in the context."""
+        return any(cell.shown for cell in self.cells)
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the title, and for each row of cells citation numbers, cells and chunk numbers."""
         yield self._title()
@@ -112,7 +117,9 @@ class Strip:
             yield Text(f"{' ' * _INDENT}and {left_out:,} more chunks", style="dim")
 
     def _title(self) -> Text:
-        return Text.assemble((one_line(self.doc_id), "bold"), "  ", (self.caption, "dim"), overflow="fold")
+        title = Text.assemble((one_line(self.doc_id), "bold"), "  ", (self.caption, "dim"), overflow="fold")
+        title.rstrip()
+        return title
 
 
 def strips_of(composition: Composition) -> list[Strip]:
@@ -141,29 +148,28 @@ def strips_of(composition: Composition) -> list[Strip]:
     ]
 
 
-def legend(strips: Sequence[Strip], *, ascii_only: bool) -> Text:
-    """Return what the glyphs that occur in `strips` mean."""
+def legend(strips: Sequence[Strip], width: int, *, ascii_only: bool) -> list[Text]:
+    """Return what the glyphs that occur in `strips` mean, in lines of at most `width` columns where they fit."""
     cells = [cell for strip in strips for cell in strip.cells]
     kinds = {(cell.role, cell.outcome) for cell in cells}
     reasons = {cell.reason for cell in cells if cell.outcome == "refused"}
-    parts = [
+    entries = [
         Text.assemble((look.plain if ascii_only else look.glyph, look.style), f" {look.word}")
         for kind, look in _LOOKS.items()
         if kind in kinds
     ]
-    guards = [
-        Text.assemble((letter, _REFUSED), f" {reason}") for reason, letter in _REFUSALS.items() if reason in reasons
+    entries += [
+        Text.assemble((letter, _REFUSED), f" stopped by {reason}")
+        for reason, letter in _REFUSALS.items()
+        if reason in reasons
     ]
-    if guards:
-        guards[0] = Text("stopped by: ") + guards[0]
-    return Text("   ").join(_unbroken(part) for part in (*parts, *guards))
-
-
-def _unbroken(part: Text) -> Text:
-    """Keep an entry of the legend on one line."""
-    kept = part.copy()
-    kept.plain = part.plain.replace(" ", "\N{NO-BREAK SPACE}")
-    return kept
+    lines: list[Text] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + 3 + len(entry) <= width:
+            lines[-1] = Text.assemble(lines[-1], "   ", entry)
+        else:
+            lines.append(entry)
+    return lines
 
 
 def _labels(composition: Composition) -> dict[tuple[str, int], str]:
@@ -176,7 +182,7 @@ def _labels(composition: Composition) -> dict[tuple[str, int], str]:
 
 def _rows(cells: Sequence[Cell], per_row: int) -> list[Row]:
     """Break cells into rows, with a None where chunk numbers jump."""
-    rows: list[Row] = [[]]
+    rows: list[Row] = [[]] if cells else []
     before: int | None = None
     for cell in cells:
         jump = cell.chunk_id != 0 if before is None else cell.chunk_id != before + 1
@@ -211,6 +217,7 @@ def _draw(row: Row, width: int, *, ascii_only: bool) -> Iterator[Text]:
     line = Text(" " * _INDENT)
     for cell in row:
         line.append_text(_cell(cell, width, ascii_only=ascii_only))
+    line.rstrip()
     yield _no_wrap(line)
     numbers = "".join(("" if cell is None else str(cell.chunk_id)).center(width) for cell in row)
     yield _no_wrap(Text(" " * _INDENT + numbers.rstrip(), style="dim"))

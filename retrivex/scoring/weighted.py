@@ -91,33 +91,43 @@ def _run_values(
     config: RetrievalConfig,
     likeness: Mapping[ChunkKey, float],
 ) -> list[float]:
-    own, leaving, steps, alike = [], [], [], []
     decay = math.exp(-config.distance_decay_beta)
     w0, w1 = config.similarity_weight, config.adjacency_weight
     w2, w3 = min(config.continuity_weight, 1.0), config.parent_weight
-    parent: str | None = None
+    values: list[float] = []
+    leaving: list[float] = []
+    steps: list[float] = []
+    carry, parent = 0.0, None
     for chunk in run.chunks:
-        key, metadata = chunk.key, chunk.metadata
-        found = relevance.get(key)
-        strength = 0.0 if found is None else seed_strength(found)
-        own.append(max(w0 * strength, w1 * linked.get(key, 0.0)))
-        leaving.append(w1 * strength)
-        alike.append(likeness.get(key, 1.0))
+        metadata = chunk.metadata
+        key = (metadata.doc_id, metadata.chunk_id)
         known = continuity.get(key)
-        flow = NEUTRAL_CONTINUITY if known is None else min(max(known.value, 0.0), 1.0)
-        same = parent is not None and parent == metadata.parent_id
-        steps.append(min(1.0, decay * (1.0 - w2 * (1.0 - flow)) * (1.0 + w3 * same)))
+        flow = NEUTRAL_CONTINUITY if known is None else known.value
+        # an embedding's cosine may be negative, or 1.0000001
+        flow = 0.0 if flow < 0.0 else 1.0 if flow > 1.0 else flow
+        step = decay * (1.0 - w2 * (1.0 - flow))
+        if parent is not None and parent == metadata.parent_id:
+            step *= 1.0 + w3
         parent = metadata.parent_id
+        steps.append(step if step < 1.0 else 1.0)
+        carry *= steps[-1]
+        found = relevance.get(key)
+        own = w1 * linked.get(key, 0.0)
+        if found is not None:
+            strength = seed_strength(found)
+            own = max(own, w0 * strength)
+            leaving.append(w1 * strength)
+        else:
+            leaving.append(0.0)
+        reached = carry * likeness.get(key, 1.0)
+        values.append(own if own > reached else reached)
+        carry = carry if carry > leaving[-1] else leaving[-1]
     carry = 0.0
-    values = list(own)
-    for i in range(len(own)):
-        carry *= steps[i]
-        values[i] = max(values[i], carry * alike[i])
-        carry = max(carry, leaving[i])
-    carry = 0.0
-    for i in range(len(own) - 1, -1, -1):
-        values[i] = max(values[i], carry * alike[i])
-        carry = max(carry, leaving[i]) * steps[i]
+    for i in range(len(values) - 1, -1, -1):
+        reached = carry * likeness.get(run.chunks[i].key, 1.0) if likeness and carry else carry
+        if reached > values[i]:
+            values[i] = reached
+        carry = (carry if carry > leaving[i] else leaving[i]) * steps[i]
     return values
 
 

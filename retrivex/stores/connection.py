@@ -13,6 +13,7 @@ from retrivex.errors import StoreError
 
 _MAX_IDLE = 8
 _READER_CACHE_KIB = 16 * 1024
+_CHECKPOINT_PAGES = 4000  # 16 MB of log before it is copied into the file; SQLite's own 1000 copies pages too often
 WRITER_CACHE_KIB = 64 * 1024
 
 _EXPLANATIONS = {
@@ -67,6 +68,7 @@ def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> 
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         # With WAL, NORMAL survives a killed process whole; a power cut may cost the last documents, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WRITER_CACHE_KIB * 1024}")
     except sqlite3.Error:
         connection.close()

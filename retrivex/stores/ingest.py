@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
 from retrivex.chunk import Chunk
@@ -96,6 +97,18 @@ def remove(connection: sqlite3.Connection, document: int) -> None:
         connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (document,))
 
 
+def missing_documents(
+    connection: sqlite3.Connection, keep: Collection[str], under: str | os.PathLike[str] | None
+) -> dict[str, int]:
+    """Return row ids by `doc_id` of documents outside `keep` that were read from `under` or below; None is anywhere."""
+    rows = connection.execute("SELECT doc_id, id, source FROM documents ORDER BY doc_id")
+    return {
+        doc_id: document
+        for doc_id, document, source in rows
+        if doc_id not in keep and (under is None or _lies_under(source, os.fspath(under)))
+    }
+
+
 def vector_space(connection: sqlite3.Connection) -> tuple[str, int] | None:
     """Return the model and the dimension of the file's vectors; None while it has none."""
     known = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('vector_model', 'vector_dimension')"))
@@ -116,6 +129,12 @@ def check_vector_space(known: tuple[str, int] | None, model: str | None, dimensi
             f"{'an unnamed model' if model is None else repr(model)} with {dimension}: use the same encoder, "
             "index into another file, or call drop_vectors() and index again"
         )
+
+
+def _lies_under(source: str | None, root: str) -> bool:
+    if source is None:
+        return False
+    return source == root or source.startswith((root.rstrip("/") + "/", root.rstrip(os.sep) + os.sep))
 
 
 def _insert(table: str, columns: Sequence[str]) -> str:

@@ -15,7 +15,9 @@ class ChunkStore(Protocol):
 
     Optional members that are used where a store has them: `afetch` (the same, awaited), `batch_limit` (most
     chunks one request may ask for; the composer then sends `ceil(n / batch_limit)` requests), `in_process`
-    (True where `fetch` cannot block, so that no time-out is needed) and `fetch_parents`.
+    (True where `fetch` cannot block, so that no time-out is needed), `fetch_parents`, and
+    `fetch_counted(windows, scope, *, tokenizer)`, which gives `(chunk, tokens or None)` pairs with the counts that
+    the named tokenizer made at index time.
     """
 
     def fetch(self, windows: Sequence[Window], scope: Scope = None) -> Iterable[Chunk]:

@@ -23,7 +23,7 @@ from retrivex.stores import reading
 from retrivex.stores.connection import WRITER_CACHE_KIB, ReaderPool, connect, sqlite_errors, store_path
 from retrivex.stores.filters import Where
 from retrivex.stores.fts import match_expression
-from retrivex.stores.ingest import PutResult, admit, check_vector_space, remove, vector_space, write
+from retrivex.stores.ingest import PutResult, admit, check_vector_space, missing_documents, remove, vector_space, write
 from retrivex.stores.inspection import DocumentInfo, StoreInfo, find_problems, read_document, read_info, read_infos
 from retrivex.stores.record import prepare
 from retrivex.stores.schema import ensure_schema
@@ -189,11 +189,10 @@ class SQLiteStore:
         """
         keep = frozenset(keep_doc_ids)
         with self._transaction() as connection:
-            rows = connection.execute("SELECT id, doc_id, source FROM documents ORDER BY doc_id").fetchall()
-            gone = [row for row in rows if row[1] not in keep and (under is None or _lies_under(row[2], under))]
-            for row in gone:
-                remove(connection, row[0])
-        return [row[1] for row in gone]
+            gone = missing_documents(connection, keep, under)
+            for document in gone.values():
+                remove(connection, document)
+        return list(gone)
 
     def drop_vectors(self) -> None:
         """Delete all vectors, so that another model's can be stored; every document then counts as changed."""
@@ -386,13 +385,6 @@ class SQLiteStore:
         if self._writer is None:
             raise StoreError(f"{self.path} is closed or was opened read-only: open it with read_only=False")
         return self._writer
-
-
-def _lies_under(source: str | None, root: str | os.PathLike[str]) -> bool:
-    if source is None:
-        return False
-    top = os.fspath(root)
-    return source == top or source.startswith((top.rstrip("/") + "/", top.rstrip(os.sep) + os.sep))
 
 
 def _check_k(k: Any) -> None:

@@ -32,9 +32,8 @@ def documents(version: int) -> Iterator[tuple[Document, list[Chunk]]]:
             continue
         state = 0 if number % 4 == 0 else version
         doc_id = f"document-{number}"
-        texts = [
-            f"piece {i} of number{number} state{state} 第{i}段 " + f"word{i * number} " * 40 for i in range(3 + number)
-        ]
+        fillers = [f"word{i * number} " * 40 for i in range(3 + number)]
+        texts = [f"piece {i} of number{number} state{state} 第{i}段 {filler}" for i, filler in enumerate(fillers)]
         chunks, start = [], 0
         for i, text in enumerate(texts):
             scope = "acme" if number % 3 == 0 else None

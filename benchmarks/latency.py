@@ -1,0 +1,252 @@
+"""What composing a context costs, as a multiple of what nobody can avoid.
+
+Run: `make bench` (or `python benchmarks/latency.py`); writes `results/latency.json`.
+
+The floor of a query is to look its chunks up, join those that are shown, and count the tokens of the result once.
+Every figure is the median over many queries in one process, after a warm-up, with validation on and the weighted
+scorer. Warm: chunks in memory and their token counts known. Cold: a composer that has never seen the chunks. The
+columns: `no count` leaves the final count out (chunk counts are known, joins count as nothing), `exact count` is what
+users get (tiktoken: only the text around each join is read again), `full recount` is what a tokenizer costs that
+RetriVex knows nothing about (any callable), so that all of the context has to be read again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, __version__
+from retrivex.chunk import ChunkKey
+from retrivex.tokens import Tokenizer, get_tokenizer
+
+RESULTS = Path(__file__).parent / "results" / "latency.json"
+WORDS = (
+    "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which "
+    "one you were all her she there would their we him been has when who will no more if out so up said what its about "
+    "than into them can only other time new some could these two may first then do any like my now over such our man me "
+    "even most made after also did many off before must well back through years where much your way down should because "
+    "long each just state those people too mister how little good world make very year still see own work men day get "
+    "here old life both between being under three never know same last another while us might great go come since right "
+    "against himself few house use during without again place American around however home small found Mrs thought went "
+    "say part once general high upon school every don does got united left number course war until always away something "
+    "fact water though public less put think almost hand enough far took head yet government system set better told "
+    "nothing night end why called didn eyes find going look asked later knew point next program city business give group"
+).split()
+
+Store = dict[ChunkKey, Chunk]
+
+
+class Skipping:
+    """Counts chunks as the real tokenizer did, and everything else as nothing: what remains without counting."""
+
+    name = "skipping"
+    exact = True
+    cuts_before_spaces = True
+
+    def __init__(self, known: dict[str, int]) -> None:
+        self.known = known
+
+    def count(self, text: str) -> int:
+        """Tokens of a chunk; 0 for any other text."""
+        return self.known.get(text, 0)
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of chunks; 0 for other texts."""
+        return [self.known.get(text, 0) for text in texts]
+
+
+def make_store(chunks: int, rng: random.Random, *, dimension: int) -> Store:
+    """Make documents of 100 chunks of some 200 tokens, with offsets and (dimension > 0) float32 embeddings."""
+    vectors = np.random.default_rng(rng.randrange(2**32))
+    store: Store = {}
+    for number in range(chunks):
+        doc_id, chunk_id = f"doc-{number // 100}", number % 100
+        text = " ".join(rng.choices(WORDS, k=178)).capitalize() + ". "
+        start = store[doc_id, chunk_id - 1].metadata.char_end if chunk_id else 0
+        metadata = ChunkMetadata(doc_id, chunk_id, start, (start or 0) + len(text), chunk_count=100)
+        vector = vectors.standard_normal(dimension).astype(np.float32) if dimension else None
+        store[doc_id, chunk_id] = Chunk(text, metadata, vector)
+    return store
+
+
+def make_queries(store: Store, k: int, count: int, rng: random.Random) -> list[list[SeedHit]]:
+    """Make hit lists: half of the hits next to each other in a few documents, as retrievers give them."""
+    keys = list(store)
+    queries = []
+    for _ in range(count):
+        picked: dict[ChunkKey, None] = {}
+        while len(picked) < k:
+            doc_id, chunk_id = rng.choice(keys)
+            picked[doc_id, chunk_id] = None
+            if rng.random() < 0.5 and (doc_id, chunk_id + 2) in store:
+                picked[doc_id, chunk_id + 2] = None
+        queries.append([SeedHit(store[key], rng.random()) for key in list(picked)[:k]])
+    return queries
+
+
+def median_us(run: Callable[[Any], object], items: Sequence[Any], repeats: int) -> float:
+    """Median time of `run` over `items`, in microseconds of this thread's processor time."""
+    times = []
+    for _ in range(repeats):
+        for item in items:
+            began = time.thread_time_ns()
+            run(item)
+            times.append(time.thread_time_ns() - began)
+    return statistics.median(times) / 1e3
+
+
+def floor_us(
+    store: Store, queries: Sequence[list[SeedHit]], texts: Sequence[str], window: int, count: Tokenizer
+) -> dict[str, float]:
+    """Times of the unavoidable: look the windows up, join what is shown, count it once."""
+
+    def fetch(hits: list[SeedHit]) -> list[Chunk]:
+        return [
+            found
+            for hit in hits
+            for chunk_id in range(hit.key[1] - window, hit.key[1] + window + 1)
+            if (found := store.get((hit.key[0], chunk_id))) is not None
+        ]
+
+    def join(text: str) -> str:
+        return "".join([text[at : at + 1000] for at in range(0, len(text), 1000)])
+
+    return {
+        "fetch": median_us(fetch, queries, 5),
+        "join": median_us(join, texts, 5),
+        "count": median_us(count.count, texts, 5),
+    }
+
+
+def measure(k: int, window: int, budget: int, *, dimension: int, quick: bool) -> dict[str, Any]:
+    """One row of the table."""
+    rng = random.Random(20_000 + k)
+    store = make_store(12_000, rng, dimension=dimension)
+    queries = make_queries(store, k, 10 if quick else 60, rng)
+    repeats = 2 if quick else 7
+    config = RetrievalConfig(window=window, token_budget=budget)
+    tokenizer = get_tokenizer("auto")
+    known = {chunk.text: tokenizer.count(chunk.text) for chunk in store.values()}
+
+    def timed(composer: SpanComposer) -> float:
+        for hits in queries:
+            composer.compose(hits, store)
+        return median_us(lambda hits: composer.compose(hits, store), queries, repeats)
+
+    exact = SpanComposer(config, tokenizer=tokenizer)
+    made = [exact.compose(hits, store) for hits in queries]
+    if not all(one.trace.selection["proven"] for one in made):
+        raise SystemExit("a selection was not proven to be the best: the comparison would not be fair")
+    floor = floor_us(store, queries, [one.text for one in made], window, tokenizer)
+    cold = statistics.median(
+        median_us(lambda hits: SpanComposer(config, tokenizer=tokenizer).compose(hits, store), [hits], 1)
+        for hits in queries
+    )
+    times = {
+        "no count": timed(SpanComposer(config, tokenizer=Skipping(known))),
+        "exact count": timed(exact),
+        "full recount": timed(SpanComposer(config, tokenizer=lambda text: tokenizer.count(text))),
+        "cold": cold,
+    }
+    steps = {
+        step.name: statistics.median(s.microseconds for one in made for s in one.trace.steps if s.name == step.name)
+        for step in made[0].trace.steps
+    }
+    total = sum(floor.values())
+    return {
+        "k": k, "window": window, "budget": budget, "embeddings": dimension,
+        "tokens shown": statistics.median(one.tokens for one in made),
+        "spans": statistics.median(len(one.spans) for one in made),
+        "floor_us": floor, "us": times, "steps_us": steps,
+        "ratio": {name: value / total for name, value in times.items()},
+        "floor share": total / times["full recount"],
+    }  # fmt: skip
+
+
+def growth(quick: bool) -> list[dict[str, float]]:
+    """Time and memory against the number of hits, budget 2,000, window 2."""
+    rng = random.Random(7)
+    store = make_store(60_000, rng, dimension=0)
+    composer = SpanComposer(RetrievalConfig(window=2, token_budget=2000))
+    rows = []
+    for k in (10, 100, 1_000) if quick else (10, 100, 1_000, 10_000):
+        queries = make_queries(store, k, 3, rng)
+        for hits in queries:
+            composer.compose(hits, store)
+        spent = median_us(lambda hits: composer.compose(hits, store), queries, 3)
+        tracemalloc.start()
+        composer.compose(queries[0], store)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        rows.append({"k": k, "ms": spent / 1e3, "us per hit": spent / k, "peak MiB": peak / 2**20})
+    return rows
+
+
+def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> None:
+    """Print both tables."""
+    console = Console()
+    table = Table(title="compose, milliseconds (multiple of the floor)")
+    for name in (
+        "k",
+        "L",
+        "budget",
+        "emb.",
+        "tokens",
+        "spans",
+        "floor",
+        "no count",
+        "exact count",
+        "full recount",
+        "cold",
+    ):
+        table.add_column(name, justify="right")
+    for row in rows:
+        times = [
+            f"{row['us'][n] / 1e3:.2f} ({row['ratio'][n]:.1f}x)"
+            for n in ("no count", "exact count", "full recount", "cold")
+        ]
+        floor = f"{sum(row['floor_us'].values()) / 1e3:.2f}"
+        numbers = [row[name] for name in ("k", "window", "budget", "embeddings", "tokens shown", "spans")]
+        table.add_row(*(f"{number:g}" for number in numbers), floor, *times)
+    console.print(table)
+    table = Table(title="growth, window 2, budget 2,000")
+    for name in ("k", "ms", "us per hit", "peak MiB"):
+        table.add_column(name, justify="right")
+    for row in grown:
+        table.add_row(f"{row['k']:,}", f"{row['ms']:.2f}", f"{row['us per hit']:.0f}", f"{row['peak MiB']:.1f}")
+    console.print(table)
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer queries, nothing written")
+    quick = parser.parse_args().quick
+    rows = [
+        measure(k, 2, budget, dimension=dimension, quick=quick)
+        for k, budget in ((6, 2000), (50, 4000))
+        for dimension in (0, 384)
+    ]
+    grown = growth(quick)
+    show(rows, grown)
+    if not quick:
+        machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+        written = {"version": __version__, "machine": machine, "tokenizer": get_tokenizer("auto").name}
+        RESULTS.write_text(json.dumps({**written, "rows": rows, "growth": grown}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

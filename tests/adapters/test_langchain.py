@@ -1,0 +1,545 @@
+"""The LangChain retriever over LangChain's own vector store, splitters and callbacks."""
+
+import asyncio
+import importlib
+import json
+import logging
+import os
+import pickle
+import random
+import sys
+from collections import Counter
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
+from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
+
+from retrivex.errors import ChunkError, RetrivexError, StoreError
+from retrivex.stores.memory import InMemoryChunkStore
+from retrivex.tokens import get_tokenizer
+
+pytestmark = pytest.mark.integration
+
+SMALL = "\n\n".join(
+    f"Paragraph {n} speaks of {topic}. Żółw no. {n} naps; 第{n}节谈蜜蜂。 Nobody knows why {topic} stay for {n} days."
+    for n, topic in enumerate(["bees", "wasps", "ants", "owls", "eels", "bats", "elks", "apes"] * 25)
+)
+QUESTION = "What is said about the economy, and about bees?"
+CONFIG = RetrievalConfig(window=1, token_budget=400)
+ROOMY = RetrievalConfig(window=1, token_budget=4000)
+
+
+class Bags(Embeddings):
+    """Words hashed into 64 numbers: enough to find what shares words with the question."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        vector = np.full(64, 0.01)
+        for word, n in Counter(text.lower().split()).items():
+            vector[random.Random(word).randrange(64)] += n
+        return (vector / np.linalg.norm(vector)).tolist()
+
+
+class Distances(InMemoryVectorStore):
+    """A store whose scores are distances, as those of Chroma and FAISS are."""
+
+    def similarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> list[tuple[Document, float]]:
+        return [(doc, 1 - score) for doc, score in super().similarity_search_with_score(query, k, **kwargs)]
+
+
+class Unscored(InMemoryVectorStore):
+    """A store that can search and tells no scores."""
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        return self.similarity_search_by_vector(self.embedding.embed_query(query), k)
+
+    def similarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> list[tuple[Document, float]]:
+        raise NotImplementedError
+
+    async def asimilarity_search_with_score(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        raise NotImplementedError
+
+
+class Fixed(BaseRetriever):
+    """Returns what it was told to, as many as it is asked for."""
+
+    documents: list[Document]
+    k: int = 4
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+        return self.documents[: self.k]
+
+
+@pytest.fixture(scope="session")
+def text() -> str:
+    beside = Path(__file__).parents[3] / "shared" / "data"
+    corpora = Path(os.environ.get("RETRIVEX_DATA", beside)) / "chunking_evaluation" / "corpora"
+    if not corpora.is_dir():
+        return SMALL
+    return (corpora / "wikitexts.md").read_text(encoding="utf-8")[:30_000]
+
+
+@pytest.fixture(scope="session")
+def pieces(text: str) -> list[Document]:
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=400, chunk_overlap=60, add_start_index=True, strip_whitespace=False
+    )
+    return splitter.split_documents([Document(text, metadata={"source": "wiki.md", "lang": "en"})])
+
+
+@pytest.fixture(scope="session")
+def vectors(pieces: list[Document]) -> InMemoryVectorStore:
+    return InMemoryVectorStore.from_documents(pieces, Bags())
+
+
+def cut(doc_id: str, *texts: str, **metadata: Any) -> list[Document]:
+    return [
+        Document(text, metadata={"doc_id": doc_id, "chunk_id": n, **metadata}, id=f"{doc_id}:{n}")
+        for n, text in enumerate(texts)
+    ]
+
+
+BEES = cut("bees", "Bees live in hives.", "A hive has one queen.", "She lays all eggs.", "Drones do not work.")
+
+
+# ---- the published call
+
+
+def test_published_call_by_position_and_by_name(vectors: InMemoryVectorStore) -> None:
+    by_name = RetriVexRetriever(base_retriever=vectors.as_retriever(), config=CONFIG)
+    by_position = RetriVexRetriever(vectors.as_retriever(), CONFIG)
+    assert by_name.invoke(QUESTION)
+    assert by_name.invoke(QUESTION) == by_position.invoke(QUESTION)
+
+
+def test_documents_are_whole_passages_in_the_budget(
+    vectors: InMemoryVectorStore, pieces: list[Document], text: str
+) -> None:
+    made = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces).invoke(QUESTION)
+    assert any(len(document.metadata["chunk_ids"]) > 1 for document in made)
+    for document in made:
+        assert document.metadata["exact"]
+        start, end = document.metadata["char_start"], document.metadata["char_end"]
+        assert document.page_content == text[start:end]
+    context = "\n\n".join(document.page_content for document in made)
+    assert get_tokenizer("cl100k_base").count(context) <= CONFIG.token_budget
+
+
+def test_metadata_are_json_and_say_where_a_passage_is_from(
+    vectors: InMemoryVectorStore, pieces: list[Document]
+) -> None:
+    made = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces).invoke(QUESTION)
+    for document in made:
+        assert json.loads(json.dumps(document.metadata, allow_nan=False)) == document.metadata
+        assert document.metadata["source"] == document.metadata["doc_id"] == "wiki.md"
+        assert document.metadata["lang"] == "en"
+        assert document.metadata["score_source"] == "retriever"
+        assert {"score", "token_count", "hits"} <= document.metadata.keys()
+        assert "start_index" not in document.metadata  # true of one piece only
+    assert len({document.id for document in made}) == len(made)
+
+
+def test_ids_are_stable(vectors: InMemoryVectorStore, pieces: list[Document]) -> None:
+    again = InMemoryVectorStore.from_documents(pieces, Bags())
+    first = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces).invoke(QUESTION)
+    second = RetriVexRetriever(again.as_retriever(), CONFIG, chunk_store=pieces).invoke(QUESTION)
+    assert [document.id for document in first] == [document.id for document in second]
+
+
+def test_foreign_metadata_become_json() -> None:
+    odd = {"when": date(2024, 2, 29), "size": np.float32(0.5), "tags": {"b", "a"}, "bad": float("nan"), 3: (1, 2)}
+    base = Fixed(documents=cut("bees", "Bees sleep.", **{str(k): v for k, v in odd.items()}))
+    metadata = RetriVexRetriever(base).invoke("bees")[0].metadata
+    assert metadata["when"] == "2024-02-29"
+    assert (metadata["size"], metadata["tags"], metadata["bad"], metadata["3"]) == (0.5, ["a", "b"], "nan", [1, 2])
+    json.dumps(metadata, allow_nan=False)
+
+
+# ---- sync, async, batch, pickle, chains
+
+
+def test_async_gives_the_same(vectors: InMemoryVectorStore, pieces: list[Document]) -> None:
+    retriever = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces)
+    assert asyncio.run(retriever.ainvoke(QUESTION)) == retriever.invoke(QUESTION)
+
+
+def test_batch_gives_the_same(vectors: InMemoryVectorStore, pieces: list[Document]) -> None:
+    retriever = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces)
+    questions = [QUESTION, "Who won the war?", "蜜蜂?", ""]
+    one_by_one = [retriever.invoke(question) for question in questions]
+    assert retriever.batch(questions) == one_by_one
+    assert asyncio.run(retriever.abatch(questions)) == one_by_one
+
+
+def test_pickled_retriever_gives_the_same(pieces: list[Document]) -> None:
+    retriever = RetriVexRetriever(Fixed(documents=pieces[3:8]), CONFIG, chunk_store=pieces)
+    assert pickle.loads(pickle.dumps(retriever)).invoke(QUESTION) == retriever.invoke(QUESTION)
+
+
+def test_part_of_a_chain() -> None:
+    chain = RetriVexRetriever(Fixed(documents=BEES[:1]), CONFIG) | RunnableLambda(lambda made: made[0].page_content)
+    assert chain.invoke("bees") == "Bees live in hives."
+
+
+def test_any_runnable_can_be_the_base() -> None:
+    base = RunnableLambda(lambda question: BEES[1:2])
+    made = RetriVexRetriever(base, CONFIG, chunk_store=BEES).invoke("queen")
+    assert [document.metadata["chunk_ids"] for document in made] == [[0, 1, 2]]
+
+
+def test_base_is_called_as_a_child_run(vectors: InMemoryVectorStore) -> None:
+    class Runs(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.parents: dict[Any, Any] = {}
+
+        def on_retriever_start(self, *_: Any, run_id: Any, parent_run_id: Any = None, **__: Any) -> None:
+            self.parents[run_id] = parent_run_id
+
+    for ask in ("invoke", "ainvoke"):
+        runs = Runs()
+        called = getattr(RetriVexRetriever(vectors.as_retriever(), CONFIG), ask)(QUESTION, config={"callbacks": [runs]})
+        if ask == "ainvoke":
+            asyncio.run(called)
+        outer, inner = runs.parents
+        assert runs.parents == {outer: None, inner: outer}
+
+
+# ---- how many
+
+
+@pytest.mark.parametrize("store", [InMemoryVectorStore, Unscored])
+def test_base_is_asked_for_fetch_k(pieces: list[Document], store: type[InMemoryVectorStore]) -> None:
+    base = store.from_documents(pieces, Bags()).as_retriever(search_kwargs={"k": 2})
+    for fetch_k, hits in [(7, 7), (None, 2), (10_000, len(pieces))]:
+        made = RetriVexRetriever(base, RetrievalConfig(window=0, token_budget=100_000), fetch_k=fetch_k)
+        assert sum(len(document.metadata["hits"]) for document in made.invoke(QUESTION)) == hits
+        assert base.search_kwargs == {"k": 2}
+
+
+def test_fetch_k_reaches_mmr_and_plain_retrievers(vectors: InMemoryVectorStore, pieces: list[Document]) -> None:
+    wide = RetrievalConfig(window=0, token_budget=100_000)
+    for base in (vectors.as_retriever(search_type="mmr"), Fixed(documents=pieces)):
+        made = RetriVexRetriever(base, wide, fetch_k=30).invoke(QUESTION)
+        assert sum(len(document.metadata["hits"]) for document in made) == 30
+        assert {document.metadata["score_source"] for document in made} == {"rank"}
+
+
+def test_k_limits_spans_and_max_spans_does_too() -> None:
+    base = Fixed(documents=[cut(f"doc{n}", f"Text number {n}.")[0] for n in range(9)])
+    assert len(RetriVexRetriever(base).invoke("text")) == 9
+    assert len(RetriVexRetriever(base, k=4).invoke("text")) == 4
+    assert len(RetriVexRetriever(base, RetrievalConfig(max_spans=5)).invoke("text")) == 5
+    assert len(RetriVexRetriever(base, RetrievalConfig(max_spans=5), k=4).invoke("text", k=2)) == 2
+    assert len(RetriVexRetriever(base, fetch_k=3).invoke("text", k=7)) == 3
+    assert len(RetriVexRetriever(base).invoke("text", fetch_k=2)) == 2
+
+
+def test_knobs_change_per_call() -> None:
+    retriever = RetriVexRetriever(Fixed(documents=BEES[1:2]), CONFIG, chunk_store=BEES)
+    assert retriever.invoke("queen", window=0)[0].metadata["chunk_ids"] == [1]
+    assert retriever.invoke("queen")[0].metadata["chunk_ids"] == [0, 1, 2]
+    with pytest.raises(ValueError, match="widnow"):
+        retriever.invoke("queen", widnow=0)
+    with pytest.raises(ValueError, match="greater than or equal to 1"):
+        retriever.invoke("queen", k=0)
+
+
+def test_no_hits_no_documents() -> None:
+    assert RetriVexRetriever(Fixed(documents=[]), CONFIG, chunk_store=BEES).invoke("queen") == []
+
+
+# ---- scores
+
+
+def test_direction_of_a_vector_stores_scores_is_seen(pieces: list[Document]) -> None:
+    def ask(store: type[InMemoryVectorStore]) -> list[tuple[str | None, float]]:
+        base = store.from_documents(pieces, Bags()).as_retriever()
+        made = RetriVexRetriever(base, CONFIG, chunk_store=pieces, fetch_k=10).invoke(QUESTION)
+        return [(document.id, pytest.approx(document.metadata["score"])) for document in made]
+
+    assert ask(Distances) == ask(InMemoryVectorStore)
+
+
+def test_score_threshold_is_kept(vectors: InMemoryVectorStore) -> None:
+    class Relevant(InMemoryVectorStore):
+        def _select_relevance_score_fn(self) -> Any:
+            return lambda score: score
+
+    base = Relevant(Bags())
+    base.store = vectors.store
+    best = [score for _, score in base.similarity_search_with_score(QUESTION, k=20)]
+    for kind in ("similarity", "distance"):  # relevance is a similarity, whatever the config says of other scores
+        ask = base.as_retriever(
+            search_type="similarity_score_threshold", search_kwargs={"score_threshold": float(best[9])}
+        )
+        made = RetriVexRetriever(ask, RetrievalConfig(token_budget=9000, score_kind=kind)).invoke(QUESTION)
+        assert sorted((hit["score"] for m in made for hit in m.metadata["hits"]), reverse=True) == best[:10]
+        assert max(made, key=lambda m: m.metadata["score"]).metadata["hits"][0]["score"] == best[0]
+
+
+@pytest.mark.parametrize("name", ["score", "relevance_score"])
+def test_scores_in_metadata_are_used(name: str) -> None:
+    documents = [cut(f"doc{n}", f"Text number {n}.", **{name: score})[0] for n, score in enumerate([0.1, 0.9, 0.4])]
+    best = RetriVexRetriever(Fixed(documents=documents)).invoke("text", k=1)[0]
+    assert best.metadata["hits"] == [{"id": "doc1:0", "chunk_id": 0, "score": 0.9}]
+    lowest = RetriVexRetriever(Fixed(documents=documents), RetrievalConfig(score_kind="distance")).invoke("text", k=1)
+    assert lowest[0].metadata["doc_id"] == "doc0"
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
+def test_without_scores_rank_counts(kind: Any) -> None:
+    documents = [cut(f"doc{n}", f"Text number {n}.")[0] for n in range(3)]
+    documents[2].metadata["score"] = 99.0  # of one hit only: it cannot be compared with the others
+    made = RetriVexRetriever(Fixed(documents=documents), RetrievalConfig(score_kind=kind)).invoke("text", k=1)
+    assert made[0].metadata["doc_id"] == "doc0"
+    assert made[0].metadata["score_source"] == "rank"
+
+
+def test_bad_score_loses_its_hit_only() -> None:
+    documents = [cut(f"doc{n}", f"Text number {n}.", score=s)[0] for n, s in enumerate([0.5, float("nan")])]
+    made = RetriVexRetriever(Fixed(documents=documents)).invoke("text")
+    assert [document.metadata["doc_id"] for document in made] == ["doc0"]
+    assert any("must be a finite number" in warning for warning in made[0].metadata["warnings"])
+    with pytest.raises(RetrivexError, match="must be a finite number"):
+        RetriVexRetriever(Fixed(documents=documents), RetrievalConfig(strict=True)).invoke("text")
+
+
+# ---- chunk stores
+
+
+@pytest.mark.parametrize("kind", ["dict", "store", "documents"])
+def test_every_kind_of_chunk_store(kind: str) -> None:
+    chunks = [
+        Chunk(d.page_content, ChunkMetadata("bees", n, custom_metadata={"title": "Bees"})) for n, d in enumerate(BEES)
+    ]
+    stores = {"dict": {c.key: c for c in chunks}, "store": InMemoryChunkStore(chunks), "documents": iter(BEES)}
+    made = RetriVexRetriever(Fixed(documents=BEES[2:3]), CONFIG, chunk_store=stores[kind]).invoke("eggs")
+    assert [document.metadata["chunk_ids"] for document in made] == [[1, 2, 3]]
+    assert made[0].page_content == "A hive has one queen. She lays all eggs. Drones do not work."
+
+
+def test_what_is_no_store_is_refused() -> None:
+    for wrong in (7, "bees.db", [1, 2], ["bees"]):
+        with pytest.raises(ValueError, match="chunk_store is"):
+            RetriVexRetriever(Fixed(documents=BEES), CONFIG, chunk_store=wrong)
+
+
+def test_store_that_fails_costs_neighbours_only() -> None:
+    class Broken:
+        def fetch(self, windows: Any, scope: Any = None) -> Any:
+            raise OSError("gone fishing")
+
+    made = RetriVexRetriever(Fixed(documents=BEES[1:2]), CONFIG, chunk_store=Broken()).invoke("queen")
+    assert made[0].page_content == "A hive has one queen."
+    assert any("gone fishing" in warning for warning in made[0].metadata["warnings"])
+
+
+def test_one_request_per_question() -> None:
+    class Counting(InMemoryChunkStore):
+        calls = 0
+
+        def fetch(self, windows: Any, scope: Any = None) -> Any:
+            Counting.calls += 1
+            return super().fetch(windows, scope)
+
+    chunks = [Chunk(d.page_content, ChunkMetadata("bees", n)) for n, d in enumerate(BEES)]
+    RetriVexRetriever(Fixed(documents=BEES), CONFIG, chunk_store=Counting(chunks)).invoke("queen")
+    assert Counting.calls == 1
+
+
+def test_hits_without_numbers_are_found_in_the_store(pieces: list[Document], text: str) -> None:
+    hits = [Document(piece.page_content, metadata={"source": "wiki.md"}) for piece in pieces[5:6]]
+    made = RetriVexRetriever(Fixed(documents=hits), ROOMY, chunk_store=pieces).invoke(QUESTION)
+    assert made[0].metadata["chunk_ids"] == [4, 5, 6]
+    assert made[0].page_content in text
+
+
+def test_repeated_texts_are_told_apart_by_their_metadata() -> None:
+    texts = ["Yes.", "Who came?", "Yes.", "Who went?"]
+    pieces = [Document(text, metadata={"source": "talk", "start_index": 10 * n}) for n, text in enumerate(texts)]
+    made = RetriVexRetriever(Fixed(documents=pieces[2:3]), RetrievalConfig(window=0), chunk_store=pieces).invoke("?")
+    assert made[0].metadata["hits"][0]["chunk_id"] == 2
+
+
+def test_pieces_are_numbered_per_source_in_their_order() -> None:
+    mixed = [Document(t, metadata={"source": s}) for s, t in [("a", "a0"), ("b", "b0"), ("a", "a1"), ("b", "b1")]]
+    store = chunk_store_from_documents(mixed)
+    assert {key: chunk.text for key, chunk in store.items()} == {
+        ("a", 0): "a0", ("a", 1): "a1", ("b", 0): "b0", ("b", 1): "b1",
+    }  # fmt: skip
+    assert store["a", 0].metadata.chunk_count == 2
+
+
+def test_offsets_that_start_again_at_every_page_are_not_used() -> None:
+    pages = [("One. ", 1, 0), ("Two. ", 1, 5), ("Three. ", 2, 0), ("Four.", 2, 7)]
+    pieces = [Document(t, metadata={"source": "a.pdf", "page": p, "start_index": s}) for t, p, s in pages]
+    made = RetriVexRetriever(Fixed(documents=pieces[1:2]), CONFIG, chunk_store=pieces).invoke("two")
+    assert [made[0].metadata[key] for key in ("chunk_ids", "pages", "exact")] == [[0, 1, 2], [1, 2], False]
+    assert " ".join(made[0].page_content.split()) == "One. Two. Three."
+
+
+def test_headings_of_the_markdown_splitter_guard() -> None:
+    guide = "# Bees\nThey hum.\n# Cars\nEngines burn petrol.\n"
+    pieces = MarkdownHeaderTextSplitter([("#", "Header 1")]).split_text(guide)
+    for piece in pieces:
+        piece.metadata["source"] = "guide.md"
+    made = RetriVexRetriever(Fixed(documents=pieces[:1]), CONFIG, chunk_store=pieces).invoke("hum")
+    assert made[0].page_content == "They hum."
+    assert made[0].metadata["heading_path"] == ["Bees"]
+
+
+def test_a_store_needs_names_and_whole_numbering() -> None:
+    with pytest.raises(ChunkError, match=r"names no document.*FieldMap"):
+        chunk_store_from_documents([Document("Bees sleep.")])
+    with pytest.raises(ChunkError, match="1 of 2 pieces of 'bees' have a chunk number"):
+        chunk_store_from_documents([BEES[0], Document("More.", metadata={"doc_id": "bees"})])
+    with pytest.raises(StoreError, match="not the text"):
+        chunk_store_from_documents([BEES[0], *cut("bees", "Other words.")])
+
+
+def test_own_field_names() -> None:
+    fields = FieldMap(doc_id="file", chunk_id=("part",), scope=())
+    pieces = [
+        Document(d.page_content, metadata={"file": "b", "part": str(n), "scope": "x"}) for n, d in enumerate(BEES)
+    ]
+    made = RetriVexRetriever(Fixed(documents=pieces[2:3]), CONFIG, chunk_store=pieces, fields=fields).invoke("eggs")
+    assert made[0].metadata["chunk_ids"] == [1, 2, 3]
+    assert "part" not in made[0].metadata
+
+
+def test_numbers_that_became_floats_or_text_count() -> None:
+    for number in (2.0, "2", np.int64(2)):
+        hit = Document("She lays all eggs.", metadata={"doc_id": "bees", "chunk_index": number})
+        made = RetriVexRetriever(Fixed(documents=[hit]), CONFIG, chunk_store=BEES).invoke("eggs")
+        assert made[0].metadata["chunk_ids"] == [1, 2, 3]
+
+
+# ---- no store, no position, no scope
+
+
+def test_without_a_store_touching_hits_are_merged_and_it_is_said(
+    pieces: list[Document], text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "retrivex.adapters"):
+        retriever = RetriVexRetriever(Fixed(documents=[pieces[6], pieces[2], pieces[7], pieces[5]]), ROOMY)
+    assert "no chunk store" in caplog.text
+    made = retriever.invoke(QUESTION)
+    assert sorted(len(document.metadata["hits"]) for document in made) == [1, 3]
+    assert all(document.page_content in text for document in made)
+    assert all("chunk_ids" not in document.metadata for document in made)  # nobody numbered them
+    assert "no chunk store" in made[0].metadata["warnings"][0]
+    numbered = RetriVexRetriever(Fixed(documents=[BEES[1], BEES[0], BEES[3]]), CONFIG).invoke("queen")
+    assert sorted(document.metadata["chunk_ids"] for document in numbered) == [[0, 1], [3]]
+
+
+def test_no_warning_where_nothing_is_to_grow(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "retrivex.adapters"):
+        made = RetriVexRetriever(Fixed(documents=BEES), RetrievalConfig(window=0)).invoke("queen")
+    assert not caplog.records
+    assert "warnings" not in made[0].metadata
+
+
+def test_offsets_that_contradict_the_texts_join_nothing() -> None:
+    pieces = [Document(t, metadata={"source": "a", "start_index": s}) for t, s in [("One two.", 0), ("Six ten.", 4)]]
+    made = RetriVexRetriever(Fixed(documents=pieces), RetrievalConfig(window=0)).invoke("numbers")
+    assert sorted(document.page_content for document in made) == ["One two.", "Six ten."]
+
+
+def test_foreign_documents_pass_as_they_are() -> None:
+    foreign = [Document("Bees sleep."), Document("", metadata={"doc_id": "x"}), Document("Owls do not.", id="7")]
+    made = RetriVexRetriever(Fixed(documents=[*foreign, BEES[1]]), CONFIG, chunk_store=BEES).invoke("sleep")
+    assert {document.page_content for document in made} == {
+        "Bees sleep.", "Owls do not.", "Bees live in hives. A hive has one queen. She lays all eggs.",
+    }  # fmt: skip
+    assert all("doc_id" not in d.metadata for d in made if d.page_content in ("Bees sleep.", "Owls do not."))
+    warnings = made[0].metadata["warnings"]
+    assert any("1 of 4 hits left out: they have no text" in warning for warning in warnings)
+    assert any("2 of 3 hits have no chunk number" in warning for warning in warnings)
+
+
+def test_the_same_hit_twice_is_shown_once() -> None:
+    made = RetriVexRetriever(Fixed(documents=[BEES[1], BEES[1], BEES[1]]), RetrievalConfig(window=0)).invoke("queen")
+    assert [document.page_content for document in made] == ["A hive has one queen."]
+
+
+def test_scope_fails_closed() -> None:
+    pieces = [*cut("ours", "Our plan.", "Our price.", scope="us"), *cut("theirs", "Their plan.", scope="them")]
+    retriever = RetriVexRetriever(Fixed(documents=pieces), CONFIG, chunk_store=pieces)
+    assert retriever.invoke("plan") == []
+    assert [document.metadata["doc_id"] for document in retriever.invoke("plan", scope="us")] == ["ours"]
+    both = RetriVexRetriever(Fixed(documents=pieces), CONFIG, chunk_store=pieces, scope={"us", "them"})
+    assert {document.metadata["doc_id"] for document in both.invoke("plan")} == {"ours", "theirs"}
+
+
+def test_nobodys_documents_are_changed(pieces: list[Document]) -> None:
+    before = [piece.model_copy(deep=True) for piece in pieces]
+    vectors = InMemoryVectorStore.from_documents(pieces, Bags())
+    RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces).invoke(QUESTION)
+    assert pieces == before
+    assert all("retrivex_score" not in entry["metadata"] for entry in vectors.store.values())
+
+
+@settings(max_examples=60)
+@given(data=st.data(), token_budget=st.integers(0, 300), window=st.integers(0, 2), stored=st.booleans())
+def test_any_hits_keep_budget_and_text(
+    pieces: list[Document], text: str, data: st.DataObject, token_budget: int, window: int, stored: bool
+) -> None:
+    hits = data.draw(st.lists(st.sampled_from(pieces[:25]), max_size=12))
+    config = RetrievalConfig(window=window, token_budget=token_budget)
+    made = RetriVexRetriever(Fixed(documents=hits), config, chunk_store=pieces if stored else None).invoke(QUESTION)
+    assert get_tokenizer("cl100k_base").count("\n\n".join(document.page_content for document in made)) <= token_budget
+    ranges = sorted((d.metadata["char_start"], d.metadata["char_end"], d.page_content) for d in made)
+    assert all(text[start:end] == content for start, end, content in ranges)
+    assert all(left[1] <= right[0] for left, right in pairwise(ranges))
+
+
+def test_without_langchain_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_core.callbacks", None)
+    monkeypatch.delitem(sys.modules, "retrivex.adapters.langchain")
+    with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[langchain\]'"):
+        importlib.import_module("retrivex.adapters.langchain")
+
+
+# ---- LangChain's own suite
+
+# it needs pytest-asyncio's mark on its one async test, and forbids to override it
+pytest.mark.asyncio(RetrieversIntegrationTests.test_ainvoke_returns_documents)
+
+
+class TestStandard(RetrieversIntegrationTests):
+    @property
+    def retriever_constructor(self) -> type[RetriVexRetriever]:
+        return RetriVexRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        pieces = [piece for n in range(9) for piece in cut(f"doc{n}", f"Bees, part {n}.", f"More of {n}.")]
+        base = InMemoryVectorStore.from_documents(pieces, Bags()).as_retriever()
+        return {"base_retriever": base, "config": CONFIG, "chunk_store": pieces}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "bees"

@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
+from retrivex.cli import app
+from retrivex.cli.compose import answer_line, read_schema, split_lines
+
+run = CliRunner().invoke
+
+TEXTS = ["Bees live in hives.", "A hive has one queen.", "She lays all the eggs.", "Drones do not work."]
+CHUNKS = [{"doc_id": "bees", "chunk_id": i, "text": text, "chunk_count": 4} for i, text in enumerate(TEXTS)]
+COMPOSITION = json.loads(read_schema("composition-1"))
+REQUEST = json.loads(read_schema("compose-request-1"))
+
+
+def hit(chunk_id: int = 1, score: Any = 0.8, **more: Any) -> dict[str, Any]:
+    return {"doc_id": "bees", "chunk_id": chunk_id, "score": score, **more}
+
+
+def request(**more: Any) -> dict[str, Any]:
+    return {"id": 7, "question": "Who lays eggs?", "hits": [hit()], "chunks": CHUNKS, **more}
+
+
+def compose(*requests: Any, options: tuple[str, ...] = ()) -> tuple[int, list[dict[str, Any]]]:
+    lines = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in requests)
+    result = run(app, ["compose", "--budget", "100", *options], input=lines)
+    return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def one(**more: Any) -> dict[str, Any]:
+    code, (answer,) = compose(request(**more))
+    assert code == ("error" in answer)
+    return answer
+
+
+def test_a_line_becomes_what_the_composer_gives() -> None:
+    answer = one()
+    made = Composition.from_dict(answer)
+    store = {("bees", i): Chunk(text, ChunkMetadata("bees", i, chunk_count=4)) for i, text in enumerate(TEXTS)}
+    composer = SpanComposer(RetrievalConfig(token_budget=100))
+    same = composer.compose([SeedHit(store["bees", 1], 0.8)], store, query="Who lays eggs?")
+    assert answer["id"] == 7
+    assert (made.text, made.citations, made.dropped) == (same.text, same.citations, same.dropped)
+    assert made.text == "[1] " + " ".join(TEXTS)
+
+
+def test_order_is_kept_and_a_bad_line_does_not_stop_the_others() -> None:
+    code, answers = compose(
+        request(id="a"), "not json", request(id="b", hits=3), request(id="c", config={"window": -1}), request(id="d")
+    )
+    assert code == 1
+    assert [answer["id"] for answer in answers] == ["a", None, "b", "c", "d"]
+    assert [answer.get("error", {}).get("type") for answer in answers] == [
+        None, "RequestError", "RequestError", "ValidationError", None,
+    ]  # fmt: skip
+    assert answers[2]["error"]["line"] == 3
+    assert answers[3]["error"]["message"] == "window: Input should be greater than or equal to 0 (given: -1)"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[1, 2]", "holds a list"),
+        ("{}", "'hits' is missing"),
+        ('{"hits": [], "hitz": []}', "'hitz' is unknown"),
+        ('{"hits": [], "chunks": ["text"]}', "must be an object"),
+        ('{"hits": [], "chunks": [{"doc_id": "d", "chunk_id": 0}]}', "text"),
+        ('{"hits": [], "question": 5}', "'question' is 5: it must be a string"),
+        ('{"hits": [], "scope": 5}', "'scope' is 5"),
+        ('{"hits": [], "parents": {"p": 5}}', "parent 'p' is 5"),
+        ('{"hits": [], "query_embedding": ["x"]}', "no number"),
+        ('{"hits": [], "config": [1]}', "'config' is [1]: it must be an object"),
+        ('{"hits": [], "config": {"nonsense": 1}}', "there is no such knob"),
+        ("[" * 100_000, "not JSON"),
+        ('{"id": ' + "9" * 5000 + "}", "not JSON"),
+    ],
+)
+def test_each_kind_of_bad_line_says_what_is_wrong(line: str, message: str) -> None:
+    code, (answer,) = compose(line)
+    assert code == 1
+    assert message in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (hit(score=float("nan")), "finite"),
+        (hit(score="high"), "must be a number"),
+        (hit(score=None), "lacks 'score'"),
+        (hit(99), "not among the chunks and brings no text"),
+        (hit("one"), "not among the chunks"),  # type: ignore[arg-type]
+        ("bees", "must be an object"),
+        (hit(3, text="", colour="red"), "colour"),
+    ],
+)
+def test_a_bad_hit_among_good_ones_is_left_out_and_told(bad: Any, message: str) -> None:
+    answer = one(hits=[bad, hit(0, 0.5)])
+    assert "Bees live in hives." in answer["text"]
+    assert message in answer["warnings"][0]
+    strict = one(hits=[bad, hit(0, 0.5)], config={"strict": True})
+    assert message in strict["error"]["message"]
+
+
+def test_hits_may_bring_their_chunks() -> None:
+    code, (answer,) = compose({"hits": [hit(0, text="Alone.", page=3)]})
+    assert code == 0
+    assert answer["text"] == "[1] Alone."
+    assert answer["citations"][0]["page"] == 3
+    assert answer["warnings"] == []
+
+
+def test_several_hit_lists_are_fused() -> None:
+    answer = one(hits=[[hit(0, 12.0), hit(1, 3.0)], [hit(1, 0.9)]], config={"window": 0})
+    assert [pair[0] for pair in answer["coverage"][0]["matched"]] == [0, 1]
+
+
+def test_shared_chunks_come_from_a_file_and_a_line_may_add_its_own(tmp_path: Path) -> None:
+    shared = tmp_path / "chunks.jsonl"
+    shared.write_text("".join(json.dumps(chunk) + "\n" for chunk in CHUNKS))
+    own = {"doc_id": "ants", "chunk_id": 0, "text": "Ants march."}
+    lines = [
+        {"hits": [hit()]},
+        {"hits": [hit(), {"doc_id": "ants", "chunk_id": 0, "score": 0.9}], "chunks": [own]},
+    ]
+    code, (first, second) = compose(*lines, options=("--chunks", str(shared)))
+    assert code == 0
+    assert first["text"] == "[1] " + " ".join(TEXTS)
+    assert "Ants march." in second["text"]
+    assert "She lays all the eggs." in second["text"]
+
+
+def test_parents_scope_and_embedding_reach_the_composer() -> None:
+    chunks = [{**chunk, "parent_id": "p", "scope": "acme"} for chunk in CHUNKS]
+    parent = {"doc_id": "bees", "chunk_id": 0, "text": " ".join(TEXTS) + " The end.", "scope": "acme"}
+    shown = one(chunks=chunks, scope="acme", parents={"p": parent}, config={"return_parents": "auto"})
+    assert shown["spans"][0]["parent_id"] == "p"
+    hidden = one(chunks=chunks, scope="other")
+    assert (hidden["text"], hidden["dropped"][0]["reason"]) == ("", "scope")
+    either = one(chunks=chunks, scope=["acme", None])
+    assert either["text"]
+    embedded = [{**chunk, "embedding": [1.0, float(chunk["chunk_id"])]} for chunk in CHUNKS]  # type: ignore[arg-type]
+    assert one(chunks=embedded, query_embedding=[1.0, 0.5])["text"]
+
+
+def test_options_and_the_line_turn_the_same_knobs() -> None:
+    code, (answer,) = compose(request(config={"window": 0}), options=("--k", "1", "--set", "numbered=false"))
+    assert (code, answer["text"]) == (0, TEXTS[1])
+
+
+def test_files_in_and_out(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(b"\xef\xbb\xbf" + json.dumps(request()).encode() + b"\n\n" + b"\xff\xfe\n")
+    result = run(app, ["compose", "--in", str(source), "--out", str(target)])
+    assert (result.exit_code, result.stdout) == (1, "")
+    good, bad = [json.loads(line) for line in target.read_text().splitlines()]
+    assert good["id"] == 7
+    assert "not UTF-8" in bad["error"]["message"]
+    same = run(app, ["compose", "--in", str(source), "--out", str(source)])
+    assert same.exit_code == 2
+    assert source.read_bytes()
+    missing = run(app, ["compose", "--in", str(tmp_path / "none.jsonl")])
+    assert missing.exit_code == 3
+    assert "none.jsonl: No such file" in missing.stderr
+
+
+def test_a_line_over_the_limit_is_skipped_without_losing_the_next() -> None:
+    lines = BytesIO(b"0123456789abc\nshort\n" + b"x" * 3_000_000 + b"\nlast")
+    assert list(split_lines(lines, limit=10)) == [None, b"short\n", None, b"last"]
+    answer = answer_line(None, 3, SpanComposer(), {})
+    assert "bytes: give shared chunks once" in answer["error"]["message"]
+
+
+def test_what_json_cannot_hold_does_not_break_the_output() -> None:
+    code, answers = compose('{"id": NaN, "hits": []}', request(id="half \ud83d"), request())
+    assert code == 0 or answers[0]["error"]
+    assert answers[1]["id"] == "half \ud83d"
+    assert answers[2]["id"] == 7
+
+
+def test_compositions_keep_their_schema() -> None:
+    validator = jsonschema.Draft202012Validator(COMPOSITION)
+    extra = {"page": 2, "metadata": {"k": [1]}, "links": [["ants", 0]], "timestamp": 1.5}
+    offsets = [
+        {**chunk, **extra, "char_start": 30 * i, "char_end": 30 * i + len(TEXTS[i]), "heading_path": [str(i // 2)]}
+        for i, chunk in enumerate(CHUNKS)
+    ]
+    ants = {"doc_id": "ants", "chunk_id": 0, "text": "Ants march in rows.", "prefix": "| a |\n", "scope": None}
+    for more in (
+        {},
+        {"hits": []},
+        {"config": {"token_budget": 0}},
+        {"chunks": offsets, "config": {"token_budget": 8, "context_format": "xml", "span_header": "full"}},
+        {"chunks": [*offsets, ants], "config": {"follow_links": 1, "window": 1, "selection": "greedy"}},
+        {"chunks": offsets[:3], "hits": [hit(0), hit(2, 0.1), hit(0, 0.3, text="Another.")]},
+        {"config": {"fusion": "quota", "quotas": [1, 1]}, "hits": [[hit(0)], [hit(3)]]},
+    ):
+        answer = one(**more)
+        assert "error" not in answer, answer
+        validator.validate(answer)
+        del answer["id"]
+        validator.validate(answer)
+
+
+def test_the_schema_is_strict_everywhere() -> None:
+    def objects(node: Any) -> list[dict[str, Any]]:
+        if isinstance(node, list):
+            return [found for item in node for found in objects(item)]
+        if not isinstance(node, dict):
+            return []
+        own = [node] if "properties" in node else []
+        return own + [found for value in node.values() for found in objects(value)]
+
+    for schema in (COMPOSITION, REQUEST):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert all(found["additionalProperties"] is False for found in objects(schema))
+    broken = one()
+    broken["spans"][0]["colour"] = "red"
+    with pytest.raises(jsonschema.ValidationError, match="colour"):
+        jsonschema.validate(broken, COMPOSITION)
+
+
+def test_requests_have_a_schema_that_agrees_with_the_reader() -> None:
+    good = request(parents={"p": "text"}, scope=["a", None], query_embedding=[1], config={"window": 1}, chunks=None)
+    jsonschema.validate(good, REQUEST)
+    assert set(REQUEST["properties"]) == {
+        "id", "question", "hits", "chunks", "parents", "query_embedding", "scope", "config",
+    }  # fmt: skip
+    for bad in ({"hits": [{"doc_id": "d"}]}, {}, {"hits": [], "colour": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, REQUEST)
+
+
+@pytest.mark.parametrize(("flag", "title"), [("--schema", "composition/1"), ("--request-schema", "compose-request/1")])
+def test_schemas_are_printed(flag: str, title: str) -> None:
+    result = run(app, ["compose", flag])
+    assert json.loads(result.stdout)["title"] == f"retrivex.{title}"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+keys = st.sampled_from(["id", "hits", "chunks", "doc_id", "chunk_id", "score", "text", "scope", "config", "parents"])
+
+
+@given(st.dictionaries(keys, json_values | st.lists(st.dictionaries(keys, json_values, max_size=5), max_size=3)))
+def test_any_object_gives_an_answer_or_an_error(record: dict[str, Any]) -> None:
+    line = json.dumps(record).encode()
+    answer = answer_line(line, 1, SpanComposer(RetrievalConfig(tokenizer="estimate")), {})
+    assert ("error" in answer) != ("text" in answer)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from retrivex.cli import app
+from retrivex.stores import SQLiteStore
+
+run = CliRunner().invoke
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "docs"
+    made.mkdir()
+    (made / "bees.md").write_text("# Bees\n\nBees sleep at night.\n\n## Winter\n\nThey form a cluster.\n")
+    (made / "wasps.txt").write_text("Wasps do not survive the winter.")
+    return made
+
+
+def index(*args: object) -> dict[str, object]:
+    result = run(app, ["index", "--json", *map(str, args)])
+    assert result.exit_code == 0, result.stderr
+    report: dict[str, object] = json.loads(result.stdout)
+    return report
+
+
+def test_unchanged_documents_are_skipped_changed_ones_replaced_and_vanished_ones_removed(
+    folder: Path, tmp_path: Path
+) -> None:
+    db = tmp_path / "store.db"
+    assert index(folder, "--db", db)["added"] == 2
+    again = index(folder, "--db", db)
+    assert (again["unchanged"], again["chunks"]) == (2, 0)
+    (folder / "bees.md").write_text("# Bees\n\nBees dance.\n")
+    (folder / "wasps.txt").unlink()
+    third = index(folder, "--db", db)
+    assert (third["updated"], third["removed"]) == (1, ["wasps.txt"])
+
+
+def test_it_says_in_a_line_what_it_did(folder: Path, tmp_path: Path) -> None:
+    result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db")])
+    assert "2 added (" in result.stdout
+    assert "tokens)" in result.stdout
+    assert "\x1b" not in result.output
+
+
+def test_unreadable_files_are_reported_and_the_rest_goes_on(folder: Path, tmp_path: Path) -> None:
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 not really")
+    report = index(folder, "--db", tmp_path / "store.db")
+    problems = report["problems"]
+    assert isinstance(problems, list)
+    assert report["added"] == 2
+    assert [Path(problem["path"]).name for problem in problems] == ["broken.pdf"]
+
+
+def test_files_of_one_kind_share_one_line_of_the_report(folder: Path, tmp_path: Path) -> None:
+    for number in range(30):
+        (folder / f"{number}.png").write_bytes(b"\x89PNG")
+    result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db")])
+    assert "and 29 more: .png files are not read" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_many_reasons_are_cut_off_with_a_count(folder: Path, tmp_path: Path) -> None:
+    for number in range(30):
+        (folder / f"page.x{number}").write_bytes(b"?")
+    result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db")])
+    assert "and 10 more (--json lists all)" in result.stderr
+
+
+def test_nothing_indexed_is_a_failure(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    result = run(app, ["index", str(empty), "--db", str(tmp_path / "store.db")])
+    assert result.exit_code == 3
+    assert "nothing was indexed" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_missing_path_is_an_error_and_makes_no_database(tmp_path: Path) -> None:
+    result = run(app, ["index", str(tmp_path / "gone"), "--db", str(tmp_path / "store.db")])
+    assert result.exit_code == 3
+    assert "gone does not exist" in result.stderr
+    assert not (tmp_path / "store.db").exists()
+
+
+def test_the_database_in_the_folder_is_no_problem(folder: Path) -> None:
+    db = folder / "retrivex.db"
+    index(folder, "--db", db)
+    assert index(folder, "--db", db)["problems"] == []
+
+
+def test_patterns_choose_files_and_prune_removes_what_they_left_out(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "store.db"
+    index(folder, "--db", db)
+    kept = index(folder, "--db", db, "--include", "*.md")
+    assert (kept["removed"], kept["unselected"]) == ([], ["wasps.txt"])
+    result = run(app, ["index", str(folder), "--db", str(db), "--exclude", "*.txt"])
+    assert "1 other documents from under these paths stay" in result.stderr
+    assert index(folder, "--db", db, "--exclude", "*.txt", "--prune")["removed"] == ["wasps.txt"]
+
+
+def test_chunker_and_size_decide_how_documents_are_cut(folder: Path, tmp_path: Path) -> None:
+    def chunk_count(*options: str) -> int:
+        db = tmp_path / f"{'-'.join(options)}.db"
+        index(folder, "--db", db, "--chunker", *options)
+        with SQLiteStore(db, read_only=True) as store:
+            return store.info().chunks
+
+    assert chunk_count("token", "--size", "4") > chunk_count("token", "--size", "200")
+    (folder / "long.txt").write_text("one two three four five six seven eight nine ten " * 10)
+    assert chunk_count("token", "--size", "20", "--overlap", "10") > chunk_count("token", "--size", "20")
+
+
+def test_parents_are_stored(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "store.db"
+    index(folder, "--db", db, "--chunker", "parent-child", "--size", "10")
+    with SQLiteStore(db, read_only=True) as store:
+        assert store.info().parents > 0
+
+
+def test_token_counts_are_stored_by_the_default_tokenizer(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "store.db"
+    index(folder, "--db", db, "--tokenizer", "estimate")
+    with SQLiteStore(db, read_only=True) as store:
+        assert store.info().tokenizers == ("estimate",)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--chunker", "blender"], "chunker is 'blender'"),
+        (["--size", "0"], "size is 0"),
+        (["--chunker", "semantic"], "no encoder"),
+        (["--embed", "hashing", "--no-embed"], "exclude each other"),
+    ],
+)
+def test_wrong_options_are_wrong_usage(folder: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db"), *options])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_vectors_stay_of_one_model(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "store.db"
+    index(folder, "--db", db, "--embed", "hashing-32")
+    (folder / "new.txt").write_text("Hornets hunt bees.")
+    assert index(folder, "--db", db)["added"] == 1
+    with SQLiteStore(db, read_only=True) as store:
+        assert store.info().vectors == store.info().chunks
+    other = run(app, ["index", str(folder), "--db", str(db), "--embed", "hashing-64"])
+    assert other.exit_code == 3
+    assert "holds vectors of 'hashing-32', asked for is 'hashing-64'" in other.stderr
+    index(folder, "--db", db, "--no-embed")
+    with SQLiteStore(db, read_only=True) as store:
+        assert store.info().vectors == 0
+
+
+def test_two_folders_that_share_a_name_are_told_apart(folder: Path, tmp_path: Path) -> None:
+    other, db = tmp_path / "other", tmp_path / "store.db"
+    other.mkdir()
+    (other / "bees.md").write_text("# Other bees\n\nBumblebees.\n")
+    (other / "only.md").write_text("Only here.\n")
+    index(folder, "--db", db)
+    second = index(other, "--db", db)
+    assert "belongs to" in str(second["problems"])
+    assert second["added"] == 1
+    both = index(folder, other, "--db", db)
+    assert (both["problems"], both["removed"]) == ([], ["bees.md"])
+    with SQLiteStore(db, read_only=True) as store:
+        assert [info.doc_id for info in store.documents()] == ["docs/bees.md", "only.md", "other/bees.md", "wasps.txt"]
+
+
+def test_a_moved_folder_keeps_its_documents(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "store.db"
+    index(folder, "--db", db)
+    moved = folder.rename(tmp_path / "moved")
+    report = index(moved, "--db", db)
+    assert (report["updated"], report["problems"]) == (2, [])
+
+
+def test_an_unreadable_version_leaves_the_older_one_in_place(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "store.db"
+    index(folder, "--db", db)
+    (folder / "wasps.txt").write_bytes(b"")
+    report = index(folder, "--db", db)
+    assert (report["removed"], len(report["problems"])) == ([], 1)  # type: ignore[arg-type]
+
+
+def test_scoped_documents_are_for_their_scope_only(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "store.db"
+    index(folder, "--db", db, "--scope", "acme")
+    blind = run(app, ["query", "bees winter", "--db", str(db)])
+    assert blind.stdout == ""
+    assert "no chunk fits" in blind.stderr
+    assert "cluster" in run(app, ["query", "bees winter", "--db", str(db), "--scope", "acme"]).stdout

@@ -1,0 +1,168 @@
+"""The command line as a process: pipes, encodings, signals, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from retrivex.version import __version__
+
+ROOT = Path(__file__).parents[2]
+
+
+def environment(**more: str) -> dict[str, str]:
+    paths = f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    return {**os.environ, "PYTHONPATH": paths, **more}
+
+
+def retrivex(*args: str, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "retrivex", *args]
+    return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=environment(**env), check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("process")
+    (made / "docs").mkdir()
+    (made / "docs" / "蜂.md").write_text("# Les abeilles\n\nDie Biene schläft — 蜜蜂睡觉 🐝.\n" * 3, encoding="utf-8")
+    (made / "docs" / "red\x1b[31m\nname.txt").write_text("Escape \x1b[31mred\x1b[0m bees.")
+    done = retrivex("index", "docs", cwd=made)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def test_version() -> None:
+    assert retrivex("--version").stdout.decode() == f"retrivex {__version__}\n"
+
+
+def test_no_command_prints_the_help() -> None:
+    done = retrivex()
+    assert b"Usage: retrivex" in done.stdout
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("command", ["index", "query", "compose", "inspect", "demo"])
+def test_every_command_has_help_with_examples(command: str) -> None:
+    done = retrivex(command, "--help")
+    assert done.returncode == 0
+    assert b"Examples:" in done.stdout
+    assert f"  retrivex {command}".encode() in done.stdout
+
+
+def test_wrong_usage_is_2() -> None:
+    assert retrivex("bogus").returncode == 2
+
+
+def test_there_is_never_a_traceback(folder: Path) -> None:
+    done = retrivex("query", "x", "--db", "docs", cwd=folder)
+    assert done.returncode == 3
+    assert done.stderr.startswith(b"retrivex: docs is a folder")
+    assert b"Traceback" not in done.stderr
+
+
+def test_piped_output_is_the_result_alone(folder: Path) -> None:
+    done = retrivex("query", "Biene", "--format", "json", cwd=folder, TERM="xterm-256color")
+    assert json.loads(done.stdout)["citations"][0]["doc_id"] == "蜂.md"
+    text = retrivex("query", "Biene", cwd=folder, TERM="xterm-256color")
+    assert b"\x1b" not in text.stdout
+    assert "蜜蜂睡觉 🐝" in text.stdout.decode("utf-8")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_locale_gets_output_it_can_read(folder: Path, encoding: str) -> None:
+    env = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = retrivex("query", "Biene", "--json", cwd=folder, **env)
+    assert "蜜蜂睡觉 🐝" in json.loads(done.stdout.decode(encoding))["text"]
+    for output in ("text", "markdown", "prompt"):
+        done = retrivex("query", "Biene", "--explain", "--format", output, cwd=folder, **env)
+        assert done.returncode == 0, done.stderr
+        assert "schl" in done.stdout.decode(encoding)
+
+
+def test_the_c_locale_works(folder: Path) -> None:
+    done = retrivex("query", "Biene", "--explain", cwd=folder, LC_ALL="C", LANG="C")
+    assert done.returncode == 0, done.stderr
+
+
+def test_control_characters_in_names_do_not_reach_the_report(folder: Path) -> None:
+    done = retrivex("query", "red bees", "--explain", cwd=folder)
+    sources = done.stdout.decode().partition("\nSources\n")[2]
+    assert "red\ufffd[31m name.txt" in sources
+    assert "\x1b" not in sources
+
+
+def test_a_name_that_is_not_text_is_reported(tmp_path: Path) -> None:
+    docs = os.fsencode(tmp_path) + b"/docs"
+    os.mkdir(docs)
+    try:
+        with open(docs + b"/bad\xff.txt", "wb") as page:
+            page.write(b"Bees.")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    with open(docs + b"/good.txt", "wb") as page:
+        page.write(b"Bees.")
+    done = retrivex("index", "docs", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["added"] == 1
+    assert "UTF-8" in json.loads(done.stdout)["problems"][0]["reason"]
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    request = json.dumps({"hits": [{"doc_id": "d", "chunk_id": 0, "score": 1, "text": "Bees. " * 200}]}) + "\n"
+    command = [sys.executable, "-m", "retrivex", "compose"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment(), **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write(request.encode())
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b'{"id": null')
+        process.stdout.close()
+        try:
+            process.stdin.write(request.encode() * 50)
+            process.stdin.close()
+        except BrokenPipeError:
+            process.stdin = None
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 141
+
+
+def test_answers_come_line_by_line() -> None:
+    # a program at the other end may wait for an answer before it asks again
+    command = [sys.executable, "-m", "retrivex", "compose", "--set", "tokenizer=estimate"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(json.dumps({"id": number, "hits": []}).encode() + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == number
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")
+def test_ctrl_c_is_130_without_a_traceback() -> None:
+    command = [sys.executable, "-m", "retrivex", "compose", "--set", "tokenizer=estimate"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment(), **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write(b'{"hits": []}\n')
+        process.stdin.flush()
+        process.stdout.readline()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert b"Traceback" not in process.stderr.read()
+
+
+def test_a_huge_line_is_composed() -> None:
+    chunks = [{"doc_id": "d", "chunk_id": i, "text": f"Sentence number {i}. " * 50} for i in range(10_000)]
+    request = {"hits": [{"doc_id": "d", "chunk_id": 5_000, "score": 1.0}], "chunks": chunks}
+    done = retrivex("compose", "--budget", "500", stdin=json.dumps(request).encode())
+    assert done.returncode == 0, done.stderr
+    assert "Sentence number 5000." in json.loads(done.stdout)["text"]

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from retrivex import Composition
+from retrivex.cli import app
+
+run = CliRunner().invoke
+
+GUIDE = """# Guide
+
+Bees live in hives. A hive has one queen.
+
+## Winter
+
+In winter bees form a cluster and shiver to keep warm. They eat their honey.
+
+## Tools
+
+A smoker calms bees. A veil keeps their stings away.
+"""
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("query")
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "guide.md").write_text(GUIDE)
+    (docs / "wasps.txt").write_text("Wasps sting in summer. Their nests are of paper. Hornets are large wasps. " * 20)
+    (docs / "lines.jsonl").write_text(
+        '{"id": "old", "text": "Winter of 1963 was cold.", "metadata": {"year": 1963}}\n'
+        '{"id": "new", "text": "Winter of 2023 was mild.", "metadata": {"year": 2023}}\n'
+    )
+    made = str(folder / "store.db")
+    result = run(app, ["index", str(docs), "--db", made, "--size", "40", "--embed", "hashing-64"])
+    assert result.exit_code == 0, result.output
+    return made
+
+
+def ask(db: str, *args: str) -> str:
+    result = run(app, ["query", args[0], "--db", db, *args[1:]])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def composed(db: str, *args: str) -> Composition:
+    return Composition.from_dict(json.loads(ask(db, *args, "--format", "json")))
+
+
+def test_text_shows_the_context_and_where_each_number_comes_from(db: str) -> None:
+    out = ask(db, "How do bees survive the winter?", "--budget", "60")
+    assert "In winter bees form a cluster" in out
+    context, _, sources = out.partition("\nSources\n")
+    assert context.startswith("[1] ")
+    assert "guide.md, characters " in sources
+    assert ", Guide" in sources
+
+
+def test_markdown_lists_sources_as_markdown(db: str) -> None:
+    out = ask(db, "smoker", "--format", "markdown", "--budget", "60")
+    assert "**[1]" in out
+    assert "## Sources\n\n1. `guide.md`, " in out
+
+
+def test_json_is_the_whole_composition(db: str) -> None:
+    made = composed(db, "smoker", "--budget", "60")
+    assert made.question == "smoker"
+    assert 0 < made.tokens <= 60
+
+
+def test_json_flag_is_the_same_as_the_format(db: str) -> None:
+    assert json.loads(ask(db, "smoker", "--json"))["schema"] == "retrivex.composition/1"
+
+
+def test_prompt_holds_question_and_context(db: str) -> None:
+    out = ask(db, "What calms bees?", "--format", "prompt")
+    assert "Question: What calms bees?" in out
+    assert "A smoker calms bees." in out
+
+
+def test_knobs_reach_the_composer(db: str, tmp_path: Path) -> None:
+    narrow = composed(db, "smoker", "--window", "0", "--budget", "100", "--k", "1")
+    assert [span.chunk_ids for span in narrow.spans] == [[narrow.spans[0].chunk_ids[0]]]
+    assert composed(db, "winter", "--set", "max_spans=1").trace.steps
+    assert len(composed(db, "winter", "--set", "max_spans=1").spans) == 1
+    assert composed(db, "winter", "--set", "span_header=document", "--budget", "90").style.header == "document"
+    assert composed(db, "winter", "--preset", "published").style.numbered is False
+    knobs = tmp_path / "knobs.toml"
+    knobs.write_text("token_budget = 33\n")
+    assert composed(db, "winter", "--config", str(knobs)).token_budget == 33
+    assert composed(db, "winter", "--config", str(knobs), "--budget", "44").token_budget == 44
+    ordered = composed(db, "winter bees", "--order", "score_desc")
+    assert [span.score for span in ordered.spans] == sorted((span.score for span in ordered.spans), reverse=True)
+
+
+@pytest.mark.parametrize("mode", ["auto", "bm25", "dense", "hybrid"])
+def test_every_mode_finds(db: str, mode: str) -> None:
+    assert composed(db, "a smoker calms bees", "--mode", mode).spans
+
+
+def test_dense_without_vectors_says_how_to_get_them(db: str, tmp_path: Path) -> None:
+    page, plain = tmp_path / "page.txt", str(tmp_path / "plain.db")
+    page.write_text("Bees sleep.")
+    run(app, ["index", str(page), "--db", plain])
+    result = run(app, ["query", "bees", "--db", plain, "--mode", "dense"])
+    assert result.exit_code == 3
+    assert "holds no vectors: index with --embed" in result.stderr
+
+
+def test_where_narrows_hits_down(db: str) -> None:
+    assert {span.doc_id for span in composed(db, "winter", "--where", "metadata.year=1963").spans} == {"old"}
+    assert {span.doc_id for span in composed(db, "winter", "--where", "doc_id=guide.md").spans} == {"guide.md"}
+    either = composed(db, "winter", "--where", 'doc_id=["old", "new"]', "--mode", "bm25")
+    assert {span.doc_id for span in either.spans} == {"old", "new"}
+    after = composed(db, "winter", "--where", 'metadata.year={"min": 2000}', "--mode", "bm25")
+    assert {span.doc_id for span in after.spans} == {"new"}
+
+
+@pytest.mark.parametrize("output", ["text", "markdown"])
+def test_explain_follows_the_sources(db: str, output: str) -> None:
+    out = ask(db, "winter", "--explain", "--format", output, "--budget", "80")
+    assert out.index("ources") < out.index("hit, shown") < out.index("tokens\n") < out.index("render")
+
+
+def test_explain_leaves_the_standard_output_of_programs_alone(db: str) -> None:
+    result = run(app, ["query", "winter", "--db", db, "--explain", "--format", "json"])
+    assert json.loads(result.stdout)
+    assert "hit, shown" in result.stderr
+
+
+def test_warnings_go_to_standard_error(db: str) -> None:
+    result = run(app, ["query", "wasps survive", "--db", db, "--budget", "12"])
+    assert "note: " in result.stderr
+    assert "note: " not in result.stdout
+
+
+def test_an_empty_context_is_told_with_its_reason(db: str) -> None:
+    result = run(app, ["query", "winter", "--db", db, "--budget", "0"])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "nothing to show: " in result.stderr
+    assert "for budget" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--db", "missing.db"], 3, "missing.db does not exist"),
+        (["--budget", "-1"], 2, "token_budget: Input should be greater than or equal to 0 (given: -1)"),
+        (["--set", "nonsense=1"], 2, "nonsense: there is no such knob"),
+        (["--set", "window"], 2, "is not of the form key=value"),
+        (["--set", "window=1", "--set", "window=2"], 2, "names 'window' twice"),
+        (["--preset", "magic"], 2, "preset 'magic' does not exist"),
+        (["--preset", "speed", "--config", "x.toml"], 2, "exclude each other"),
+        (["--config", "missing.toml"], 2, "missing.toml cannot be read"),
+        (["--where", "colour=red"], 3, "field 'colour'"),
+        (["--embed", "hashing-32"], 3, "hashing-64"),
+        (["--k", "0"], 2, "--k"),
+        (["--bogus"], 2, "--bogus"),
+    ],
+)
+def test_errors_are_one_line_and_a_code(db: str, options: list[str], code: int, message: str) -> None:
+    given = options if "--db" in options else ["--db", db, *options]
+    result = run(app, ["query", "winter", *given])
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+    machine = run(app, ["query", "winter", "--json", *given])
+    assert machine.exit_code == code
+    assert message in json.loads(machine.stderr)["error"]["message"]

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
+from retrivex.cli.explain import Explanation
+from retrivex.cli.strip import MAX_ROWS, Cell, Strip, legend, strips_of
+
+
+def draw(item: object, width: int = 80, *, color: bool = False, encoding: str = "utf-8") -> str:
+    class Page(StringIO):
+        pass
+
+    Page.encoding = encoding  # type: ignore[assignment]
+    page = Page()
+    console = Console(file=page, width=width, force_terminal=color, markup=False, highlight=False, legacy_windows=False)
+    console.print(item)
+    return page.getvalue()
+
+
+def seed(chunk_id: int, outcome: str = "selected", label: str = "") -> Cell:
+    return Cell(chunk_id, "seed", outcome, label=label)
+
+
+def neighbour(chunk_id: int, outcome: str = "selected", label: str = "") -> Cell:
+    return Cell(chunk_id, "neighbour", outcome, label=label)
+
+
+def refused(chunk_id: int, reason: str) -> Cell:
+    return Cell(chunk_id, "beyond", "refused", reason)
+
+
+GUIDE = Strip(
+    "guide.md",
+    "chunks 4-6 of 20",
+    (
+        neighbour(2, "dropped"),
+        refused(3, "heading"),
+        neighbour(4, label="1"),
+        seed(5),
+        neighbour(6),
+        seed(12, "dropped"),
+        refused(13, "missing"),
+    ),
+)
+
+
+def test_the_picture() -> None:
+    assert draw(GUIDE).splitlines() == [
+        "guide.md  chunks 4-6 of 20",
+        "           [1]",
+        "   ⋯  ·  h ▒▒▒███▒▒▒ ⋯  ○  m",
+        "      2  3  4  5  6     12 13",
+    ]
+
+
+def test_the_picture_where_only_ascii_can_be_shown() -> None:
+    text = draw(GUIDE, encoding="ascii")
+    assert text.isascii()
+    assert "  ... .  h ===###===... o  m" in text
+
+
+def test_colours_come_on_top_of_the_glyphs() -> None:
+    plain, coloured = draw(GUIDE), draw(GUIDE, color=True)
+    assert "\x1b" not in plain
+    assert "\x1b[1;32m███" in coloured
+
+
+@pytest.mark.parametrize(
+    ("reason", "letter"),
+    [
+        ("heading", "h"),
+        ("page", "p"),
+        ("continuity", "c"),
+        ("scope", "s"),
+        ("missing", "m"),
+        ("document end", "e"),
+        ("unheard of", "x"),
+    ],
+)
+def test_each_guard_has_its_letter(reason: str, letter: str) -> None:
+    cells = draw(Strip("d", "", (refused(0, reason),))).splitlines()[1]
+    assert cells.strip() == letter
+
+
+def test_every_kind_of_cell_looks_different_without_colour() -> None:
+    kinds = [Cell(0, role, outcome) for role in ("seed", "neighbour", "link") for outcome in ("selected", "dropped")]
+    for encoding in ("utf-8", "ascii"):
+        drawn = {draw(Strip("d", "", (cell,)), encoding=encoding).splitlines()[1] for cell in kinds}
+        assert len(drawn) == len(kinds)
+
+
+def test_the_legend_tells_what_occurs_and_keeps_the_width() -> None:
+    lines = [line.plain for line in legend([GUIDE], 40, ascii_only=False)]
+    assert lines == [
+        "█ hit, shown   ▒ neighbour, shown",
+        "○ hit, left out   · neighbour, left out",
+        "h stopped by heading",
+        "m stopped by missing",
+    ]
+
+
+def test_rows_break_at_the_width_of_the_terminal() -> None:
+    strip = Strip("d", "", tuple(neighbour(i, "dropped") for i in range(12)))
+    assert draw(strip, width=20).splitlines()[2:5:2] == ["   0  1  2  3  4  5", "   6  7  8  9  10 11"]
+
+
+@pytest.mark.parametrize("width", [1, 5, 10, 20, 40, 80, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    for line in draw(Strip("a-long-name-of-a-document.md", "chunks 4-6 of 20", GUIDE.cells), width).splitlines():
+        assert len(line) <= width
+
+
+def test_far_parts_of_a_long_document_stand_side_by_side() -> None:
+    cells = (seed(0, label="1"), seed(5_000, label="2"), neighbour(5_001), seed(9_999, "dropped"))
+    lines = draw(Strip("long.txt", "chunks 0, 5000-5001 of 10000", cells)).splitlines()
+    assert lines == [
+        "long.txt  chunks 0, 5000-5001 of 10000",
+        "  [1]       [2]",
+        "  █████  ⋯  █████▒▒▒▒▒  ⋯    ○",
+        "    0        5000 5001      9999",
+    ]
+
+
+def test_of_thousands_of_cells_the_shown_ones_are_drawn_and_the_others_counted() -> None:
+    cells = [neighbour(i, "dropped") for i in range(10_000)]
+    cells[7_000] = seed(7_000, label="1")
+    lines = draw(Strip("long.txt", "", tuple(cells))).splitlines()
+    assert len(lines) <= 2 + 3 * MAX_ROWS
+    assert "7000" in lines[3]
+    assert lines[-1] == "  and 9,999 more chunks"
+    crowd = draw(Strip("long.txt", "", tuple(seed(i) for i in range(10_000)))).splitlines()
+    assert len(crowd) == 2 + 2 * MAX_ROWS
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.sampled_from(["selected", "dropped"])), unique_by=lambda pair: pair[0]),
+    st.integers(1, 120),
+)
+def test_every_chunk_is_drawn_once_or_counted(found: list[tuple[int, str]], width: int) -> None:
+    cells = tuple(neighbour(chunk_id, outcome) for chunk_id, outcome in sorted(found))
+    lines = draw(Strip("", "", cells), width).splitlines()
+    counted = [line for line in lines if line.strip().startswith("and ")]
+    drawn = [int(word) for line in lines for word in line.split() if word.isdigit()]
+    if width >= 12 and not counted:
+        assert drawn == sorted(chunk_id for chunk_id, _ in found)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_a_hostile_name_stays_on_its_line() -> None:
+    assert draw(Strip("evil\x1b[31m\nname", "", ())).splitlines() == ["evil�[31m name"]
+
+
+def composition(**knobs: object) -> Composition:
+    texts = [f"{chr(97 + i % 26) * 5} {chr(97 + i // 3) * 6} {chr(98 + i // 2) * 7}" for i in range(40)]
+    chunks = [
+        Chunk(text, ChunkMetadata("bees", i, heading_path=(f"part {i // 8}",), chunk_count=40))
+        for i, text in enumerate(texts)
+    ]
+    store = {chunk.key: chunk for chunk in chunks if chunk.key[1] != 30}
+    hits = [SeedHit(chunks[i], score) for i, score in ((5, 0.9), (6, 0.7), (29, 0.6), (20, 0.1))]
+    config = RetrievalConfig.model_validate(
+        {"tokenizer": "estimate", "token_budget": 90, "min_lexical_continuity": 1.0, **knobs}
+    )
+    return SpanComposer(config).compose(hits, store, query="bees")
+
+
+def test_strips_are_made_of_what_the_composer_noted() -> None:
+    made = composition()
+    (strip,) = strips_of(made)
+    assert strip.caption == str(made.coverage[0])
+    assert [cell.chunk_id for cell in strip.cells] == [note.chunk_id for note in made.trace.notes]
+    assert {cell.reason for cell in strip.cells if cell.outcome == "refused"} == {"heading", "missing"}
+    labels = {cell.label: cell.chunk_id for cell in strip.cells if cell.label}
+    assert labels == {str(number): span.chunk_ids[0] for number, span in enumerate(made.spans, start=1)}
+    shown = {chunk_id for span in made.spans for chunk_id in span.chunk_ids}
+    assert {cell.chunk_id for cell in strip.cells if cell.shown} == shown
+
+
+def test_documents_with_something_shown_come_first() -> None:
+    chunks = {(name, 0): Chunk(f"text of {name}", ChunkMetadata(name, 0)) for name in "abcdefgh"}
+    hits = [SeedHit(chunk, score) for chunk, score in zip(chunks.values(), range(8), strict=True)]
+    config = RetrievalConfig(tokenizer="estimate", max_spans=2)
+    made = SpanComposer(config).compose(hits, chunks)
+    strips = strips_of(made)
+    assert [strip.doc_id for strip in strips[:3]] == ["h", "g", "f"]
+    assert [strip.shown for strip in strips] == [True] * 2 + [False] * 6
+    assert "and 2 more documents, 0 of them with something shown" in draw(Explanation(made))
+
+
+@pytest.mark.parametrize("width", [24, 40, 80, 120])
+def test_the_explanation_has_all_parts_at_every_width(width: int) -> None:
+    text = draw(Explanation(composition(token_budget=30)), width)
+    for word in ("Chunks", "Spans", "Steps", "render", "Hits left out", "budget", "Warnings", "missing"):
+        assert word in text
+    assert all(len(line) <= width for line in text.splitlines())
+
+
+def test_the_explanation_holds_every_factor() -> None:
+    made = composition()
+    span = made.spans[0]
+    lines = [line for line in draw(Explanation(made), 120).splitlines() if line.startswith("[1]")]
+    numbers = (span.sim_score, span.adjacency_score, span.continuity_score, span.parent_bonus, span.score, span.value)
+    assert lines[0].split()[-7:] == [*(f"{number:.2f}" for number in numbers), str(span.token_count)]
+    assert "similarity" in draw(Explanation(made), 120)
+
+
+def test_the_explanation_can_be_ascii() -> None:
+    assert draw(Explanation(composition()), encoding="ascii").isascii()
+
+
+def test_an_empty_composition_is_explained_too() -> None:
+    made = SpanComposer(RetrievalConfig(tokenizer="estimate")).compose([], {})
+    text = draw(Explanation(made))
+    assert "Steps" in text
+    assert "Spans" not in text

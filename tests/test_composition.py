@@ -1,0 +1,134 @@
+"""The answer and its account."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
+
+from fuzz import Bench, check_round_trip
+from retrivex import Citation, Composition, RetrivexError, SeedHit, Window
+
+SOURCE = "Bees live in hives. A hive has one queen. She lays all the eggs. Drones do nothing."
+CUTS = (0, 20, 42, 65, len(SOURCE))
+STORE = make_store(
+    *(
+        make_chunk("bees", i, SOURCE[a:b], a, page=1 + i // 2, heading_path=("Bees", f"Part {i}"), chunk_count=4)
+        for i, (a, b) in enumerate(zip(CUTS, CUTS[1:], strict=False))
+    )
+)
+
+
+@pytest.fixture
+def made() -> Composition:
+    hits = hits_of(STORE, {1: 0.8, 3: 0.4}, "bees")
+    return compose(hits, STORE, window=0, query="Who lays eggs?", ordering_strategy="score_desc")
+
+
+def test_text_spans_and_tokens(made: Composition) -> None:
+    assert made.text == "[1] A hive has one queen. \n\n[... 23 characters omitted ...]\n\n[2] Drones do nothing."
+    assert [span.text for span in made.spans] == ["A hive has one queen. ", "Drones do nothing."]
+    assert made.tokens == len(made.text.split())
+    assert (made.question, made.token_budget) == ("Who lays eggs?", 2000)
+
+
+def test_citations_point_to_document_page_and_heading(made: Composition) -> None:
+    first, second = made.citations
+    assert first == Citation(1, 4, 26, "bees", 1, 20, 42, 1, ("Bees", "Part 1"))
+    assert (second.number, second.page, second.heading_path) == (2, 2, ("Bees", "Part 3"))
+    for cited in made.citations:
+        assert made.text[cited.start : cited.end] == SOURCE[cited.char_start : cited.char_end]
+
+
+@pytest.mark.parametrize(
+    ("reference", "sources"),
+    [
+        ("[2]", ["Drones do nothing."]),
+        (1, ["A hive has one queen. "]),
+        ("[2], [1]", ["Drones do nothing.", "A hive has one queen. "]),
+        ("[1][2]", ["A hive has one queen. ", "Drones do nothing."]),
+        ("[7]", []),
+        ("one QUEEN", ["one queen"]),
+        ('"has   one queen..."', ["has one queen"]),
+        ("nothing like it", []),
+        ("characters omitted", []),
+    ],
+)
+def test_references_resolve_to_the_source(made: Composition, reference: Any, sources: list[str]) -> None:
+    assert [SOURCE[c.char_start : c.char_end] for c in made.resolve(reference)] == sources
+
+
+def test_a_quote_across_chunks_resolves_to_each() -> None:
+    composition = compose(hits_of(STORE, {1: 1.0}, "bees"), STORE, stop_on_heading_change=False)
+    parts = composition.resolve("one queen. She lays")
+    assert [c.chunk_id for c in parts] == [1, 2]
+    assert "".join(SOURCE[c.char_start : c.char_end] for c in parts) == "one queen. She lays"
+
+
+def test_coverage(made: Composition) -> None:
+    (coverage,) = made.coverage
+    assert str(coverage) == "chunks 1, 3 of 4"
+    assert coverage.matched == ((1, 0.8), (3, 0.4))
+    assert (coverage.max_score, coverage.mean_score) == (0.8, pytest.approx(0.6))
+    wide = compose(hits_of(STORE, {1: 0.8}, "bees"), STORE, stop_on_heading_change=False, run_cost=0.0).coverage[0]
+    assert str(wide) == "chunks 0-3 of 4"
+    assert wide.matched == ((1, 0.8),)
+
+
+def test_every_step_is_traced(made: Composition) -> None:
+    assert {"seeds", "expand", "merge", "score", "select", "render"} <= {step.name for step in made.trace.steps}
+    assert all(step.microseconds >= 0 for step in made.trace.steps)
+    assert made.trace.scorer == "weighted"
+
+
+def test_every_touched_chunk_has_a_note() -> None:
+    store = tile("d", sentences("d", 6), heading_path=None)
+    made = compose(hits_of(store, {1: 1.0}), store, token_budget=17, run_cost=0.0)
+    notes = {note.chunk_id: note for note in made.trace.notes}
+    assert sorted(notes) == [0, 1, 2, 3]
+    assert notes[1].role == "seed"
+    assert notes[0].role == "neighbour"
+    assert {note.outcome for note in notes.values()} == {"selected", "dropped"}
+    assert all(note.reason for note in notes.values() if note.outcome == "dropped")
+
+
+def test_the_graph_shows_windows_seeds_and_what_is_shown() -> None:
+    store = bare("d", sentences("d", 12))
+    made = compose(hits_of(store, {1: 1.0, 3: 0.5, 9: 0.2}), store, window=1)
+    graph = made.graph()
+    assert set(graph) == {Window("d", 0, 3), Window("d", 2, 5), Window("d", 8, 11)}
+    assert graph.edges[Window("d", 0, 3), Window("d", 2, 5)]["kind"] == "overlap"
+    assert graph.nodes[Window("d", 0, 3)]["seeds"] == [1]
+    assert 1 in graph.nodes[Window("d", 0, 3)]["shown"]
+
+
+def test_dictionary_and_json_hold_everything(made: Composition) -> None:
+    data = made.to_dict()
+    assert data["schema"] == "retrivex.composition/1"
+    assert json.loads(made.to_json()) == json.loads(json.dumps(data))
+    again = Composition.from_dict(json.loads(made.to_json()))
+    assert again == made
+    assert again.to_dict() == data
+    assert again.resolve("[2]") == made.resolve("[2]")
+
+
+@pytest.mark.parametrize("data", [{}, {"schema": "retrivex.composition/99"}, {"schema": "retrivex.composition/1"}])
+def test_other_dictionaries_are_refused(data: dict[str, Any]) -> None:
+    with pytest.raises(RetrivexError, match="schema|not a composition"):
+        Composition.from_dict(data)
+
+
+@settings(max_examples=300)
+@given(cases())
+def test_a_composition_survives_json(case: Any) -> None:
+    composer, _ = Bench()(case.tokenizer)
+    made = composer.compose(case.hits, case.store, case.parent_store, scope=case.scope, **case.knobs)
+    check_round_trip(made)
+
+
+def test_hits_without_a_store_entry_are_still_cited() -> None:
+    made = compose([SeedHit(make_chunk("x", 0, "Alone.", 7), 1.0)], {})
+    assert made.citations == (Citation(1, 4, 10, "x", 0, 7, 13),)

@@ -1,0 +1,59 @@
+"""How well one chunk goes on from the one before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import embeddings, make_chunk, texts
+
+from retrivex.continuity import SignatureCache, common_words, neighbour_continuity, word_signature
+
+
+def flow(left: Any, right: Any, texts: tuple[str, str] = ("Honey bees sleep.", "Rust hurts.")) -> tuple[float, bool]:
+    chunks = [make_chunk("d", 0, texts[0], embedding=left), make_chunk("d", 1, texts[1], embedding=right)]
+    (made,), _ = neighbour_continuity(chunks, SignatureCache())
+    return round(made.value, 6), made.lexical
+
+
+def test_with_embeddings_it_is_their_cosine() -> None:
+    assert flow([3.0, 4.0], [4.0, 3.0]) == (0.96, False)  # (3*4 + 4*3) / (5 * 5)
+    assert flow(np.array([1.0, 0.0], dtype=np.float32), [-2.0, 0.0]) == (-1.0, False)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [(None, [1.0]), ([0.0, 0.0], [1.0, 0.0]), ([float("nan"), 1.0], [1.0, 0.0]), ([1.0], [1.0, 0.0]), ([], [])],
+)
+def test_without_comparable_embeddings_it_is_common_words(left: Any, right: Any) -> None:
+    assert flow(left, right) == (0.0, True)
+    assert flow(left, right, ("Honey bees sleep.", "Honey feeds bees.")) == (round(2 / 3, 6), True)
+
+
+def test_embeddings_of_several_sizes_are_reported() -> None:
+    chunks = [make_chunk("d", i, "text", embedding=[1.0] * size) for i, size in enumerate((2, 3))]
+    assert neighbour_continuity(chunks, SignatureCache())[1] is True
+
+
+def test_chinese_is_compared_by_character_pairs() -> None:
+    assert common_words(word_signature("蜜蜂住在蜂巢里"), word_signature("蜜蜂住在树上")) == pytest.approx(3 / 5)
+
+
+@given(st.lists(st.tuples(texts, embeddings), min_size=2, max_size=5))
+def test_it_is_the_same_for_a_row_and_for_each_pair(parts: list[tuple[str, Any]]) -> None:
+    chunks = [make_chunk("d", i, text, embedding=vector) for i, (text, vector) in enumerate(parts)]
+    row, _ = neighbour_continuity(chunks, SignatureCache())
+    for left, right, made in zip(chunks, chunks[1:], row, strict=False):
+        (alone,), _ = neighbour_continuity([left, right], SignatureCache())
+        assert made.lexical == alone.lexical
+        assert made.value == pytest.approx(alone.value)
+        assert -1.0 - 1e-9 <= made.value <= 1.0 + 1e-9
+
+
+@given(texts)
+def test_a_text_has_all_words_in_common_with_itself(text: str) -> None:
+    signature = word_signature(text)
+    assert common_words(signature, signature) == (1.0 if signature else 0.0)

@@ -1,0 +1,102 @@
+"""Seeds grow to their neighbours until a guard refuses, and never step over a refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences
+
+from fuzz import Bench
+from fuzz_checks import check_windows
+from retrivex.chunk import MAX_CHUNK_ID
+
+TEN = bare("d", sentences("d", 10))
+
+
+def grown(scores: dict[int, float], store: Any = TEN, **knobs: Any) -> list[tuple[int, int]]:
+    """First and last chunk of each window, best seed first."""
+    made = compose(hits_of({**TEN, **(store if isinstance(store, dict) else {})}, scores), store, **knobs)
+    return [(window.start, window.end - 1) for window in made.trace.windows]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "window"),
+    [
+        ({}, (3, 7)),
+        ({"window": 0}, (5, 5)),
+        ({"window": 1}, (4, 6)),
+        ({"window": 20}, (0, 9)),
+        ({"before": 0}, (5, 7)),
+        ({"after": 0}, (3, 5)),
+        ({"before": 1, "after": 3}, (4, 8)),
+        ({"window": 0, "after": 1}, (5, 6)),
+    ],
+)
+def test_reach(knobs: dict[str, Any], window: tuple[int, int]) -> None:
+    assert grown({5: 1.0}, **knobs) == [window]
+
+
+def test_windows_end_at_the_edges_of_the_document() -> None:
+    assert grown({0: 1.0}) == [(0, 2)]
+    assert grown({9: 1.0}) == [(7, 9)]
+
+
+def test_growth_stops_for_good_at_a_missing_chunk() -> None:
+    store = {key: chunk for key, chunk in TEN.items() if key[1] != 6}
+    made = compose(hits_of(TEN, {5: 1.0}), store, window=3)
+    assert [(w.start, w.end) for w in made.trace.windows] == [(2, 6)]
+    assert [note.reason for note in made.trace.notes if note.chunk_id == 6] == ["missing"]
+
+
+def test_a_missing_neighbour_before_a_seed_is_warned_of() -> None:
+    store = {key: chunk for key, chunk in TEN.items() if key[1] != 4}
+    made = compose(hits_of(TEN, {5: 1.0}), store)
+    assert "('d', 4)" in " ".join(made.warnings)
+
+
+def test_the_end_of_a_document_is_no_warning() -> None:
+    assert compose(hits_of(TEN, {9: 1.0}), TEN).warnings == ()
+
+
+def test_with_a_chunk_count_a_missing_end_is_warned_of() -> None:
+    store = make_store(*(make_chunk("d", i, f"part {i}", chunk_count=9) for i in range(3)))
+    assert "('d', 3)" in " ".join(compose(hits_of(store, {2: 1.0}), store).warnings)
+    store = make_store(*(make_chunk("d", i, f"part {i}", chunk_count=3) for i in range(3)))
+    assert compose(hits_of(store, {2: 1.0}), store).warnings == ()
+
+
+def test_only_the_best_hits_grow() -> None:
+    assert grown({1: 3.0, 5: 2.0, 8: 1.0}, expand_top=1, window=1) == [(0, 2), (5, 5), (8, 8)]
+    assert grown({1: 3.0, 5: 2.0}, expand_top=0) == [(1, 1), (5, 5)]
+
+
+def test_only_hits_of_the_best_documents_grow() -> None:
+    store = {**TEN, **bare("e", sentences("e", 5))}
+    hits = [*hits_of(store, {5: 3.0, 8: 1.0}), *hits_of(store, {2: 2.0}, "e")]
+    made = compose(hits, store, window=1, expand_top_documents=1)
+    assert [(w.doc_id, len(w)) for w in made.trace.windows] == [("d", 3), ("e", 1), ("d", 3)]
+
+
+def test_another_scope_ends_a_window() -> None:
+    store = make_store(*(make_chunk("d", i, f"t{i}", scope="zeta" if i == 2 else "acme") for i in range(5)))
+    made = compose(hits_of(store, {3: 1.0}), store, scope="acme")
+    assert [(w.start, w.end) for w in made.trace.windows] == [(3, 5)]
+    assert [note.reason for note in made.trace.notes if note.chunk_id == 2] == ["scope"]
+    assert made.warnings == ()
+
+
+def test_ids_at_the_upper_end_work() -> None:
+    store = make_store(*(make_chunk("d", MAX_CHUNK_ID - i, f"t{i}") for i in range(3)))
+    made = compose(hits_of(store, {MAX_CHUNK_ID: 1.0}), store)
+    assert [(w.start, w.end) for w in made.trace.windows] == [(MAX_CHUNK_ID - 2, MAX_CHUNK_ID + 1)]
+
+
+@settings(max_examples=500)
+@given(cases())
+def test_windows_are_what_a_plain_walk_reaches(case: Any) -> None:
+    composer, _ = Bench()(case.tokenizer)
+    said = {"query": case.query, "scope": case.scope, **case.knobs}
+    made = composer.compose(case.hits, case.store, case.parent_store, **said)
+    check_windows(case, composer.config.override(**case.knobs), made)

@@ -1,0 +1,86 @@
+"""Whole prompts inside a model's window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import bare, cases, compose, count_words, hits_of, sentences
+
+from fuzz import Bench
+from retrivex import Composition, RetrivexError
+from retrivex.errors import BudgetError
+
+STORE = bare("d", sentences("d", 9))
+SHORT = "{context} | {question}"
+
+
+def made(**said: Any) -> Composition:
+    return compose(hits_of(STORE, {0: 0.9, 4: 0.5, 8: 0.2}), STORE, window=0, query="Why?", **said)
+
+
+def test_the_default_template_holds_context_and_question() -> None:
+    composition = made()
+    prompt = composition.prompt()
+    assert composition.text in prompt
+    assert prompt.endswith("Question: Why?\nAnswer:")
+
+
+def test_another_question_a_template_and_history() -> None:
+    prompt = made().prompt("What?", template="{history}{question} :: {context}", history="Earlier.")
+    assert prompt.startswith("Earlier.\n\nWhat? :: [1] ")
+
+
+def test_braces_in_the_parts_are_left_alone() -> None:
+    store = bare("d", ["A {question} in {context} and {x}."])
+    composition = compose(hits_of(store, {0: 1.0}), store)
+    assert composition.prompt("{context}?", template=SHORT) == "[1] A {question} in {context} and {x}. | {context}?"
+
+
+@pytest.mark.parametrize(("room", "spans"), [(99, 3), (26, 3), (25, 2), (18, 2), (17, 1), (10, 1)])
+def test_the_weakest_spans_go_first(room: int, spans: int) -> None:
+    prompt = made().prompt(template=SHORT, max_tokens=room)
+    assert count_words(prompt) <= room
+    assert prompt.count("[") == spans
+    assert "d0a" in prompt
+
+
+def test_the_last_span_is_trimmed() -> None:
+    prompt = made().prompt(template=SHORT, max_tokens=6)
+    assert prompt == "[1] d0a d0b d0c | Why?"
+
+
+def test_room_for_the_answer_is_kept() -> None:
+    assert count_words(made().prompt(template=SHORT, max_tokens=30, answer_reserve=12)) <= 18
+
+
+def test_a_prompt_that_cannot_fit_is_refused() -> None:
+    with pytest.raises(BudgetError, match="takes 2 tokens without any context and only 1 are left"):
+        made().prompt(template=SHORT, max_tokens=1)
+
+
+@pytest.mark.parametrize("template", ["{question}", "{context}"])
+def test_a_template_must_hold_its_parts(template: str) -> None:
+    with pytest.raises(RetrivexError, match="the template has no"):
+        made().prompt(template=template)
+
+
+def test_a_question_is_needed() -> None:
+    composition = compose(hits_of(STORE, {0: 1.0}), STORE)
+    with pytest.raises(RetrivexError, match="question is None"):
+        composition.prompt()
+
+
+@settings(max_examples=300)
+@given(cases(), st.integers(0, 80), st.integers(0, 9))
+def test_a_prompt_keeps_its_promise_or_is_refused(case: Any, max_tokens: int, reserve: int) -> None:
+    composer, count = Bench()(case.tokenizer)
+    composition = composer.compose(case.hits, case.store, case.parent_store, scope=case.scope, **case.knobs)
+    try:
+        prompt = composition.prompt("Why?", template=SHORT, max_tokens=max_tokens, answer_reserve=reserve)
+    except BudgetError:
+        assert count(" | Why?") > max_tokens - reserve
+    else:
+        assert count(prompt) <= max_tokens - reserve

@@ -1,0 +1,135 @@
+"""The selection against brute force, and what each of its terms does."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import candidate_rows
+
+from retrivex import RetrivexError
+from retrivex.selection import Candidates, fill, select
+
+run_costs = st.sampled_from([0.0, 0.2, 0.75, 3.0])
+run_limits = st.sampled_from([None, None, 1, 2, 3])
+
+
+def measure(row: Candidates, chosen: tuple[int, ...], run_cost: float) -> tuple[float, int, int]:
+    """Value, tokens and runs of a set, from the definition."""
+    opens = [i for i in chosen if not (row.joined[i] and i - 1 in chosen)]
+    value = sum(row.gains[i] for i in chosen) - run_cost * len(opens)
+    tokens = sum(row.costs[i] for i in chosen) + sum(row.openings[i] for i in opens)
+    return value, tokens, len(opens)
+
+
+def brute_force(row: Candidates, budget: int, run_cost: float, max_runs: int | None) -> float:
+    best = 0.0
+    for size in range(1, len(row) + 1):
+        for chosen in combinations(range(len(row)), size):
+            value, tokens, runs = measure(row, chosen, run_cost)
+            if tokens <= budget and (max_runs is None or runs <= max_runs):
+                best = max(best, value)
+    return best
+
+
+@settings(max_examples=1500)
+@given(candidate_rows(), st.integers(0, 45), run_costs, run_limits)
+def test_exact_is_worth_what_brute_force_finds(
+    row: Candidates, budget: int, run_cost: float, max_runs: int | None
+) -> None:
+    made = select(row, budget, run_cost=run_cost, max_runs=max_runs)
+    value, tokens, runs = measure(row, made.chosen, run_cost)
+    assert tokens <= budget
+    assert max_runs is None or runs <= max_runs
+    assert made.proven
+    assert (made.value, made.tokens) == (pytest.approx(value), tokens)
+    assert value == pytest.approx(brute_force(row, budget, run_cost, max_runs))
+    assert made.bound == pytest.approx(value)
+
+
+@settings(max_examples=1500)
+@given(candidate_rows(max_size=25), st.integers(0, 120), run_costs, run_limits)
+def test_greedy_keeps_the_rules_and_is_never_worth_more(
+    row: Candidates, budget: int, run_cost: float, max_runs: int | None
+) -> None:
+    greedy = select(row, budget, run_cost=run_cost, max_runs=max_runs, method="greedy")
+    exact = select(row, budget, run_cost=run_cost, max_runs=max_runs)
+    value, tokens, runs = measure(row, greedy.chosen, run_cost)
+    assert tokens <= budget
+    assert max_runs is None or runs <= max_runs
+    assert (greedy.value, greedy.tokens) == (pytest.approx(value), tokens)
+    assert exact.value >= value - 1e-9
+    assert not greedy.proven
+
+
+@settings(max_examples=1000)
+@given(candidate_rows(max_size=20), st.integers(0, 90), run_costs, run_limits)
+def test_filling_only_adds_keeps_the_budget_and_leaves_nothing_that_fits(
+    row: Candidates, budget: int, run_cost: float, max_runs: int | None
+) -> None:
+    chosen = select(row, budget, run_cost=run_cost, max_runs=max_runs).chosen
+    filled = fill(row, chosen, budget, run_cost=run_cost, max_runs=max_runs)
+    _, tokens, runs = measure(row, filled, run_cost)
+    assert set(chosen) <= set(filled)
+    assert tokens <= budget
+    assert max_runs is None or runs <= max_runs
+    for i in set(range(len(row))) - set(filled):
+        _, more, opened = measure(row, tuple(sorted({*filled, i})), run_cost)
+        fits = more <= budget and (max_runs is None or opened <= max_runs)
+        assert not (fits and row.gains[i] > 0), (i, filled)
+
+
+@given(candidate_rows(), st.integers(0, 45), run_costs)
+def test_the_same_row_gives_the_same_choice(row: Candidates, budget: int, run_cost: float) -> None:
+    assert select(row, budget, run_cost=run_cost) == select(row, budget, run_cost=run_cost)
+
+
+ROW = Candidates(costs=[5, 5, 5], openings=[1, 1, 1], gains=[1.0, 0.4, 0.9], joined=[False, True, True])
+
+
+@pytest.mark.parametrize(
+    ("budget", "said", "chosen"),
+    [
+        (12, {"run_cost": 0.2}, (0, 2)),
+        (16, {"run_cost": 0.2}, (0, 1, 2)),
+        (16, {"run_cost": 0.2, "max_runs": 1}, (0, 1, 2)),
+        (12, {"run_cost": 0.2, "max_runs": 1}, (0, 1)),
+        (12, {"run_cost": 0.6}, (0, 1)),
+        (5, {}, ()),
+        (0, {}, ()),
+    ],
+)
+def test_small_examples(budget: int, said: dict[str, Any], chosen: tuple[int, ...]) -> None:
+    assert select(ROW, budget, **said).chosen == chosen
+
+
+def test_a_harmful_candidate_is_taken_where_it_joins_two_runs() -> None:
+    row = Candidates(costs=[1, 1, 1], openings=[0, 0, 0], gains=[1.0, -0.1, 1.0], joined=[False, True, True])
+    assert select(row, 3, run_cost=0.5).chosen == (0, 1, 2)
+    assert select(row, 3, run_cost=0.05).chosen == (0, 2)
+
+
+def test_nothing_to_choose_from() -> None:
+    empty = Candidates([], [], [], [])
+    assert select(empty, 10).chosen == ()
+    assert fill(empty, (), 10) == ()
+
+
+def test_large_rows_are_solved_and_say_whether_that_is_proven() -> None:
+    n = 3000
+    row = Candidates([1 + i * 7 % 90 for i in range(n)], [3] * n, [(i * 37 % 101) / 100 for i in range(n)],
+                     [i % 5 > 0 for i in range(n)])  # fmt: skip
+    made = select(row, 4000, run_cost=0.25)
+    assert made.tokens <= 4000
+    assert made.value <= made.bound + 1e-9
+    assert made.value >= select(row, 4000, run_cost=0.25, method="greedy").value
+
+
+def test_bad_calls_are_refused() -> None:
+    with pytest.raises(RetrivexError, match="budget is -1: it must not be negative"):
+        select(ROW, -1)
+    with pytest.raises(RetrivexError, match="they must be as many"):
+        Candidates([1], [1, 2], [1.0], [False])
