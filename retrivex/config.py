@@ -124,7 +124,11 @@ class RetrievalConfig(BaseModel):
     )
 
     # ---- text
-    joiner: str = Field(default=" ", description="closes a gap between chunks whose splitter dropped the white space")
+    joiner: str | None = Field(
+        default=None,
+        description="closes a gap between chunks whose splitter dropped the white space; None guesses: a space, a "
+        "line break before a heading, table row or list item, an empty line for a wider gap",
+    )
     max_gap_chars: int = Field(
         default=16,
         ge=0,

@@ -106,7 +106,7 @@ class Account:
     config: RetrievalConfig
     shown: set[ChunkKey] = field(default_factory=set)
     _places: dict[ChunkKey, list[int]] = field(default_factory=dict)
-    _ranges: dict[str, list[tuple[int, int]]] | None = None
+    _texts: dict[str, list[tuple[int, str]]] | None = None
 
     @property
     def places(self) -> dict[ChunkKey, list[int]]:
@@ -131,22 +131,24 @@ class Account:
         start = chunk.metadata.char_start
         if start is None or chunk.metadata.char_end != start + len(chunk.text):
             return [chunk.text]
-        known = self._shown_ranges().get(chunk.metadata.doc_id, ())
-        return [
-            chunk.text[low - start : high - start] for low, high in remaining(start, start + len(chunk.text), known)
-        ]
+        covered: list[tuple[int, int]] = []
+        for place, text in self._shown_texts().get(chunk.metadata.doc_id, ()):
+            low, high = max(start, place), min(start + len(chunk.text), place + len(text))
+            # offsets may lie: only the same text counts
+            if low < high and chunk.text[low - start : high - start] == text[low - place : high - place]:
+                covered.append((low - start, high - start))
+        return [chunk.text[low:high] for low, high in remaining(0, len(chunk.text), merge_ranges(covered))]
 
-    def _shown_ranges(self) -> dict[str, list[tuple[int, int]]]:
-        """Return what is shown of each document, as merged ranges of its characters."""
-        if self._ranges is None:
-            places: dict[str, list[tuple[int, int]]] = {}
+    def _shown_texts(self) -> dict[str, list[tuple[int, str]]]:
+        """Return what is shown of each document: texts with their offsets."""
+        if self._texts is None:
+            self._texts = {}
             for span in self.spans:
                 for segment in span.segments:
                     if segment.char_start is not None:
-                        end = segment.char_start + segment.end - segment.start
-                        places.setdefault(span.doc_id, []).append((segment.char_start, end))
-            self._ranges = {doc_id: merge_ranges(ranges) for doc_id, ranges in places.items()}
-        return self._ranges
+                        text = span.text[segment.start : segment.end]
+                        self._texts.setdefault(span.doc_id, []).append((segment.char_start, text))
+        return self._texts
 
     def absorb(self, swaps: Sequence[tuple[Span, Span]]) -> None:
         """Count the chunks of spans that a parent replaced as shown: their text is in the parent's."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrivex.chunk import Chunk
 
 MIN_OVERLAP = 8  # characters; a shorter common suffix and prefix is more likely chance than a splitter's overlap
+
+# a heading, table row, list item, quotation or code fence has to begin a line
+_BLOCK_START = re.compile(r"#{1,6} |\||[-*+] |\d{1,3}[.)] |> |```|~~~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def overlap_length(left: str, right: str) -> int:
 class _Stitcher:
     """Builds one run chunk by chunk; `add` returns False where the chunk cannot continue it."""
 
-    def __init__(self, joiner: str, max_gap: int) -> None:
+    def __init__(self, joiner: str | None, max_gap: int) -> None:
         self.joiner = joiner
         self.max_gap = max_gap
         self.liars: list[Chunk] = []
@@ -143,7 +147,7 @@ class _Stitcher:
         if gap > self.max_gap:
             return False
         if gap > 0:
-            self._join()
+            self._join(text, gap)
             self._append(chunk, source, self.length, exact=False)
             return True
         at = self.length + gap
@@ -166,15 +170,16 @@ class _Stitcher:
                 break
         return "".join(reversed(taken))[max(0, held - size) :]
 
-    def _join(self) -> None:
-        self.parts.append(self.joiner)
-        self.length += len(self.joiner)
+    def _join(self, following: str, gap: int) -> None:
+        joiner = guess_joiner(following, gap) if self.joiner is None else self.joiner
+        self.parts.append(joiner)
+        self.length += len(joiner)
 
     def _match(self, chunk: Chunk, source: int | None) -> None:
         tail = self._tail(len(chunk.text) + 1)
         overlap = overlap_length(tail, chunk.text)
         if not overlap and not (tail[-1:].isspace() or chunk.text[0].isspace()):
-            self._join()
+            self._join(chunk.text, 1)
         self._append(chunk, source, self.length - overlap, exact=False)
 
     def _append(self, chunk: Chunk, source: int | None, at: int, *, exact: bool) -> None:
@@ -200,7 +205,25 @@ class _Stitcher:
         return made
 
 
-def stitch(chunks: Sequence[Chunk], joiner: str = " ", max_gap: int = 16) -> tuple[list[Run], list[Chunk]]:
+def guess_joiner(following: str, gap: int) -> str:
+    """Return the white space that a splitter most likely dropped in front of a text.
+
+    Parameters
+    ----------
+    following : the text behind the gap
+    gap : its width in characters, 1 where it is not known
+
+    Examples
+    --------
+    >>> guess_joiner("She lays eggs.", 1), guess_joiner("| a | b |", 1), guess_joiner("A new paragraph", 2)
+    (' ', '\\n', '\\n\\n')
+    """
+    if gap > 1:
+        return "\n\n"
+    return "\n" if _BLOCK_START.match(following) else " "
+
+
+def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = 16) -> tuple[list[Run], list[Chunk]]:
     """Join chunks of one document with consecutive ids into runs of stitched text.
 
     By offsets where they are there: overlaps are kept once, contained chunks add nothing, a gap of up to
@@ -210,7 +233,7 @@ def stitch(chunks: Sequence[Chunk], joiner: str = " ", max_gap: int = 16) -> tup
     Parameters
     ----------
     chunks : of one document, ids ascending by one
-    joiner : text that closes a seam where white space is missing
+    joiner : text that closes a seam where white space is missing; None guesses it, see `guess_joiner`
     max_gap : in characters
 
     Returns

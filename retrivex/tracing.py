@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
 from retrivex.chunk import ChunkKey
@@ -31,6 +32,32 @@ class Step:
     n_in: int
     n_out: int
     microseconds: float
+
+
+class Log:
+    """Takes down steps and warnings while a query runs.
+
+    Parameters
+    ----------
+    warnings : to begin with
+    """
+
+    def __init__(self, warnings: Iterable[str] = ()) -> None:
+        self.steps: list[Step] = []
+        self.warnings: list[str] = list(warnings)
+        self.requests = 0
+        self.selection: dict[str, Any] = {}
+        self._began = perf_counter()
+
+    def mark(self, name: str, n_in: int, n_out: int) -> None:
+        """Note that a step is done; its time began when the one before ended."""
+        now = perf_counter()
+        self.steps.append(Step(name, n_in, n_out, (now - self._began) * 1e6))
+        self._began = now
+
+    def warn(self, message: str) -> None:
+        """Note something that went otherwise than asked for."""
+        self.warnings.append(message)
 
 
 @dataclass(frozen=True, slots=True)

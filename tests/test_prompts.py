@@ -18,7 +18,8 @@ SHORT = "{context} | {question}"
 
 
 def made(**said: Any) -> Composition:
-    return compose(hits_of(STORE, {0: 0.9, 4: 0.5, 8: 0.2}), STORE, window=0, query="Why?", **said)
+    hits = hits_of(STORE, {0: 0.9, 4: 0.5, 8: 0.2})
+    return compose(hits, STORE, window=0, query="Why?", gap_markers=False, **said)
 
 
 def test_the_default_template_holds_context_and_question() -> None:

@@ -32,28 +32,34 @@ class Piece:
 def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
     """Return the chunks that `pieces` describe, numbered 0, 1, 2, ... in the order given.
 
-    The text of a chunk is `document.text[start:end]`, untouched. Pieces of nothing but white space are left out. Page,
-    scope, timestamp and metadata come from the document.
+    The text of a chunk is `document.text[start:end]`, untouched, with the white space behind it up to the next piece:
+    neighbouring chunks then join into the very text of the document, line breaks and all. (Limits on a chunk's size
+    do not count that white space.) Pieces of nothing but white space are left out. Page, scope, timestamp and metadata
+    come from the document.
 
     Examples
     --------
     >>> chunks = make_chunks(Document("d", "Bees sleep. Ants work."), [Piece(0, 11), Piece(11, 12), Piece(12, 22)])
     >>> [(chunk.metadata.chunk_id, chunk.text) for chunk in chunks]
-    [(0, 'Bees sleep.'), (1, 'Ants work.')]
+    [(0, 'Bees sleep. '), (1, 'Ants work.')]
     """
     text = document.text
     kept = [piece for piece in pieces if not text[piece.start : piece.end].isspace() and piece.start < piece.end]
+    ends = [piece.end for piece in kept]
+    for at, following in enumerate(kept[1:]):
+        if text[ends[at] : following.start].isspace():
+            ends[at] = following.start
     markdown = document.format == "markdown" and any(piece.heading_path is None for piece in kept)
     outline = headings(markdown_blocks(text)) if markdown else []
     custom = dict(document.metadata)
     return [
         Chunk(
-            text[piece.start : piece.end],
+            text[piece.start : end],
             ChunkMetadata(
                 doc_id=document.doc_id,
                 chunk_id=chunk_id,
                 char_start=piece.start,
-                char_end=piece.end,
+                char_end=end,
                 parent_id=piece.parent_id,
                 heading_path=path_of(outline, piece.start, piece.end)
                 if piece.heading_path is None and markdown
@@ -66,5 +72,5 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
                 prefix=piece.prefix,
             ),
         )
-        for chunk_id, piece in enumerate(kept)
+        for chunk_id, (piece, end) in enumerate(zip(kept, ends, strict=True))
     ]

@@ -1,0 +1,293 @@
+"""Candidates -> the final layout: choose, assemble, order and count until the text keeps its budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from retrivex.assembly import SpanScorer, best_first, once_only, span_of, tokens_of_text
+from retrivex.candidates import CandidateSet, Pick, join_picks
+from retrivex.chunk import Embedding
+from retrivex.config import RetrievalConfig
+from retrivex.continuity import SignatureCache
+from retrivex.exclusions import Exclusions
+from retrivex.ordering import order_spans
+from retrivex.parents import swap_in
+from retrivex.rendering import Rendered, Style, render
+from retrivex.seeding import SeedHits
+from retrivex.selection import Candidates, fill, select
+from retrivex.span import Span
+from retrivex.stitching import Run
+from retrivex.token_joins import JoinCounter
+from retrivex.tracing import Log
+from retrivex.trimming import trim
+
+MAX_REFITS = 8
+"""Rounds of choosing with a smaller allowance where the tokens of the joined text exceed what the parts promised."""
+
+
+@dataclass(slots=True)
+class Call:
+    """What a caller asks for, and what the composer lends.
+
+    Parameters
+    ----------
+    seed_hits : as the caller gave them
+    config : overrides applied
+    question : None where the caller gave none
+    query_embedding : shape (d,); None where the caller gave none
+    allowed : scopes the caller may see
+    with_parents : whether there is a store that can be asked for parents
+    style : how the context is written down
+    counter : token counts of texts and of joined texts
+    signatures : word signatures
+    warnings : to begin with
+    """
+
+    seed_hits: SeedHits
+    config: RetrievalConfig
+    question: str | None
+    query_embedding: Embedding | None
+    allowed: frozenset[str | None]
+    with_parents: bool
+    style: Style
+    counter: JoinCounter
+    signatures: SignatureCache
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Spans in their final order, as text, counted."""
+
+    spans: list[Span]
+    rendered: Rendered
+    tokens: int
+    swaps: list[tuple[Span, Span]] = field(default_factory=list)
+
+
+class Writer:
+    """Chooses, assembles, orders and counts until the text keeps its budget.
+
+    Parameters
+    ----------
+    call : what was asked for
+    log : takes down steps and warnings
+    runs, candidates : what there is to choose from
+    scorer : scores the spans that are made
+    pinned : spans that come first, as far as they fit
+    quotas : per hit list its share of the budget and its own chunk values; empty where lists were fused
+    exclusions : what may not be shown, by a parent either
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        log: Log,
+        runs: Sequence[Run],
+        candidates: CandidateSet,
+        scorer: SpanScorer,
+        pinned: Sequence[Span],
+        quotas: Sequence[tuple[float, list[list[float]]]],
+        exclusions: Exclusions,
+    ) -> None:
+        self.call = call
+        self.log = log
+        self.config = call.config
+        self.runs = runs
+        self.candidates = candidates
+        self.scorer = scorer
+        self.quotas = quotas
+        self.exclusions = exclusions
+        self.budget = self.config.token_budget
+        self.pinned = self._affordable(pinned)
+
+    def write(self) -> Layout:
+        """Return the best layout whose text has at most `token_budget` tokens."""
+        pinned_tokens = self._lay_out([]).tokens if self.pinned else 0
+        allowance = self.budget - pinned_tokens
+        made = self._trimmed() if self._too_long(allowance) else self._fitted(allowance)
+        self.log.mark("render", len(made.spans), made.tokens)
+        return made
+
+    def _affordable(self, pinned: Sequence[Span]) -> list[Span]:
+        """Pinned spans that fit, in the order given."""
+        kept: list[Span] = []
+        for span in pinned:
+            tried = [*kept, span]
+            if tokens_of_text(render(tried, self.call.style), tried, self.call.counter) <= self.budget:
+                kept = tried
+            else:
+                self.log.warn(f"pinned passage of {span.doc_id!r} left out: it does not fit token_budget={self.budget}")
+        return kept
+
+    # ---- choosing
+
+    def _too_long(self, allowance: int) -> bool:
+        """Whether the best candidate does not fit by itself, so that choosing others would leave it out."""
+        best = self._best()
+        if best is None:
+            return False
+        numbers = self.candidates.numbers
+        return numbers.costs[best] + numbers.openings[best] > allowance
+
+    def _best(self) -> int | None:
+        values = self.candidates.values
+        usable = [i for i, gain in enumerate(self.candidates.numbers.gains) if gain > 0]
+        return max(usable, key=lambda i: (values[i], -i)) if usable else None
+
+    def _fitted(self, allowance: int) -> Layout:
+        made = self._lay_out([])
+        for _ in range(MAX_REFITS):
+            if allowance <= 0:
+                break
+            chosen = self._choose(allowance)
+            made = self._lay_out(join_picks(self.candidates, chosen))
+            if made.tokens <= self.budget:
+                return self._with_parents(self._refilled(made, chosen))
+            allowance -= made.tokens - self.budget
+        return self._trimmed()
+
+    def _choose(self, allowance: int) -> tuple[int, ...]:
+        config, numbers = self.config, self.candidates.numbers
+        began = len(numbers)
+        chosen: tuple[int, ...] = ()
+        for share, values in self.quotas:
+            chosen = self._choose_for_list(chosen, values, int(allowance * share))
+        if not self.quotas:
+            made = select(
+                numbers, allowance, run_cost=config.opening_cost, max_runs=config.max_spans, method=config.selection
+            )
+            chosen = made.chosen
+            self.log.selection = {
+                "value": made.value,
+                "bound": made.bound if math.isfinite(made.bound) else None,
+                "proven": made.proven,
+            }
+            if config.selection == "exact" and not made.proven:
+                self.log.warn(
+                    f"the selection was too large to prove: worth {made.value:.4g}, the best possible is at most "
+                    f"{made.bound:.4g}"
+                )
+        else:
+            chosen = self._capped(chosen)
+        chosen = fill(numbers, chosen, allowance, run_cost=config.opening_cost, max_runs=config.max_spans)
+        self.log.mark("select", began, len(chosen))
+        return chosen
+
+    def _capped(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
+        """Keep the `max_spans` best stretches of what the hit lists chose."""
+        limit = self.config.max_spans
+        picks = join_picks(self.candidates, chosen)
+        if limit is None or len(picks) <= limit:
+            return chosen
+        best = sorted(picks, key=lambda pick: -pick.value)[:limit]
+        places = [(i, self.candidates.pieces[i]) for i in chosen]
+        return tuple(i for i, p in places if any(b.run == p.run and b.start <= p.start < b.end for b in best))
+
+    def _choose_for_list(self, chosen: tuple[int, ...], values: list[list[float]], allowance: int) -> tuple[int, ...]:
+        """Add what is best for one hit list within its share; what other lists chose already is free."""
+        numbers, config = self.candidates.numbers, self.config
+        taken = set(chosen)
+        mean = sum(numbers.costs) / max(len(numbers), 1) or 1.0
+        worth = [
+            0.0 if i in taken or self.candidates.values[i] <= 0 else max(values[p.run][p.first : p.last + 1])
+            for i, p in enumerate(self.candidates.pieces)
+        ]
+        own = Candidates(
+            costs=[0 if i in taken else cost for i, cost in enumerate(numbers.costs)],
+            openings=[0 if i in taken else opening for i, opening in enumerate(numbers.openings)],
+            gains=[(w - config.min_value) * c / mean for w, c in zip(worth, numbers.costs, strict=True)],
+            joined=numbers.joined,
+            ranks=worth,
+        )
+        made = select(own, allowance, run_cost=config.opening_cost, method=config.selection)
+        return tuple(sorted(taken | set(made.chosen)))
+
+    def _refilled(self, made: Layout, chosen: tuple[int, ...]) -> Layout:
+        """Use what counting ahead had put aside for separators and markers that were not needed."""
+        numbers, config = self.candidates.numbers, self.config
+        ahead = sum(numbers.costs[i] for i in chosen) + sum(
+            numbers.openings[i]
+            for at, i in enumerate(chosen)
+            if not (numbers.joined[i] and at and chosen[at - 1] == i - 1)
+        )
+        more = fill(
+            numbers, chosen, ahead + self.budget - made.tokens, run_cost=config.opening_cost, max_runs=config.max_spans
+        )
+        if more == tuple(chosen):
+            return made
+        fuller = self._lay_out(join_picks(self.candidates, more))
+        return fuller if fuller.tokens <= self.budget else made
+
+    def _trimmed(self) -> Layout:
+        """Cut the best candidate around its best sentence; nothing where not even a word of it fits."""
+        empty = self._lay_out([])
+        best = self._best()
+        if best is None:
+            return empty
+        piece = self.candidates.pieces[best]
+        run = self.runs[piece.run]
+
+        def lay_out(start: int, end: int) -> Layout:
+            low, high = piece.start + start, piece.start + end
+            inside = [
+                position
+                for position in range(piece.first, piece.last + 1)
+                if run.ranges[position][0] < high and run.ranges[position][1] > low
+            ]
+            value = self.candidates.numbers.gains[best] * (end - start) / (piece.end - piece.start)
+            return self._lay_out([Pick(piece.run, inside[0], inside[-1], low, high, value, ((low, high),))])
+
+        def fits(start: int, end: int) -> bool:
+            return lay_out(start, end).tokens <= self.budget
+
+        part = trim(run.text[piece.start : piece.end], fits, self.call.question, within=self._seed_range(best))
+        if part is None:
+            self.log.warn(
+                f"token_budget={self.budget} leaves no room for any of the best passage: the context holds no hit"
+            )
+            return empty
+        if part != (0, piece.end - piece.start):
+            self.log.warn(f"the best passage, of {run.doc_id!r}, was cut to fit token_budget={self.budget}")
+        return lay_out(*part)
+
+    def _seed_range(self, best: int) -> tuple[int, int]:
+        """Where in a candidate's text its best seed stands: a whole window is trimmed around that."""
+        piece = self.candidates.pieces[best]
+        run = self.runs[piece.run]
+        relevance = self.scorer.relevance
+        at = max(range(piece.first, piece.last + 1), key=lambda p: (relevance.get(run.chunks[p].key, -1.0), -p))
+        start, end = run.ranges[at]
+        return max(0, start - piece.start), min(piece.end, end) - piece.start
+
+    # ---- laying out
+
+    def _lay_out(self, picks: Sequence[Pick]) -> Layout:
+        counter = self.call.counter
+        spans = [self.scorer.score(span_of(pick, self.runs[pick.run], counter)) for pick in picks]
+        once = once_only(best_first(spans), counter)
+        # a span that was cut in two counts twice
+        return self._ordered(once if self.config.max_spans is None else once[: self.config.max_spans])
+
+    def _ordered(self, spans: Sequence[Span]) -> Layout:
+        ordered = [*self.pinned, *order_spans(spans, self.config.ordering_strategy)]
+        rendered = render(ordered, self.call.style)
+        return Layout(ordered, rendered, tokens_of_text(rendered, ordered, self.call.counter))
+
+    def _with_parents(self, made: Layout) -> Layout:
+        if self.config.return_parents != "auto":
+            return made
+        parents = {
+            name: parent
+            for name, parent in self.scorer.parents.items()
+            if not self.exclusions.touch(parent.doc_id, parent.char_start, parent.text)
+        }
+        counts = {name: self.call.counter.cache.count(parent.text) for name, parent in parents.items()}
+        spans = best_first([span for span in made.spans if not span.pinned])
+        kept, swaps = swap_in(spans, parents, counts, self.budget - made.tokens, self.config)
+        if not swaps:
+            return made
+        swapped = self._ordered(best_first([self.scorer.score(span) for span in kept]))
+        return replace(swapped, swaps=swaps) if swapped.tokens <= self.budget else made

@@ -1,0 +1,111 @@
+"""The config: checked when built, never changed, from presets and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from retrivex import RetrievalConfig, RetrivexError
+from retrivex.config import PRESETS
+
+
+@pytest.mark.parametrize(
+    ("knobs", "field"),
+    [
+        ({"window": -1}, "window"),
+        ({"token_budget": -1}, "token_budget"),
+        ({"token_budget": 10.5}, "token_budget"),
+        ({"k": 0}, "k"),
+        ({"max_spans": 0}, "max_spans"),
+        ({"min_continuity": 2}, "min_continuity"),
+        ({"similarity_weight": -0.1}, "similarity_weight"),
+        ({"ordering_strategy": "sideways"}, "ordering_strategy"),
+        ({"score_kind": "closeness"}, "score_kind"),
+        ({"grow_until": "poem"}, "grow_until"),
+        ({"store_timeout_s": 0}, "store_timeout_s"),
+        ({"parent_coverage": 0}, "parent_coverage"),
+        ({"min_value": 1.5}, "min_value"),
+        ({"budget": 10}, "budget"),
+    ],
+)
+def test_a_wrong_knob_is_refused_by_name(knobs: dict[str, Any], field: str) -> None:
+    with pytest.raises(ValidationError, match=field) as caught:
+        RetrievalConfig(**knobs)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"grow_until": "table", "max_window": 1}, "max_window is 1: with grow_until it must be at least the window"),
+        ({"quotas": (0.0, 0.0)}, "quotas are"),
+        ({"quotas": (-1.0, 2.0)}, "quotas are"),
+        ({"quotas": ()}, "quotas are"),
+    ],
+)
+def test_knobs_that_do_not_go_together_are_refused(knobs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        RetrievalConfig(**knobs)
+
+
+def test_a_config_is_frozen_and_an_override_is_a_checked_copy() -> None:
+    config = RetrievalConfig(window=1)
+    with pytest.raises(ValidationError, match="frozen"):
+        config.window = 2
+    assert config.override(window=0, token_budget=5).window == 0
+    assert config.window == 1
+    with pytest.raises(ValidationError, match="window"):
+        config.override(window=-1)
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_presets(name: Any) -> None:
+    config = RetrievalConfig.preset(name, token_budget=77)
+    assert config.token_budget == 77
+    assert all(getattr(config, knob) == value for knob, value in PRESETS[name].items())
+
+
+def test_the_balanced_preset_is_the_default() -> None:
+    assert RetrievalConfig.preset("balanced") == RetrievalConfig()
+    assert set(PRESETS) == {"speed", "balanced", "quality", "published"}
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(RetrivexError, match="preset 'fast' does not exist: choose one of"):
+        RetrievalConfig.preset("fast")  # type: ignore[arg-type]
+
+
+def test_files(tmp_path: Path) -> None:
+    toml, json_file = tmp_path / "c.toml", tmp_path / "c.json"
+    toml.write_text('preset = "speed"\nwindow = 4\ngrow_until = ["table"]\n', encoding="utf-8")
+    json_file.write_text('{"token_budget": 9, "ordering_strategy": "document"}', encoding="utf-8")
+    config = RetrievalConfig.from_file(toml)
+    assert (config.window, config.selection, config.grow_until) == (4, "greedy", ("table",))
+    assert RetrievalConfig.from_file(str(json_file)).token_budget == 9
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("c.json", "{", "cannot be read"),
+        ("c.toml", "window = ", "cannot be read"),
+        ("c.json", "[1]", "holds list"),
+        ("c.json", '{"wimdow": 1}', "wimdow"),
+        ("c.json", '{"preset": "fast"}', "preset 'fast'"),
+        ("missing.json", None, "cannot be read"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, name: str, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        RetrievalConfig.from_file(tmp_path / name)
+
+
+def test_every_knob_is_described_and_has_a_default() -> None:
+    for name, field in RetrievalConfig.model_fields.items():
+        assert field.description, name
+        assert not field.is_required(), name

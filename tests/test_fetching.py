@@ -1,0 +1,118 @@
+"""Asking a store: one request, in time or not at all; never at the price of the seeds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import bare, compose, hits_of, make_chunk, sentences, shown_ids, windows
+
+from retrivex import Chunk, Window
+from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.fetching import split_windows
+from retrivex.intervals import merge_windows
+
+TEN = bare("d", sentences("d", 10))
+HITS = hits_of(TEN, {5: 1.0})
+
+
+@given(st.lists(windows, max_size=8).map(merge_windows), st.integers(1, 7))
+def test_windows_are_split_into_as_few_requests_as_the_limit_allows(some: list[Window], limit: int) -> None:
+    batches = split_windows(some, limit)
+    wanted = [(w.doc_id, i) for w in some for i in range(w.start, w.end)]
+    assert [(w.doc_id, i) for batch in batches for w in batch for i in range(w.start, w.end)] == wanted
+    assert len(batches) == -(-len(wanted) // limit)
+    assert all(sum(map(len, batch)) <= limit for batch in batches)
+
+
+class Store:
+    """Does as it is told."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def fetch(self, windows: Sequence[Window], scope: Any = None) -> Any:
+        return self.answer(windows)
+
+
+def failing(_: Any) -> Any:
+    raise ConnectionError("no route to host")
+
+
+def half_way(_: Any) -> Any:
+    yield TEN["d", 4]
+    raise OSError("connection reset")
+
+
+def hanging(_: Any) -> Any:
+    time.sleep(1.0)
+    return []
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [(failing, "no route to host"), (half_way, "connection reset"), (hanging, "store_timeout_s=0.05"),
+     (lambda _: None, "TypeError"), (lambda _: [None], "AttributeError")],
+)  # fmt: skip
+def test_a_failing_store_never_loses_the_seeds(answer: Any, word: str) -> None:
+    made = compose(HITS, Store(answer), store_timeout_s=0.05)
+    assert shown_ids(made.spans) == [5]
+    assert any("gave no neighbours" in warning and word in warning for warning in made.warnings)
+    with pytest.raises(StoreError):
+        compose(HITS, Store(answer), store_timeout_s=0.05, strict=True)
+
+
+def test_a_hanging_store_is_given_up_in_time() -> None:
+    began = time.perf_counter()
+    with pytest.raises(StoreTimeoutError, match="no answer within"):
+        compose(HITS, Store(hanging), store_timeout_s=0.05, strict=True)
+    assert time.perf_counter() - began < 0.8
+
+
+def test_without_a_limit_the_store_is_asked_in_the_callers_thread() -> None:
+    threads = []
+
+    def answer(_: Any) -> list[Chunk]:
+        threads.append(threading.current_thread())
+        return []
+
+    compose(HITS, Store(answer), store_timeout_s=None)
+    compose(HITS, Store(answer))
+    assert threads[0] is threading.current_thread()
+    assert threads[1] is not threading.current_thread()
+
+
+def test_answers_that_were_not_asked_for_are_left_alone() -> None:
+    others = [TEN["d", 0], make_chunk("other", 5, "Other.")]
+    made = compose(HITS, Store(lambda _: [*others, TEN["d", 4], TEN["d", 4]]), window=1)
+    assert shown_ids(made.spans) == [4, 5]
+
+
+def test_every_chunk_is_checked_for_its_scope() -> None:
+    secret = make_chunk("d", 4, "Secret.", scope="zeta")
+    made = compose(HITS, Store(lambda _: [secret, TEN["d", 6]]), window=1)
+    assert "Secret" not in made.text
+    assert shown_ids(made.spans) == [5, 6]
+
+
+def test_the_scope_is_passed_on() -> None:
+    seen = []
+
+    class Scoped:
+        def fetch(self, windows: Any, scope: Any = None) -> list[Chunk]:
+            seen.append(scope)
+            return []
+
+    compose([], Scoped(), scope="acme")
+    compose([type(HITS[0])(make_chunk("d", 1, "x", scope="acme"), 1.0)], Scoped(), scope="acme")
+    assert seen == ["acme"]
+
+
+def test_entries_filed_under_another_key_are_left_alone() -> None:
+    store = {**TEN, ("d", 4): TEN["d", 9]}
+    assert shown_ids(compose(HITS, store, window=1).spans) == [5, 6]

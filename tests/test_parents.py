@@ -1,0 +1,131 @@
+"""Parents: the bonus for holding a whole one, and swapping them in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from strategies import bare, compose, hits_of, make_chunk, sentences, tile
+
+from retrivex import Chunk, Composition
+from retrivex.parents import place_parent
+from retrivex.stores import InMemoryChunkStore
+
+TEXTS = sentences("d", 6)
+STORE = {
+    key: make_chunk("d", key[1], chunk.text, chunk.metadata.char_start, parent_id=f"p{key[1] // 3}")
+    for key, chunk in tile("d", TEXTS).items()
+}
+PARENTS = {"p0": "".join(TEXTS[:3]), "p1": "".join(TEXTS[3:])}
+
+
+def made(scores: dict[int, float], parents: Any = PARENTS, store: Any = STORE, **said: Any) -> Composition:
+    said = {"window": 0, "return_parents": "auto", **said}
+    return compose(hits_of(STORE, scores), store, parents, **said)
+
+
+def test_a_span_that_covers_most_of_its_parent_becomes_it() -> None:
+    composition = made({0: 0.9, 1: 0.8})
+    (span,) = composition.spans
+    assert span.text == PARENTS["p0"]
+    assert (span.parent_id, span.char_start, span.char_end, span.exact) == ("p0", 0, len(PARENTS["p0"]), True)
+    assert composition.tokens == len(composition.text.split())
+
+
+def test_two_spans_of_one_parent_become_one() -> None:
+    composition = made({0: 0.9, 2: 0.8}, run_cost=0.0)
+    assert [span.parent_id for span in composition.spans] == ["p0"]
+    assert composition.text.count("d0a") == 1
+    assert composition.dropped == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"return_parents": "never"},
+        {"parent_coverage": 0.9},
+        {"max_parent_chars": 50},
+        {"token_budget": 20},
+        {"parents": None},
+        {"parents": {}},
+        {"parents": {"p0": "Something else entirely."}},
+    ],
+    ids=str,
+)
+def test_what_keeps_a_parent_out(said: dict[str, Any]) -> None:
+    composition = made({0: 0.9, 1: 0.8}, **said)
+    assert [span.parent_id for span in composition.spans] == [None]
+    assert composition.spans[0].text == TEXTS[0] + TEXTS[1]
+
+
+def test_each_parent_for_itself() -> None:
+    composition = made({0: 0.9, 1: 0.8, 5: 0.1}, run_cost=0.0)
+    assert {span.parent_id for span in composition.spans} == {"p0", None}
+
+
+def test_citations_point_into_the_document() -> None:
+    source = "".join(TEXTS)
+    composition = made({3: 0.9, 4: 0.8})
+    for cited in composition.citations:
+        assert source[cited.char_start : cited.char_end] == composition.text[cited.start : cited.end]
+
+
+def test_a_span_over_the_edge_of_a_parent_is_left_alone() -> None:
+    composition = made({2: 0.9, 3: 0.8})
+    assert composition.text.count("d2a") == composition.text.count("d3a") == 1
+
+
+class ParentStore:
+    """Counts what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def fetch_parents(self, parent_ids: Sequence[str], scope: Any = None) -> dict[str, Chunk | str]:
+        self.asked.append(sorted(parent_ids))
+        return {name: PARENTS[name] for name in parent_ids if name in PARENTS}
+
+
+def test_all_parents_in_one_request() -> None:
+    store = ParentStore()
+    composition = made({0: 0.9, 1: 0.8, 4: 0.7}, store)
+    assert store.asked == [["p0", "p1"]]
+    assert composition.trace.requests == 1
+
+
+def test_a_chunk_store_with_parents_is_asked_for_them() -> None:
+    store = InMemoryChunkStore(STORE.values(), PARENTS)
+    assert made({0: 0.9, 1: 0.8}, None, store).spans[0].parent_id == "p0"
+
+
+def test_a_failing_parent_store_is_reported() -> None:
+    class Failing(ParentStore):
+        def fetch_parents(self, parent_ids: Sequence[str], scope: Any = None) -> dict[str, Chunk | str]:
+            raise ConnectionError("gone away")
+
+    composition = made({0: 0.9}, Failing())
+    assert composition.spans[0].text == TEXTS[0]
+    assert any("gone away" in warning for warning in composition.warnings)
+
+
+def test_a_parent_of_another_scope_is_not_shown() -> None:
+    secret = {"p0": make_chunk("d", 0, PARENTS["p0"], 0, scope="zeta")}
+    assert made({0: 0.9, 1: 0.8}, secret).spans[0].parent_id is None
+
+
+def test_where_a_parent_stands() -> None:
+    child = STORE["d", 4]
+    start = STORE["d", 3].metadata.char_start
+    assert place_parent("p1", PARENTS["p1"], [child]).char_start == start
+    assert place_parent("p1", "other text", [child]).char_start is None
+    lying = Chunk("short", child.metadata.__class__("d", 0, 0, 99))
+    assert place_parent("p1", lying, [child]).char_start is None
+
+
+def test_without_offsets_a_parent_can_still_be_swapped_in() -> None:
+    store = bare("d", TEXTS, parent_id="p")
+    composition = compose(
+        hits_of(store, {0: 0.9, 1: 0.8, 2: 0.7, 3: 0.6}), store, {"p": "".join(TEXTS)}, window=0, return_parents="auto"
+    )
+    assert composition.text.count("d0a") == 1
