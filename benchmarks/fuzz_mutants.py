@@ -9,7 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
-from retrivex import assembly, exclusions, expansion, fetching, ordering, pipeline, reporting, seeding, stitching, trimming
+from retrivex import (
+    assembly,
+    exclusions,
+    expansion,
+    fetching,
+    ordering,
+    pipeline,
+    reporting,
+    seeding,
+    stitching,
+    trimming,
+    writing,
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +37,9 @@ class Mutant:
     def planted(self) -> Iterator[None]:
         """Plant it for a while."""
         with ExitStack() as stack:
-            stack.enter_context(patch.object(self.owner, self.attribute, self.make(getattr(self.owner, self.attribute))))
+            stack.enter_context(
+                patch.object(self.owner, self.attribute, self.make(getattr(self.owner, self.attribute)))
+            )
             yield
 
 
@@ -128,7 +142,7 @@ def _half_the_budget(original: Any) -> Any:
 
 
 MUTANTS = (
-    Mutant("separators not counted in the budget", pipeline, "tokens_of_text", _uncounted_separators),
+    Mutant("separators not counted in the budget", writing, "tokens_of_text", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
     Mutant("refused neighbour stepped over", expansion._Walker, "walk", _step_over),
     Mutant("overlap shown twice", stitching._Stitcher, "_append", _doubled_overlap),
@@ -136,13 +150,13 @@ MUTANTS = (
     Mutant("scope leaked by a store", fetching, "allowed_scopes", _all_scopes),
     Mutant("dropped hit not listed", reporting.Account, "dropped", _hit_lost),
     Mutant("order of equal hits as they came", seeding._Sorter, "usable", _unstable),
-    Mutant("order of equal spans random", pipeline, "best_first", _random_ties),
+    Mutant("order of equal spans random", writing, "best_first", _random_ties),
     Mutant("trimmed one word too late", trimming, "_longest", _cut_too_late),
     Mutant("citations one character off", pipeline, "citations_of", _shifted_citations),
     Mutant("excluded passages shown", exclusions.Exclusions, "cuts", _nothing_excluded),
     Mutant("order flips with the number of spans", ordering, "edge_balanced", _parity),
     Mutant("one request for each window", fetching, "split_windows", _request_each),
-    Mutant("span one character short", pipeline, "span_of", _off_by_one_span),
+    Mutant("span one character short", writing, "span_of", _off_by_one_span),
     Mutant("caller's chunk changed", pipeline, "grow", _embeds),
     Mutant("half of the budget left unused", writing.Writer, "_choose", _half_the_budget),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,9 +58,10 @@ class SpanScorer:
 
 
 def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
-    """Make the span of a picked stretch, not yet scored."""
+    """Make the span of a picked stretch, without the white space it ends with, not yet scored."""
     text = run.text[pick.start : pick.end]
-    segments = run.segments(pick.first, pick.last, pick.start, pick.end)
+    text = text.rstrip() or text
+    segments = run.segments(pick.first, pick.last, pick.start, pick.start + len(text))
     chunks = list(run.chunks[pick.first : pick.last + 1])
     first, last = segments[0], segments[-1]
     return Span(
@@ -80,13 +82,14 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
 
 def _tokens_of(text: str, pick: Pick, run: Run, counter: JoinCounter) -> int:
     """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
-    if len(pick.parts) == 1:
-        whole = pick.parts[0] == run.ranges[pick.first]
+    end = pick.start + len(text)
+    parts = [(low, min(high, end)) for low, high in pick.parts if low < end]
+    if len(parts) == 1:
+        whole = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
         return counter.cache.count(text) if whole else counter.cache.tokenizer.count(text)
-    parts = [run.text[start:end] for start, end in pick.parts]
-    ends = [end for _, end in pick.parts]
-    glue = ["", *(run.text[end:start] for end, (start, _) in zip(ends, pick.parts[1:], strict=False)), ""]
-    return counter.count(text, [(part, part) for part in parts], glue, counter.cache.count_many(parts))
+    texts = [run.text[low:high] for low, high in parts]
+    glue = ["", *(run.text[a[1] : b[0]] for a, b in itertools.pairwise(parts)), ""]
+    return counter.count(text, [(part, part) for part in texts], glue, counter.cache.count_many(texts))
 
 
 def tokens_of_text(rendered: Rendered, spans: Sequence[Span], counter: JoinCounter) -> int:
@@ -98,7 +101,7 @@ def tokens_of_text(rendered: Rendered, spans: Sequence[Span], counter: JoinCount
     glue.append(rendered.text[reached:])
     ends = []
     for span in spans:
-        first, last = span.chunks[0].text, span.chunks[-1].text
+        first, last = span.chunks[0].text, span.chunks[-1].text.rstrip()
         ends.append(
             (first if span.text.startswith(first) else span.text, last if span.text.endswith(last) else span.text)
         )

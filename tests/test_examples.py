@@ -1,0 +1,52 @@
+"""What is shown to users runs, and prints what it says it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+PRINTS = {
+    "own_retriever.py": ["1 request to the store", "A hive has one queen."],
+    "parents.py": ["('winter', 'Winter. Bees form"],
+    "pinned_and_exclude.py": ["Prices are in euros", "Next turn:", "excluded"],
+    "plain_dict.py": ["The queen stays in the middle of the cluster.", "bees.txt: chunks"],
+    "prompt_and_citations.py": ["bees.pdf, page 2", "'up to 2,000 eggs a day'", "Answer:"],
+    "several_queries.py": ["Fused by rank:", "Varroa", "Winter bees"],
+}
+
+
+def run(program: str, name: str) -> str:
+    """Run a program as a user would, warnings shown as errors; return what it prints."""
+    paths = [str(ROOT), *filter(None, sys.path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], env=environment, capture_output=True, encoding="utf-8", timeout=60
+    )
+    assert done.returncode == 0, f"{name}:\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs(path: Path) -> None:
+    printed = run(path.read_text(encoding="utf-8"), path.name)
+    assert all(words in printed for words in PRINTS[path.name]), printed
+
+
+def test_every_example_is_here() -> None:
+    assert sorted(PRINTS) == [path.name for path in EXAMPLES]
+
+
+@pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="no README here, as in an unpacked wheel")
+def test_the_first_block_of_the_readme_runs() -> None:
+    blocks = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert blocks, "the README opens with a program that runs"
+    assert run(blocks[0], "README.md").strip()
