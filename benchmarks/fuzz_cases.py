@@ -309,7 +309,7 @@ CHOICES: dict[str, Sequence[Any]] = {
     "stop_on_page_change": (True,),
     "continuity_floor": (-0.513, 0.217, 1.0),
     "lexical_continuity_floor": (0.0, 0.217, 1.0),
-    "joiner": ("", "\n", " … "),
+    "joiner": ("", " ", "\n", " … "),
     "max_gap_chars": (0, 1, 100),
     "similarity_weight": (0.0, 3.0),
     "adjacency_weight": (0.0, 2.0),

@@ -104,20 +104,23 @@ def check_source(case: Case, config: RetrievalConfig, span: Span) -> None:
             a.end == b.start and a.char_start is not None and b.char_start == a.char_start + a.end - a.start
             for a, b in pairwise(span.segments)
         )
+        shown_chunks = [segment.chunk_id for segment in span.segments]
+        ends_shown = {span.chunk_ids[0], span.chunk_ids[-1]} <= set(shown_chunks)
         located = span.doc_id in case.world.located
-        expect(not (whole and seamless and located), "exact span is called inexact", span)
+        expect(not (whole and seamless and located and ends_shown), "exact span is called inexact", span)
     check_segments(case, config, span, source if truthful else None)
 
 
 def check_segments(case: Case, config: RetrievalConfig, span: Span, source: str | None) -> None:
     """Check the map from a span's text back to chunks and document."""
     chunks = {chunk.metadata.chunk_id: chunk for chunk in span.chunks}
+    joiners = (" ", "\n", "\n\n") if config.joiner is None else (config.joiner,)
     reached = 0
     for segment in span.segments:
         text = span.text[segment.start : segment.end]
         expect(reached <= segment.start < segment.end <= len(span.text), "segments out of place", span.segments)
         between = span.text[reached : segment.start]
-        expect(between in ("", config.joiner), "text of unknown origin", between, span)
+        expect(not between or between in joiners, "text of unknown origin", between, span)
         chunk = chunks[segment.chunk_id]
         expect(span.parent_id is not None or text in chunk.text, "segment is not of its chunk", text, chunk)
         if segment.char_start is not None:
@@ -136,7 +139,7 @@ def check_segments(case: Case, config: RetrievalConfig, span: Span, source: str 
         neighbours = right.chunk_id == left.chunk_id + 1
         if source is not None and neighbours and right.char_start > left_end:
             expect(right.char_start - left_end <= config.max_gap_chars, "wide gap closed", span)
-            expect(right.start - left.end == len(config.joiner), "gap closed without a mark", span)
+            expect(span.text[left.end : right.start] in joiners, "gap closed without a mark", span)
 
 
 def shown_ranges(spans: Iterable[Span], doc_id: str) -> list[tuple[int, int]]:
@@ -245,19 +248,20 @@ def check_hits(case: Case, made: Composition) -> None:
 
 def shown_share(case: Case, made: Composition, hit: SeedHit) -> float:
     """How much of a hit's text is shown, in [0, 1]; 0.5 where it is some and cannot be said exactly."""
-    (doc_id, _), chunk = hit.key, case.world.store.get(hit.key, hit.chunk)
-    if doc_id in case.world.located and hit.key in case.world.places and chunk is case.world.chunks.get(hit.key):
-        start, end = case.world.places[hit.key]
+    (doc_id, chunk_id), chunk = hit.key, case.world.store.get(hit.key, hit.chunk)
+    start, end = chunk.metadata.char_start, chunk.metadata.char_end
+    if start is not None and end == start + len(chunk.text):
         ranges = shown_ranges(made.spans, doc_id)
-        share = sum(max(0, min(end, high) - max(start, low)) for low, high in ranges) / (end - start)
+        share = sum(max(0, min(end, high) - max(start, low)) for low, high in ranges) / len(chunk.text)
         if share > 0:
-            return share
+            return share if doc_id in case.world.located else 0.5
+    texts = [text.strip() for text in (chunk.text, hit.chunk.text)]
     for span in made.spans:
         if span.doc_id == doc_id:
-            if any(segment.chunk_id == hit.key[1] for segment in span.segments):
+            if any(segment.chunk_id == chunk_id for segment in span.segments):
                 return 0.5
             # what one chunk says another may say as well: not enough to call it shown whole
-            if any(text in span.text or span.text in text for text in (chunk.text, hit.chunk.text)):
+            if any(text in span.text or span.text in text for text in texts):
                 return 0.5
     return 0.0
 

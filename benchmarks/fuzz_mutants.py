@@ -67,7 +67,7 @@ def _doubled_overlap(original: Any) -> Any:
 
 
 def _no_mark(_: Any) -> Any:
-    return lambda self: None
+    return lambda self, following, gap: None
 
 
 def _all_scopes(_: Any) -> Any:
@@ -141,11 +141,16 @@ def _half_the_budget(original: Any) -> Any:
     return lambda self, allowance: original(self, allowance // 2)
 
 
+def _overlaps_again(_: Any) -> Any:
+    return lambda spans, *_: list(spans)
+
+
 MUTANTS = (
     Mutant("separators not counted in the budget", writing, "tokens_of_text", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
     Mutant("refused neighbour stepped over", expansion._Walker, "walk", _step_over),
     Mutant("overlap shown twice", stitching._Stitcher, "_append", _doubled_overlap),
+    Mutant("overlap of two spans shown twice", writing, "once_only", _overlaps_again),
     Mutant("gap closed without a mark", stitching._Stitcher, "_join", _no_mark),
     Mutant("scope leaked by a store", fetching, "allowed_scopes", _all_scopes),
     Mutant("dropped hit not listed", reporting.Account, "dropped", _hit_lost),

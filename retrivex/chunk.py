@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import ChunkError
+from retrivex.errors import ChunkError, RetrivexError
 
 ChunkKey: TypeAlias = tuple[str, int]
 """`(doc_id, chunk_id)`: what identifies a chunk everywhere in RetriVex."""
@@ -31,6 +31,11 @@ def allowed_scopes(scope: Scope) -> frozenset[str | None]:
 
     Fails closed: no scope sees only chunks without one, a scope sees only its own.
 
+    Raises
+    ------
+    RetrivexError
+        If `scope` is, or holds, something other than strings and None.
+
     Examples
     --------
     >>> allowed_scopes("acme") == {"acme"}, allowed_scopes(None) == {None}
@@ -38,7 +43,16 @@ def allowed_scopes(scope: Scope) -> frozenset[str | None]:
     """
     if scope is None or isinstance(scope, str):
         return frozenset([scope])
+    if not isinstance(scope, Collection) or not all(name is None or isinstance(name, str) for name in scope):
+        raise RetrivexError(f"scope is {scope!r}: give a name, a collection of names and None, or None for unscoped")
     return frozenset(scope)
+
+
+def _check_link(link: Any, key: ChunkKey) -> None:
+    match link:
+        case (str() as doc_id, SupportsIndex() as chunk_id) if doc_id and operator.index(chunk_id) >= 0:
+            return
+    raise ChunkError(f"links of {key!r} hold {link!r}: a link is (doc_id, chunk_id) of another chunk; leave others out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +79,8 @@ class ChunkMetadata:
     Raises
     ------
     ChunkError
-        Empty `doc_id`, negative or huge `chunk_id`, only one of the two offsets, or `char_start > char_end`.
+        Empty `doc_id`, negative or huge `chunk_id`, only one of the two offsets, `char_start > char_end`, or a link
+        that is no `(doc_id, chunk_id)`.
     """
 
     doc_id: str
@@ -100,6 +115,8 @@ class ChunkMetadata:
         # numpy integers come in from data frames and vector stores; plain ones hash and serialise the same everywhere
         if type(self.chunk_id) is not int:
             object.__setattr__(self, "chunk_id", chunk_id)
+        for link in self.links:
+            _check_link(link, self.key)
         start, end = self.char_start, self.char_end
         if start is None and end is None:
             return

@@ -48,7 +48,16 @@ class SeedHit:
 
 
 DropReason: TypeAlias = Literal[
-    "beyond_k", "budget", "duplicate_id", "duplicate_text", "excluded", "max_spans", "no_value", "out_of_scale", "scope"
+    "beyond_k",
+    "budget",
+    "duplicate_id",
+    "duplicate_text",
+    "excluded",
+    "max_spans",
+    "no_text",
+    "no_value",
+    "out_of_scale",
+    "scope",
 ]
 
 

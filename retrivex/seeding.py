@@ -52,6 +52,8 @@ def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
     HitError
         If something in it is neither a SeedHit nor a list of them.
     """
+    if not isinstance(seed_hits, Iterable) or isinstance(seed_hits, str):
+        raise HitError(f"seed_hits is {type(seed_hits).__name__}: give a list of SeedHit, or one list per query")
     items: list[Any] = list(seed_hits)
     lists: list[Any] = items if items and all(isinstance(item, (list, tuple)) for item in items) else [items]
     for hits in lists:

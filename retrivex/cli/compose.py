@@ -145,7 +145,11 @@ def _compose(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[
         scope=request.scope,
         **request.overrides,
     )
-    return replace(composition, warnings=(*request.problems, *composition.warnings)).to_dict()
+    return replace(
+        composition,
+        dropped=(*composition.dropped, *request.lost),
+        warnings=(*request.problems, *composition.warnings),
+    ).to_dict()
 
 
 def _error(request_id: Any, error: Exception, number: int) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from retrivex.chunk import Chunk, ChunkKey, Scope
 from retrivex.chunk_json import chunk_from_dict
 from retrivex.errors import ChunkError, HitError, RetrivexError
 from retrivex.intervals import Window
-from retrivex.seed import SeedHit
+from retrivex.json_fields import is_finite
+from retrivex.seed import DroppedHit, SeedHit
 from retrivex.stores import fetch_from_mapping
 from retrivex.stores.memory import index_chunks
 
@@ -60,7 +61,8 @@ class Request:
     parents : by parent id; None where the line gives none
     question, query_embedding, scope : as for `SpanComposer.compose`
     overrides : knobs
-    problems : hits that cannot be used, one sentence each
+    problems : hits that cannot be read, one sentence each
+    lost : hits whose chunk nobody has given
     """
 
     hits: list[SeedHit] | list[list[SeedHit]]
@@ -71,6 +73,7 @@ class Request:
     scope: Scope = None
     overrides: dict[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    lost: tuple[DroppedHit, ...] = ()
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
@@ -117,7 +120,8 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
     own = index_chunks(_read_chunk(chunk) for chunk in _typed(given, "chunks", list, []))
     problems: list[str] = []
     lists = _hit_lists(given["hits"])
-    parsed = [_read_hits(hits, LayeredStore(own, shared), problems, strict=strict) for hits in lists]
+    lost: list[DroppedHit] = []
+    parsed = [_read_hits(hits, LayeredStore(own, shared), problems, lost, strict=strict) for hits in lists]
     for hits in parsed:
         for hit in hits:
             # a hit that brings its text is a chunk like any other
@@ -133,7 +137,12 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
         scope=_scope(given.get("scope")),
         overrides=overrides,
         problems=tuple(problems),
+        lost=tuple(lost),
     )
+
+
+class _NoTextError(HitError):
+    """A hit that names its chunk, which nobody has given."""
 
 
 def _typed(given: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:
@@ -164,11 +173,17 @@ def _read_chunk(chunk: Any) -> Chunk:
     return chunk_from_dict(chunk)
 
 
-def _read_hits(hits: Sequence[Any], store: LayeredStore, problems: list[str], *, strict: bool) -> list[SeedHit]:
+def _read_hits(
+    hits: Sequence[Any], store: LayeredStore, problems: list[str], lost: list[DroppedHit], *, strict: bool
+) -> list[SeedHit]:
     made = []
     for hit in hits:
         try:
             made.append(_read_hit(hit, store))
+        except _NoTextError as error:
+            if strict:
+                raise
+            lost.append(DroppedHit(hit["doc_id"], hit["chunk_id"], float(hit["score"]), "no_text", str(error)))
         except (HitError, ChunkError) as error:
             if strict:
                 raise
@@ -189,7 +204,9 @@ def _read_hit(hit: Any, store: LayeredStore) -> SeedHit:
         return SeedHit(chunk_from_dict({key: value for key, value in hit.items() if key != "score"}), score)
     known = store.get((doc_id, chunk_id)) if isinstance(doc_id, str) and type(chunk_id) is int else None
     if known is None:
-        raise HitError(f"({doc_id!r}, {chunk_id!r}) is not among the chunks and brings no text: give it one of them")
+        problem = f"({doc_id!r}, {chunk_id!r}) is not among the chunks and brings no text: give it one of them"
+        named = isinstance(doc_id, str) and type(chunk_id) is int and is_finite(score)
+        raise _NoTextError(problem) if named else HitError(problem)
     return SeedHit(known, score)
 
 

@@ -97,7 +97,6 @@ def test_each_kind_of_bad_line_says_what_is_wrong(line: str, message: str) -> No
         (hit(score=float("nan")), "finite"),
         (hit(score="high"), "must be a number"),
         (hit(score=None), "lacks 'score'"),
-        (hit(99), "not among the chunks and brings no text"),
         (hit("one"), "not among the chunks"),  # type: ignore[arg-type]
         ("bees", "must be an object"),
         (hit(3, text="", colour="red"), "colour"),
@@ -109,6 +108,16 @@ def test_a_bad_hit_among_good_ones_is_left_out_and_told(bad: Any, message: str) 
     assert message in answer["warnings"][0]
     strict = one(hits=[bad, hit(0, 0.5)], config={"strict": True})
     assert message in strict["error"]["message"]
+
+
+def test_a_hit_without_text_is_listed_as_dropped() -> None:
+    answer = one(hits=[hit(99, 0.25), hit(0, 0.5)])
+    assert "Bees live in hives." in answer["text"]
+    (lost,) = [dropped for dropped in answer["dropped"] if dropped["reason"] == "no_text"]
+    assert (lost["chunk_id"], lost["similarity_score"]) == (99, 0.25)
+    assert "not among the chunks and brings no text" in lost["detail"]
+    strict = one(hits=[hit(99), hit(0, 0.5)], config={"strict": True})
+    assert "not among the chunks and brings no text" in strict["error"]["message"]
 
 
 def test_hits_may_bring_their_chunks() -> None:
