@@ -137,8 +137,8 @@ def _embeds(original: Any) -> Any:
     return grow
 
 
-def _half_the_budget(original: Any) -> Any:
-    return lambda self, allowance: original(self, allowance // 2)
+def _no_filling(_: Any) -> Any:
+    return lambda candidates, chosen, *_args, **_said: tuple(chosen)
 
 
 def _overlaps_again(_: Any) -> Any:
@@ -163,7 +163,7 @@ MUTANTS = (
     Mutant("one request for each window", fetching, "split_windows", _request_each),
     Mutant("span one character short", writing, "span_of", _off_by_one_span),
     Mutant("caller's chunk changed", pipeline, "grow", _embeds),
-    Mutant("half of the budget left unused", writing.Writer, "_choose", _half_the_budget),
+    Mutant("rest of the budget left unused", writing, "fill", _no_filling),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
 )  # fmt: skip

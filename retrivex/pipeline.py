@@ -233,11 +233,14 @@ class Pipeline:
             return {}
         matrix = np.asarray(rows, dtype=np.float64)
         norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
-        cosines = matrix @ query / np.maximum(norms, 1e-12) / norm
-        best = float(cosines.max())
+        # an all-zero or non-finite embedding says nothing
+        usable = np.isfinite(norms) & (norms > 0)
+        cosines = matrix[usable] @ query / norms[usable] / norm
+        best = float(cosines.max(initial=0.0))
         if not best > 0:
             return {}
-        return dict(zip(keys, np.clip(cosines / best, 0.0, 1.0).tolist(), strict=True))
+        kept = [key for key, use in zip(keys, usable.tolist(), strict=True) if use]
+        return dict(zip(kept, np.clip(cosines / best, 0.0, 1.0).tolist(), strict=True))
 
     def _list_values(
         self, seeds: Sequence[Seed], runs: Sequence[Run], linked: Mapping[ChunkKey, float], expansion: Expansion

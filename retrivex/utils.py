@@ -35,7 +35,7 @@ class SimpleChunker:
     --------
     >>> chunks = SimpleChunker(chunk_size=4, overlap=0).chunk_text("Bees sleep. Ants work.", "d")
     >>> [(chunk.text, chunk.metadata.char_start, chunk.metadata.char_end) for chunk in chunks]
-    [('Bees sleep.', 0, 11), ('Ants work.', 12, 22)]
+    [('Bees sleep. ', 0, 12), ('Ants work.', 12, 22)]
     """
 
     def __init__(self, chunk_size: int = 200, overlap: int = 50, chars_per_token: int = 4) -> None:
@@ -48,7 +48,7 @@ class SimpleChunker:
 
     @property
     def chunk_chars(self) -> int:
-        """Most characters of a chunk."""
+        """Most characters of a chunk; the white space behind it, up to the next one, does not count."""
         return self.chunk_size * self.chars_per_token
 
     @property

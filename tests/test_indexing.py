@@ -62,7 +62,7 @@ def test_another_chunker_encoder_or_tokenizer_cuts_again(store: SQLiteStore, fol
 def test_counts_vectors_and_chunker_are_stored(store: SQLiteStore, folder: Path) -> None:
     report = indexer(store, encoder=HashingEncoder(8)).index([folder])
     found = store.fetch_counted([Window("a.txt", 0, 9)], tokenizer="estimate")
-    assert [chunk.text for chunk, _ in found] == ["This is a.txt.", "It has two sentences."]
+    assert [chunk.text for chunk, _ in found] == ["This is a.txt. ", "It has two sentences."]
     assert [tokens for _, tokens in found] == EstimateTokenizer().count_many([chunk.text for chunk, _ in found])
     assert (report.chunks, store.info().vectors, store.vector_model) == (6, 6, "hashing-8")
     document = store.get_document("a.txt")

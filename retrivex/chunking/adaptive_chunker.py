@@ -69,7 +69,7 @@ class AdaptiveChunker:
     >>> text = "# Bees\n\nThey sleep.\n\n# Ants\n\nThey work all day and all night."
     >>> chunker = AdaptiveChunker(2, 9, tokenizer=lambda text: len(text.split()))
     >>> [chunk.text for chunk in chunker.chunk(Document("d", text, format="markdown"))]
-    ['# Bees\n\nThey sleep.', '# Ants\n\nThey work all day and all night.']
+    ['# Bees\n\nThey sleep.\n\n', '# Ants\n\nThey work all day and all night.']
     """
 
     def __init__(

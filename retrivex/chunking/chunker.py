@@ -14,7 +14,8 @@ class Chunker(Protocol):
     """Cuts a document into chunks.
 
     The text of each chunk is `document.text[char_start:char_end]`, the chunks are numbered 0, 1, 2, ... and between
-    them they hold every character of the document that is not white space.
+    them they hold every character of the document that is not white space. A chunk made by `make_chunks` also holds the
+    white space behind it, up to the next chunk; no limit on its size counts that.
     """
 
     @property

@@ -39,7 +39,7 @@ class MarkdownChunker:
     >>> document = Document("d", "# Bees\n\nThey sleep.\n\n## Food\n\nNectar.", format="markdown")
     >>> chunks = MarkdownChunker(size=20, tokenizer=lambda text: len(text.split())).chunk(document)
     >>> [(chunk.metadata.heading_path, chunk.text) for chunk in chunks]
-    [(('Bees',), '# Bees\n\nThey sleep.'), (('Bees', 'Food'), '## Food\n\nNectar.')]
+    [(('Bees',), '# Bees\n\nThey sleep.\n\n'), (('Bees', 'Food'), '## Food\n\nNectar.')]
     """
 
     def __init__(self, size: int = 200, *, tokenizer: TokenizerSpec = "auto", language: str = "en") -> None:

@@ -9,6 +9,7 @@ from retrivex.chunking.chunker import Chunker
 from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.document import Document
 from retrivex.errors import ChunkError
+from retrivex.sentences import trimmed
 
 
 class ParentChildChunker:
@@ -16,6 +17,8 @@ class ParentChildChunker:
 
     The children are numbered through the whole document and their offsets count in it. `parent_id` is
     `<doc_id>#parent-<number>`. Where parents overlap, a child that both would have is kept once, with the earlier one.
+    Children lie wholly in their parent, the white space at its edges included: an indentation in front of a parent's
+    first child goes with that child, whose limit does not count it.
 
     Parameters
     ----------
@@ -28,9 +31,9 @@ class ParentChildChunker:
     >>> chunker = ParentChildChunker(SentenceChunker(2, 0), SentenceChunker(1, 0))
     >>> children, parents = chunker.chunk_with_parents(Document("d", "One. Two. Three."))
     >>> [(child.text, child.metadata.parent_id) for child in children]
-    [('One.', 'd#parent-0'), ('Two.', 'd#parent-0'), ('Three.', 'd#parent-1')]
+    [('One. ', 'd#parent-0'), ('Two. ', 'd#parent-0'), ('Three.', 'd#parent-1')]
     >>> parents["d#parent-0"].text
-    'One. Two.'
+    'One. Two. '
     """
 
     def __init__(self, parent: Chunker, child: Chunker) -> None:
@@ -61,11 +64,27 @@ class ParentChildChunker:
             inner = replace(document, text=parent.text, page_starts=())
             for child in self.child.chunk(inner):
                 first, last = (start + offset for offset in _offsets(child))
+                # the white space behind it depends on what follows in that parent: it would tell equal children apart
+                _, last = trimmed(document.text, first, last)
+                begin = start if document.text[start:first].isspace() else first
                 prefix = child.metadata.prefix
-                if first == start and parent.metadata.prefix:
+                if begin == start and parent.metadata.prefix:
                     prefix = parent.metadata.prefix
-                pieces.setdefault((first, last), Piece(first, last, prefix, parent_id=parent_id))
-        return make_chunks(document, [pieces[key] for key in sorted(pieces)]), parents
+                pieces.setdefault((first, last), Piece(begin, last, prefix, parent_id=parent_id))
+        children = make_chunks(document, [pieces[key] for key in sorted(pieces)])
+        for child in children:
+            parent_id = str(child.metadata.parent_id)
+            parents[parent_id] = _reaching(document.text, parents[parent_id], child)
+        return children, parents
+
+
+def _reaching(text: str, parent: Chunk, child: Chunk) -> Chunk:
+    """Return the parent with the white space behind its last child, which an overlapping parent was made without."""
+    start, end = _offsets(parent)
+    _, reached = _offsets(child)
+    if reached <= end:
+        return parent
+    return Chunk(text[start:reached], replace(parent.metadata, char_end=reached))
 
 
 def _offsets(chunk: Chunk) -> tuple[int, int]:

@@ -34,8 +34,8 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
 
     The text of a chunk is `document.text[start:end]`, untouched, with the white space behind it up to the next piece:
     neighbouring chunks then join into the very text of the document, line breaks and all. (Limits on a chunk's size
-    do not count that white space.) Pieces of nothing but white space are left out. Page, scope, timestamp and metadata
-    come from the document.
+    do not count that white space.) White space before the first and behind the last piece is in no chunk, and pieces of
+    nothing but white space are left out. Page, scope, timestamp and metadata come from the document.
 
     Examples
     --------
@@ -45,10 +45,6 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
     """
     text = document.text
     kept = [piece for piece in pieces if not text[piece.start : piece.end].isspace() and piece.start < piece.end]
-    ends = [piece.end for piece in kept]
-    for at, following in enumerate(kept[1:]):
-        if text[ends[at] : following.start].isspace():
-            ends[at] = following.start
     markdown = document.format == "markdown" and any(piece.heading_path is None for piece in kept)
     outline = headings(markdown_blocks(text)) if markdown else []
     custom = dict(document.metadata)
@@ -72,5 +68,20 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
                 prefix=piece.prefix,
             ),
         )
-        for chunk_id, (piece, end) in enumerate(zip(kept, ends, strict=True))
+        for chunk_id, (piece, end) in enumerate(zip(kept, _ends(text, kept), strict=True))
     ]
+
+
+def _ends(text: str, pieces: Sequence[Piece]) -> list[int]:
+    """Return where the chunks end: at the next piece where only white space lies before it, else where the piece ends.
+
+    Where a piece lies inside an earlier one, it is the earlier one that the white space follows.
+    """
+    ends = [piece.end for piece in pieces]
+    furthest = 0
+    for at, piece in enumerate(pieces):
+        if text[ends[furthest] : piece.start].isspace():
+            ends[furthest] = piece.start
+        if ends[at] >= ends[furthest]:
+            furthest = at
+    return ends

@@ -99,7 +99,7 @@ class TokenChunker:
     --------
     >>> chunker = TokenChunker(size=4, tokenizer=lambda text: len(text.split()))
     >>> [chunk.text for chunk in chunker.chunk(Document("d", "Bees sleep at night. Ants do not."))]
-    ['Bees sleep at night.', 'Ants do not.']
+    ['Bees sleep at night. ', 'Ants do not.']
     """
 
     def __init__(self, size: int = 200, overlap: int = 0, *, tokenizer: TokenizerSpec = "auto") -> None:

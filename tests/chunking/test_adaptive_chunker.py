@@ -25,7 +25,7 @@ def test_short_sections_stay_whole_with_what_is_under_them() -> None:
     first = "# A\n\none two three\n\n## B\n\nfour five six"
     second = "# C\n\nseven eight nine ten eleven twelve"
     chunks = cut(f"{first}\n\n{second}", 2, 10)
-    assert texts(chunks) == [first, second]
+    assert texts(chunks) == [f"{first}\n\n", second]
     assert [chunk.metadata.heading_path for chunk in chunks] == [("A",), ("C",)]
 
 
@@ -43,9 +43,9 @@ def test_min_size_zero_joins_nothing() -> None:
 
 def test_a_long_section_is_cut_at_headings_before_blank_lines_before_sentences() -> None:
     body = "One two three four.\n\nFive six seven eight."
-    assert texts(cut(f"# A\n\n{body}\n\n# B\n\n{body}", 0, 12)) == [f"# A\n\n{body}", f"# B\n\n{body}"]
-    assert texts(cut(body, 0, 6)) == body.split("\n\n")
-    assert texts(cut("One two three. Four five six.", 0, 5)) == ["One two three.", "Four five six."]
+    assert texts(cut(f"# A\n\n{body}\n\n# B\n\n{body}", 0, 12)) == [f"# A\n\n{body}\n\n", f"# B\n\n{body}"]
+    assert texts(cut(body, 0, 6)) == ["One two three four.\n\n", "Five six seven eight."]
+    assert texts(cut("One two three. Four five six.", 0, 5)) == ["One two three. ", "Four five six."]
 
 
 def test_parts_of_a_long_section_are_of_similar_size() -> None:
@@ -56,7 +56,7 @@ def test_parts_of_a_long_section_are_of_similar_size() -> None:
 
 def test_plain_text_has_paragraphs_but_no_headings() -> None:
     chunks = cut("# no heading\n\ntext\n\n" + "word " * 9, 0, 10, format="text")
-    assert texts(chunks) == ["# no heading\n\ntext", ("word " * 9).strip()]
+    assert texts(chunks) == ["# no heading\n\ntext\n\n", ("word " * 9).strip()]
     assert chunks[0].metadata.heading_path is None
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from retrivex.chunking import (
 from retrivex.document import Document
 from retrivex.encoder import Encoder
 from retrivex.errors import ChunkError, RetrivexError
+from retrivex.stitching import stitch
 
 
 def count(text: str) -> int:
@@ -44,7 +46,8 @@ SIZE = 12
 CHUNKERS: dict[str, Chunker] = {
     "token": TokenChunker(SIZE, tokenizer=count),
     "token, overlapping": TokenChunker(SIZE, 5, tokenizer=count),
-    "sentence": SentenceChunker(3, 1),
+    "sentence": SentenceChunker(2, 0),
+    "sentence, overlapping": SentenceChunker(3, 1),
     "semantic": SemanticChunker(LetterEncoder(), min_size=4, max_size=SIZE, tokenizer=count),
     "semantic, threshold": SemanticChunker(LetterEncoder(), "threshold", 0.2, 0, SIZE, tokenizer=count),
     "markdown": MarkdownChunker(SIZE, tokenizer=count),
@@ -53,7 +56,8 @@ CHUNKERS: dict[str, Chunker] = {
     "overlapping parents": ParentChildChunker(SentenceChunker(4, 2), TokenChunker(SIZE, 3, tokenizer=count)),
     "auto": AutoChunker(SIZE, tokenizer=count),
 }
-UNBOUNDED = ("sentence",)
+UNBOUNDED = ("sentence", "sentence, overlapping")
+OVERLAPPING = ("token, overlapping", "sentence, overlapping", "overlapping parents")
 every_chunker = pytest.mark.parametrize("chunker", CHUNKERS.values(), ids=CHUNKERS.keys())
 
 LINES = st.sampled_from(
@@ -89,14 +93,14 @@ TEXTS = st.one_of(st.text(max_size=120), STRUCTURED)
 
 
 def assert_tiled(document: Document, chunks: list[Chunk]) -> None:
-    """Exact offsets, ascending, nothing but white space between them."""
+    """Exact offsets, ascending, no gap between them, nothing but white space around them."""
     covered = 0
     starts = []
     for number, chunk in enumerate(chunks):
         start, end = chunk.metadata.char_start, chunk.metadata.char_end
         assert document.text[start:end] == chunk.text
         assert chunk.text.strip()
-        assert not document.text[covered:start].strip()
+        assert start <= covered if number else not document.text[:start].strip()
         covered = max(covered, end)
         starts.append(start)
         assert (chunk.metadata.chunk_id, chunk.metadata.chunk_count) == (number, len(chunks))
@@ -114,12 +118,36 @@ def test_offsets_are_exact_and_no_text_is_lost(chunker: Chunker, text: str, form
     assert_tiled(document, chunker.chunk(document))
 
 
+@pytest.mark.parametrize("name", [name for name in CHUNKERS if name not in OVERLAPPING])
+@given(text=TEXTS, format=st.sampled_from(["text", "markdown"]))
+@example(text="One.\r\n\r\n    Two. Three.\n\n\tFour.\n", format="text")
+def test_chunks_without_overlap_join_into_the_text_of_the_document(name: str, text: str, format: str) -> None:
+    chunks = CHUNKERS[name].chunk(Document("d", text, format=format))
+    assert all(a.metadata.char_end == b.metadata.char_start for a, b in pairwise(chunks))
+    start = chunks[0].metadata.char_start if chunks else len(text)
+    assert not text[:start].strip()
+    assert "".join(chunk.text for chunk in chunks) == text[start:].rstrip()
+
+
+@every_chunker
+@given(text=TEXTS, format=st.sampled_from(["text", "markdown"]))
+@example(text="A b c d e f. G h i j k l m n o p. Q r. S t. U v w. X y z.", format="text")
+def test_stitched_chunks_are_one_exact_run(chunker: Chunker, text: str, format: str) -> None:
+    chunks = chunker.chunk(Document("d", text, format=format))
+    runs, liars = stitch(chunks)
+    assert not liars
+    assert len(runs) == bool(chunks)
+    for run in runs:
+        assert run.is_exact(0, len(run) - 1)
+        assert run.text == text[chunks[0].metadata.char_start :].rstrip()
+
+
 @pytest.mark.parametrize("name", [name for name in CHUNKERS if name not in UNBOUNDED])
 @given(text=TEXTS, format=st.sampled_from(["text", "markdown"]))
 def test_no_chunk_is_over_size(name: str, text: str, format: str) -> None:
     for chunk in CHUNKERS[name].chunk(Document("d", text, format=format)):
         is_row = chunk.text.lstrip("> -").startswith("|")
-        assert count(chunk.text) <= SIZE or is_row, chunk
+        assert count(chunk.text.rstrip()) <= SIZE or is_row, chunk
 
 
 @every_chunker

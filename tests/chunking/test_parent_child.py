@@ -1,7 +1,9 @@
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.chunking import MarkdownChunker, ParentChildChunker, SentenceChunker, TokenChunker
+from retrivex.chunking import AdaptiveChunker, MarkdownChunker, ParentChildChunker, SentenceChunker, TokenChunker
 from retrivex.document import Document
 from retrivex.errors import ChunkError
 
@@ -38,12 +40,49 @@ def test_children_of_overlapping_parents_are_kept_once() -> None:
     chunker = ParentChildChunker(SentenceChunker(3, 1), SentenceChunker(1, 0))
     children, parents = chunker.chunk_with_parents(Document("d", "One. Two. Three. Four."))
     assert [(child.text, child.metadata.parent_id[-1]) for child in children] == [
-        ("One.", "0"),
-        ("Two.", "0"),
-        ("Three.", "0"),
+        ("One. ", "0"),
+        ("Two. ", "0"),
+        ("Three. ", "0"),
         ("Four.", "1"),
     ]
-    assert [parent.text for parent in parents.values()] == ["One. Two. Three.", "Three. Four."]
+    assert [parent.text for parent in parents.values()] == ["One. Two. Three. ", "Three. Four."]
+
+
+LAID_OUT = st.lists(
+    st.sampled_from(["One.", "Two three.", "four", "- five", " ", "    ", "\n", "\n\n", "\t"]), max_size=30
+)
+
+
+@pytest.mark.parametrize(
+    "chunker",
+    [
+        ParentChildChunker(AdaptiveChunker(2, 8, tokenizer=words), TokenChunker(3, tokenizer=words)),
+        ParentChildChunker(AdaptiveChunker(2, 8, tokenizer=words), MarkdownChunker(3, tokenizer=words)),
+        ParentChildChunker(SentenceChunker(4, 2), TokenChunker(3, 2, tokenizer=words)),
+        ParentChildChunker(TokenChunker(8, 4, tokenizer=words), SentenceChunker(2, 1)),
+    ],
+    ids=["blocks, tokens", "blocks, Markdown", "overlapping sentences, tokens", "overlapping tokens, sentences"],
+)
+@given(text=LAID_OUT.map("".join), format=st.sampled_from(["text", "markdown"]))
+@example(text="One.\n\n    Two three.\n\n    four", format="text")
+def test_children_reach_over_no_edge_of_their_parent(chunker: ParentChildChunker, text: str, format: str) -> None:
+    children, parents = chunker.chunk_with_parents(Document("d", text, format=format))
+    for parent in parents.values():
+        assert parent.text == text[parent.metadata.char_start : parent.metadata.char_end]
+    for child in children:
+        parent = parents[child.metadata.parent_id]
+        assert parent.metadata.char_start <= child.metadata.char_start
+        assert child.metadata.char_end <= parent.metadata.char_end
+    ranges = {(child.metadata.char_start, len(child.text.rstrip())) for child in children}
+    assert len(ranges) == len(children)
+
+
+def test_an_indentation_goes_with_the_first_child() -> None:
+    text = "One two three.\n\n    Four five six."
+    chunker = ParentChildChunker(AdaptiveChunker(0, 3, tokenizer=words), TokenChunker(2, tokenizer=words))
+    children, parents = chunker.chunk_with_parents(Document("d", text))
+    assert [parent.text for parent in parents.values()] == ["One two three.\n\n", "    Four five six."]
+    assert [child.text for child in children] == ["One two ", "three.\n\n", "    Four five ", "six."]
 
 
 def test_a_child_at_the_start_of_a_table_piece_keeps_the_header() -> None:

@@ -39,8 +39,8 @@ def cut(text: str, **settings) -> list[str]:
 
 def test_chunks_end_where_the_subject_changes() -> None:
     assert cut(TEXT, breakpoint="threshold", value=0.5, min_size=0) == [
-        "A bee flies. The bee sleeps.",
-        "An ant works. The ant rests.",
+        "A bee flies. The bee sleeps. ",
+        "An ant works. The ant rests. ",
         "One bee hums.",
     ]
 
@@ -52,14 +52,14 @@ def test_a_percentile_is_taken_of_the_document_itself() -> None:
 
 def test_small_chunks_join_the_nearer_neighbour() -> None:
     assert cut(TEXT, breakpoint="threshold", min_size=4) == [
-        "A bee flies. The bee sleeps.",
+        "A bee flies. The bee sleeps. ",
         "An ant works. The ant rests. One bee hums.",
     ]
 
 
 def test_a_chunk_over_max_size_is_cut_where_it_parts_most() -> None:
     chunks = cut("A bee flies. The bee sleeps. A bee and an ant meet.", value=100, min_size=0, max_size=8)
-    assert chunks == ["A bee flies. The bee sleeps.", "A bee and an ant meet."]
+    assert chunks == ["A bee flies. The bee sleeps. ", "A bee and an ant meet."]
 
 
 def test_a_document_is_embedded_in_one_call() -> None:

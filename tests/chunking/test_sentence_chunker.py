@@ -9,7 +9,7 @@ TEXT = "One. Two! Three? 四。 Five."
 @pytest.mark.parametrize(
     ("size", "overlap", "expected"),
     [
-        (2, 0, ["One. Two!", "Three? 四。", "Five."]),
+        (2, 0, ["One. Two! ", "Three? 四。 ", "Five."]),
         (3, 1, ["One. Two! Three?", "Three? 四。 Five."]),
         (3, 2, ["One. Two! Three?", "Two! Three? 四。", "Three? 四。 Five."]),
         (9, 1, [TEXT]),
@@ -27,4 +27,4 @@ def test_the_last_chunk_says_something_new() -> None:
 def test_language_decides_about_abbreviations() -> None:
     text = "Das kostet z.B. Geld. Und Zeit."
     german = SentenceChunker(1, 0, language="de").chunk(Document("d", text))
-    assert [chunk.text for chunk in german] == ["Das kostet z.B. Geld.", "Und Zeit."]
+    assert [chunk.text for chunk in german] == ["Das kostet z.B. Geld. ", "Und Zeit."]
