@@ -55,7 +55,7 @@ def _step_over(original: Any) -> Any:
     """Walk on after a refusal."""
 
     def walk(self: Any, seed: Any, step: int, reach: int) -> int:
-        here = original(self, seed, step, reach)
+        here: int = original(self, seed, step, reach)
         beyond = (seed[0], here + step)
         return here + step if abs(here - seed[1]) < reach and beyond in self.found else here
 

@@ -1,12 +1,16 @@
 """Where most of a section is found anyway, show the whole section."""
 
+from itertools import pairwise
+
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 
-SECTION = "Winter. Bees form a cluster. They shiver to keep warm. The queen stays in the middle. Drones are gone by then."
+SECTION = (
+    "Winter. Bees form a cluster. They shiver to keep warm. The queen stays in the middle. Drones are gone by then."
+)
 cuts = [0, 8, 29, 55, 86, len(SECTION)]
 chunks = [
     Chunk(SECTION[start:end], ChunkMetadata("bees", i, start, end, parent_id="winter", heading_path=("Winter",)))
-    for i, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False))
+    for i, (start, end) in enumerate(pairwise(cuts))
 ]
 chunk_store = {chunk.key: chunk for chunk in chunks}
 parent_store = {"winter": SECTION}

@@ -1,12 +1,14 @@
 """A whole prompt inside a model's window, and its answer traced back to the document."""
 
+from itertools import pairwise
+
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 
 DOCUMENT = "Bees live in hives. A hive has one queen. She lays up to 2,000 eggs a day in spring. Drones do nothing."
 cuts = [0, 20, 42, 85, len(DOCUMENT)]
 chunks = [
     Chunk(DOCUMENT[start:end], ChunkMetadata("bees.pdf", i, start, end, page=1 + i // 2))
-    for i, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False))
+    for i, (start, end) in enumerate(pairwise(cuts))
 ]
 chunk_store = {chunk.key: chunk for chunk in chunks}
 
@@ -20,4 +22,5 @@ print()
 for reference in ("[1]", "up to 2,000 eggs a day"):
     for cited in made.resolve(reference):
         source = DOCUMENT[cited.char_start : cited.char_end]
-        print(f"{reference}: {cited.doc_id}, page {cited.page}, characters {cited.char_start}-{cited.char_end}: {source!r}")
+        place = f"{cited.doc_id}, page {cited.page}, characters {cited.char_start}-{cited.char_end}"
+        print(f"{reference}: {place}: {source!r}")

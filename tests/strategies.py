@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from fuzz_cases import CHOICES, PIECES, Case, OddStore, World
+from fuzz_cases import CHOICES, Case, OddStore
+from fuzz_worlds import PIECES, World
 from hypothesis import strategies as st
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit, Span, SpanComposer, Window
@@ -147,7 +148,7 @@ def worlds(draw: st.DrawFn) -> World:
         if parents:
             low, high = min(a for a, _ in places), max(b for _, b in places)
             whole = Chunk(source[low:high], ChunkMetadata(doc_id, 0, low, high))
-            world.parents[f"{doc_id}/all"] = draw(st.sampled_from((whole, whole.text)))
+            world.parents[f"{doc_id}/all"] = whole if draw(st.booleans()) else whole.text
     return world
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from fuzz import Bench
+from fuzz_checks import without_times
 from hypothesis import given, settings
 from strategies import bare, cases, compose, count_words, hits_of, sentences
 
-from fuzz import Bench
-from fuzz_checks import without_times
 from retrivex import Chunk, SpanComposer, Window
 from retrivex.errors import StoreError
 from retrivex.stores import InMemoryChunkStore

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from fuzz import Bench, check_round_trip
 from hypothesis import given, settings
 from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
 
-from fuzz import Bench, check_round_trip
 from retrivex import Citation, Composition, RetrivexError, SeedHit, Window
 
 SOURCE = "Bees live in hives. A hive has one queen. She lays all the eggs. Drones do nothing."
@@ -17,7 +18,7 @@ CUTS = (0, 20, 42, 65, len(SOURCE))
 STORE = make_store(
     *(
         make_chunk("bees", i, SOURCE[a:b], a, page=1 + i // 2, heading_path=("Bees", f"Part {i}"), chunk_count=4)
-        for i, (a, b) in enumerate(zip(CUTS, CUTS[1:], strict=False))
+        for i, (a, b) in enumerate(pairwise(CUTS))
     )
 )
 
@@ -117,7 +118,7 @@ def test_dictionary_and_json_hold_everything(made: Composition) -> None:
 
 @pytest.mark.parametrize("data", [{}, {"schema": "retrivex.composition/99"}, {"schema": "retrivex.composition/1"}])
 def test_other_dictionaries_are_refused(data: dict[str, Any]) -> None:
-    with pytest.raises(RetrivexError, match="schema|not a composition"):
+    with pytest.raises(RetrivexError, match=r"schema|not a composition"):
         Composition.from_dict(data)
 
 

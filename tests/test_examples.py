@@ -29,7 +29,11 @@ def run(program: str, name: str) -> str:
     paths = [str(ROOT), *filter(None, sys.path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1"}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], env=environment, capture_output=True, encoding="utf-8", timeout=60
+        [sys.executable, "-W", "error", "-c", program],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
     )
     assert done.returncode == 0, f"{name}:\n{done.stderr}"
     return done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -90,4 +91,4 @@ def test_what_remains_is_what_is_not_cut(cuts: list[tuple[int, int]], start: int
     merged = merge_ranges(cuts)
     left = {i for low, high in remaining(start, start + size, merged) for i in range(low, high)}
     assert left == set(range(start, start + size)) - {i for low, high in cuts for i in range(low, high)}
-    assert all(a[1] < b[0] for a, b in zip(merged, merged[1:], strict=False))
+    assert all(a[1] < b[0] for a, b in pairwise(merged))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fuzz import Bench
+from fuzz_checks import check_windows
 from hypothesis import given, settings
 from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences
 
-from fuzz import Bench
-from fuzz_checks import check_windows
 from retrivex.chunk import MAX_CHUNK_ID
 
 TEN = bare("d", sentences("d", 10))

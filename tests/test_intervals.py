@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import networkx as nx
 from hypothesis import given, settings
@@ -42,7 +43,7 @@ def test_the_sweep_keeps_every_chunk_and_adds_none(some: list[Window]) -> None:
 def test_coverage_groups_neighbouring_ids(ids: list[int]) -> None:
     ranges = window_coverage(ids)
     assert {i for first, last in ranges for i in range(first, last + 1)} == set(ids)
-    assert all(a[1] + 1 < b[0] for a, b in zip(ranges, ranges[1:], strict=False))
+    assert all(a[1] + 1 < b[0] for a, b in pairwise(ranges))
 
 
 def test_edges_say_whether_windows_overlap_or_touch() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fuzz import Bench
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import bare, cases, compose, count_words, hits_of, sentences
 
-from fuzz import Bench
 from retrivex import Composition, RetrivexError
 from retrivex.errors import BudgetError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fuzz import Bench
 from hypothesis import given, settings
 from strategies import cases, compose, hits_of, make_chunk, make_store
 
-from fuzz import Bench
 from retrivex import Composition, SeedHit
 
 A = make_chunk("bees", 0, "Bees sleep.", 0, heading_path=("Night", "Sleep"), custom_metadata={"title": "On Bees"})
@@ -43,7 +43,7 @@ def test_xml_does_not_escape_source_text() -> None:
 def test_xml_attributes_are_escaped() -> None:
     chunk = make_chunk('a "b" <c> & d', 0, "text")
     made = compose([SeedHit(chunk, 1.0)], {}, window=0, context_format="xml")
-    assert made.text.startswith("<source id=\"1\" document='a \"b\" &lt;c&gt; &amp; d'>\n")
+    assert made.text.startswith('<source id="1" document=\'a "b" &lt;c&gt; &amp; d\'>\n')
 
 
 @pytest.mark.parametrize(

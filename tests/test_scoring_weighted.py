@@ -126,6 +126,8 @@ def test_likeness_with_the_question_decides_between_neighbours() -> None:
 def test_reciprocal_rank_fusion_by_hand() -> None:
     case = GOLDEN["reciprocal_rank_fusion"]
     store = make_store(*(make_chunk(name, 0, f"text of {name}") for name in "ABCD"))
-    lists = [[hits_of(store, {0: 9.0 - rank}, name)[0] for rank, name in enumerate(names)] for names in case["rankings"]]
+    lists = [
+        [hits_of(store, {0: 9.0 - rank}, name)[0] for rank, name in enumerate(names)] for names in case["rankings"]
+    ]
     made = compose(lists, store, window=0, rrf_k=case["k"], ordering_strategy="score_desc")
     assert [span.doc_id for span in made.spans] == list(case["scores"])

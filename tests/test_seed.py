@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def test_relevance_lies_between_0_and_1_keeps_the_order_and_gives_the_best_1(sco
     assert all(0.0 <= value <= 1.0 for value in made)
     assert max(made) == 1.0
     ranks = sorted(range(len(scores)), key=scores.__getitem__)
-    assert all(made[a] <= made[b] for a, b in zip(ranks, ranks[1:], strict=False))
+    assert all(made[a] <= made[b] for a, b in pairwise(ranks))
 
 
 def test_one_hit_and_equal_scores_have_relevance_1() -> None:

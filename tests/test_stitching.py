@@ -53,7 +53,9 @@ def test_a_wider_gap_ends_the_run(gap: int, runs: int) -> None:
 
 
 def test_without_offsets_the_longest_suffix_that_is_a_prefix_is_kept_once() -> None:
-    assert texts_of([("She saw the bird in the", None), ("bird in the tree.", None)]) == ["She saw the bird in the tree."]
+    assert texts_of([("She saw the bird in the", None), ("bird in the tree.", None)]) == [
+        "She saw the bird in the tree."
+    ]
 
 
 def test_a_chance_overlap_of_a_few_letters_is_not_an_overlap() -> None:

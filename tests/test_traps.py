@@ -17,7 +17,10 @@ TEN = bare("d", sentences("d", 10))
 
 def test_the_heading_guard_fires_without_embeddings() -> None:
     store = make_store(
-        *(make_chunk("d", i, text, heading_path=("A",) if i < 2 else ("B",)) for i, text in enumerate(sentences("d", 4)))
+        *(
+            make_chunk("d", i, text, heading_path=("A",) if i < 2 else ("B",))
+            for i, text in enumerate(sentences("d", 4))
+        )
     )
     made = compose(hits_of(store, {1: 1.0}), store, run_cost=0.0)
     assert shown_ids(made.spans) == [0, 1]

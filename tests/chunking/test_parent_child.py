@@ -48,9 +48,8 @@ def test_children_of_overlapping_parents_are_kept_once() -> None:
     assert [parent.text for parent in parents.values()] == ["One. Two. Three. ", "Three. Four."]
 
 
-LAID_OUT = st.lists(
-    st.sampled_from(["One.", "Two three.", "four", "- five", " ", "    ", "\n", "\n\n", "\t"]), max_size=30
-)
+PARTS = ["One.", "Two three.", "four", "- five", " ", "    ", "\n", "\n\n", "\t"]
+LAID_OUT = st.lists(st.sampled_from(PARTS), max_size=30).map("".join)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,8 @@ LAID_OUT = st.lists(
     ],
     ids=["blocks, tokens", "blocks, Markdown", "overlapping sentences, tokens", "overlapping tokens, sentences"],
 )
-@given(text=LAID_OUT.map("".join), format=st.sampled_from(["text", "markdown"]))
-@example(text="One.\n\n    Two three.\n\n    four", format="text")
+@given(text=LAID_OUT, format=st.sampled_from(["text", "markdown"]))
+@example(text="a b c d e f\n\n    g h i j k l\n\n    m n o p q r", format="text")
 def test_children_reach_over_no_edge_of_their_parent(chunker: ParentChildChunker, text: str, format: str) -> None:
     children, parents = chunker.chunk_with_parents(Document("d", text, format=format))
     for parent in parents.values():
@@ -73,6 +72,8 @@ def test_children_reach_over_no_edge_of_their_parent(chunker: ParentChildChunker
         parent = parents[child.metadata.parent_id]
         assert parent.metadata.char_start <= child.metadata.char_start
         assert child.metadata.char_end <= parent.metadata.char_end
+    starts = {child.metadata.char_start for child in children}
+    assert all(parent.metadata.char_start in starts for parent in parents.values())
     ranges = {(child.metadata.char_start, len(child.text.rstrip())) for child in children}
     assert len(ranges) == len(children)
 
