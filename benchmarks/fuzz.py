@@ -38,6 +38,7 @@ from retrivex import Composition, RetrievalConfig, SpanComposer
 from retrivex.tokens import Tokenizer, get_tokenizer
 
 CALLS_PER_WORLD = 8
+DEFAULTS = RetrievalConfig()
 REAL_TOKENIZER_SHARE = 0.03
 """Share of the worlds that are counted by cl100k_base; it is exact, and slow beside the others."""
 
@@ -95,7 +96,7 @@ def run_case(case: Case, bench: Bench, rng: random.Random) -> None:
         elif whole > 0.9:
             check_exact_beats_greedy(case, config, composer, made)
     expect(snapshot(case) == before, "a query changed its input")
-    expect(composer.config == RetrievalConfig(), "a query changed its composer")
+    expect(composer.config == DEFAULTS, "a query changed its composer")
 
 
 def _said(case: Case) -> dict[str, Any]:

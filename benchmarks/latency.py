@@ -33,18 +33,19 @@ from retrivex.chunk import ChunkKey
 from retrivex.tokens import Tokenizer, get_tokenizer
 
 RESULTS = Path(__file__).parent / "results" / "latency.json"
-WORDS = (
-    "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which "
-    "one you were all her she there would their we him been has when who will no more if out so up said what its about "
-    "than into them can only other time new some could these two may first then do any like my now over such our man me "
-    "even most made after also did many off before must well back through years where much your way down should because "
-    "long each just state those people too mister how little good world make very year still see own work men day get "
-    "here old life both between being under three never know same last another while us might great go come since right "
-    "against himself few house use during without again place American around however home small found Mrs thought went "
-    "say part once general high upon school every don does got united left number course war until always away something "
-    "fact water though public less put think almost hand enough far took head yet government system set better told "
-    "nothing night end why called didn eyes find going look asked later knew point next program city business give group"
-).split()
+WORDS = """\
+the of and to in a is that for it as was with be by on not he his but at are this have from or had an they
+which one you were all her she there would their we him been has when who will no more if out so up said
+what its about than into them can only other time new some could these two may first then do any like my now
+over such our man me even most made after also did many off before must well back through years where much
+your way down should because long each just state those people too mister how little good world make very
+year still see own work men day get here old life both between being under three never know same last
+another while us might great go come since right against himself few house use during without again place
+american around however home small found mrs thought went say part once general high upon school every don
+does got united left number course war until always away something fact water though public less put think
+almost hand enough far took head yet government system set better told nothing night end why called didn
+eyes find going look asked later knew point next program city business give group
+"""
 
 Store = dict[ChunkKey, Chunk]
 
@@ -71,10 +72,11 @@ class Skipping:
 def make_store(chunks: int, rng: random.Random, *, dimension: int) -> Store:
     """Make documents of 100 chunks of some 200 tokens, with offsets and (dimension > 0) float32 embeddings."""
     vectors = np.random.default_rng(rng.randrange(2**32))
+    words = WORDS.split()
     store: Store = {}
     for number in range(chunks):
         doc_id, chunk_id = f"doc-{number // 100}", number % 100
-        text = " ".join(rng.choices(WORDS, k=178)).capitalize() + ". "
+        text = " ".join(rng.choices(words, k=178)).capitalize() + ". "
         start = store[doc_id, chunk_id - 1].metadata.char_end if chunk_id else 0
         metadata = ChunkMetadata(doc_id, chunk_id, start, (start or 0) + len(text), chunk_count=100)
         vector = vectors.standard_normal(dimension).astype(np.float32) if dimension else None
@@ -111,7 +113,7 @@ def median_us(run: Callable[[Any], object], items: Sequence[Any], repeats: int) 
 def floor_us(
     store: Store, queries: Sequence[list[SeedHit]], texts: Sequence[str], window: int, count: Tokenizer
 ) -> dict[str, float]:
-    """Times of the unavoidable: look the windows up, join what is shown, count it once."""
+    """Return the times of the unavoidable: look the windows up, join what is shown, count it once."""
 
     def fetch(hits: list[SeedHit]) -> list[Chunk]:
         return [

@@ -1,0 +1,124 @@
+"""Writes the tables of README.md and benchmarks/README.md from the committed results.
+
+Run: `python benchmarks/tables.py`; `--check` says whether the pages are up to date instead of writing them. Tables
+stand between `<!-- name -->` and `<!-- /name -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "README.md", ROOT / "docs" / "stores.md")
+
+
+def read(name: str) -> dict[str, Any]:
+    """Read a committed result."""
+    result: dict[str, Any] = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    return result
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a Markdown table, numbers to the right."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def latency() -> str:
+    """Return the table of composing a context against its floor."""
+    columns = ("no count", "exact count", "full recount", "cold")
+    rows = []
+    for row in read("latency")["rows"]:
+        name = f"{row['k']} hits, ±{row['window']}, {row['budget']:,} tokens" + (
+            ", embeddings" if row["embeddings"] else ""
+        )
+        times = [f"{row['us'][column] / 1e3:.2f} ms ({row['ratio'][column]:.1f}×)" for column in columns]
+        rows.append([name, f"{sum(row['floor_us'].values()) / 1e3:.2f} ms", *times])
+    return table(["query", "floor", *columns], rows)
+
+
+def growth() -> str:
+    """Return the table of time and memory against the number of hits."""
+    rows = [
+        [f"{row['k']:,}", f"{row['ms']:.1f}", f"{row['us per hit']:.0f}", f"{row['peak MiB']:.1f}"]
+        for row in read("latency")["growth"]
+    ]
+    return table(["hits", "ms", "µs a hit", "peak MiB"], rows)
+
+
+def store() -> str:
+    """Return the table of the SQLite store."""
+    result = read("store")
+
+    def said(name: str, unit: str, digits: int = 0) -> str:
+        return f"{result[name]:,.{digits}f} {unit}".strip()
+
+    def against(target: str) -> str:
+        return "met" if result[target] else "missed"
+
+    head, tail = said("memory_at_5_percent_mb", "MB"), said("memory_at_end_mb", "MB")
+    vectors = f"{result['vectors']:,} x {result['dimension']}"
+    rows = [
+        ["ingest without embeddings, chunks/s", said("ingest_chunks_per_s", "")],
+        ["target of 10,000 chunks/s", against("ingest_target_met")],
+        ["the same in processor time, chunks/s", said("ingest_chunks_per_cpu_s", "")],
+        ["neighbours of 20 hits, p50", said("fetch_p50_ms", "ms", 2)],
+        ["neighbours of 20 hits, p95", said("fetch_p95_ms", "ms", 2)],
+        ["target of 5 ms for the p95", against("fetch_target_met")],
+        ["of that the SQL statement alone, p50", said("fetch_statement_alone_p50_ms", "ms", 2)],
+        ["memory during ingest, at 5 % and at the end", f"{head}, {tail}"],
+        ["BM25, frequent words, p50", said("bm25_p50_ms", "ms")],
+        ["BM25, rare words, p50", said("bm25_rare_words_p50_ms", "ms")],
+        [f"exact search of {vectors} vectors, p50", said("vector_search_p50_ms", "ms")],
+        ["file for text", f"{said('file_mb', 'MB')} for {said('text_mb', 'MB')}"],
+    ]
+    return table([f"{result['chunks']:,} chunks of {result['words_per_chunk']} words", "measured"], rows)
+
+
+def token_estimate() -> str:
+    """Return by how much the estimate is over the larger of cl100k_base and o200k_base."""
+    rows = [
+        [kind, f"{row['mean']:.2f}", f"{row['lowest']:.2f}", f"{row['below']} of {row['pieces']:,}"]
+        for kind, row in read("token_estimate")["estimate_over_truth"].items()
+    ]
+    return table(["text, pieces of 50 tokens and more", "estimate / truth", "lowest", "pieces under-counted"], rows)
+
+
+TABLES = {"latency": latency, "growth": growth, "store": store, "token_estimate": token_estimate}
+
+
+def filled(page: str) -> str:
+    """Return a page with its tables as the results say."""
+    for name, make in TABLES.items():
+        if f"<!-- {name} -->" not in page:
+            continue
+        before, rest = page.split(f"<!-- {name} -->\n")
+        page = f"{before}<!-- {name} -->\n{make()}\n<!-- /{name} -->" + rest.split(f"<!-- /{name} -->")[1]
+    return page
+
+
+def main() -> int:
+    """Write the pages, or check them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="only say whether the pages are up to date")
+    check = parser.parse_args().check
+    stale = []
+    for path in PAGES:
+        page = path.read_text(encoding="utf-8")
+        if filled(page) != page:
+            stale.append(path.name)
+            if not check:
+                path.write_text(filled(page), encoding="utf-8")
+    if check and stale:
+        print(f"not as the results say: {', '.join(stale)}; run python benchmarks/tables.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
