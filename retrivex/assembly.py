@@ -58,12 +58,13 @@ class SpanScorer:
 
 
 def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
-    """Make the span of a picked stretch, without the white space it ends with, not yet scored."""
-    text = run.text[pick.start : pick.end]
-    text = text.rstrip() or text
-    segments = run.segments(pick.first, pick.last, pick.start, pick.start + len(text))
+    """Make the span of a picked stretch, without the white space and joiners at its ends, not yet scored."""
+    start, end = _solid(pick, run)
+    text = run.text[start:end]
+    segments = run.segments(pick.first, pick.last, start, end)
     chunks = list(run.chunks[pick.first : pick.last + 1])
     first, last = segments[0], segments[-1]
+    base = chunks[0].metadata.chunk_id
     return Span(
         doc_id=run.doc_id,
         chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
@@ -71,19 +72,30 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
         score=0.0,
         char_start=first.char_start,
         char_end=None if last.char_start is None else last.char_start + last.end - last.start,
-        token_count=_tokens_of(text, pick, run, counter),
+        token_count=_tokens_of(start, end, pick, run, counter),
         text=text,
         value=pick.value,
-        exact=run.is_exact(pick.first, pick.last),
+        exact=run.is_exact(pick.first + first.chunk_id - base, pick.first + last.chunk_id - base),
         segments=segments,
         prefix=chunks[0].metadata.prefix,
     )
 
 
-def _tokens_of(text: str, pick: Pick, run: Run, counter: JoinCounter) -> int:
+def _solid(pick: Pick, run: Run) -> tuple[int, int]:
+    """Where a picked stretch begins and ends, less white space at its end and joiners that join nothing."""
+    segments = run.segments(pick.first, pick.last, pick.start, pick.end)
+    start, end = pick.start + segments[0].start, pick.start + segments[-1].end
+    for segment in reversed(segments):
+        text = run.text[pick.start + segment.start : pick.start + segment.end].rstrip()
+        if text:
+            return start, pick.start + segment.start + len(text)
+    return start, end
+
+
+def _tokens_of(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
     """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
-    end = pick.start + len(text)
-    parts = [(low, min(high, end)) for low, high in pick.parts if low < end]
+    text = run.text[start:end]
+    parts = [(max(low, start), min(high, end)) for low, high in pick.parts if low < end and high > start]
     if len(parts) == 1:
         whole = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
         return counter.cache.count(text) if whole else counter.cache.tokenizer.count(text)

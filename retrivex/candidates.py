@@ -90,13 +90,14 @@ def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Pie
             if not parts:
                 excluded.add(run.chunks[position].key)
             for low, high in parts:
-                if high <= reached:
-                    if pieces[-1].start <= low:
-                        pieces[-1] = pieces[-1]._replace(last=position)
+                if high <= reached and pieces[-1].start <= low:
+                    pieces[-1] = pieces[-1]._replace(last=position)
                     continue
+                # a chunk that lies across earlier ones is a piece of its own, which nothing continues
+                follows = reached >= 0 and pieces[-1].end == reached
+                joined.append(follows and not (cuts and any(a < low and b > reached for a, b in cuts)))
                 pieces.append(Piece(number, position, position, low, high))
-                joined.append(reached >= 0 and not (cuts and any(a < low and b > reached for a, b in cuts)))
-                reached = high
+                reached = max(reached, high)
     return pieces, joined, excluded
 
 

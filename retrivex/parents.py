@@ -170,10 +170,13 @@ def swap_in(
 def _overlapped(parent: PlacedParent, spans: Sequence[Span]) -> bool:
     """Whether a span reaches over the parent's edge: swapping it in would show those characters twice."""
     start, end = parent.char_start, parent.char_end
+    if start is None or end is None:
+        return False
     for span in spans:
-        low, high = span.char_start, span.char_end
-        if start is None or end is None or low is None or high is None:
+        if span.doc_id != parent.doc_id:
             continue
-        if span.doc_id == parent.doc_id and low < end and high > start and not (start <= low and high <= end):
+        known = [(s.char_start, s.char_start + s.end - s.start) for s in span.segments if s.char_start is not None]
+        inside = len(known) == len(span.segments) and all(start <= low and high <= end for low, high in known)
+        if not inside and any(low < end and high > start for low, high in known):
             return True
     return False

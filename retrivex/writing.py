@@ -230,18 +230,19 @@ class Writer:
         piece = self.candidates.pieces[best]
         run = self.runs[piece.run]
 
+        def touched(low: int, high: int) -> list[int]:
+            positions = range(piece.first, piece.last + 1)
+            return [p for p in positions if run.ranges[p][0] < high and run.ranges[p][1] > low]
+
         def lay_out(start: int, end: int) -> Layout:
             low, high = piece.start + start, piece.start + end
-            inside = [
-                position
-                for position in range(piece.first, piece.last + 1)
-                if run.ranges[position][0] < high and run.ranges[position][1] > low
-            ]
+            inside = touched(low, high)
             value = self.candidates.numbers.gains[best] * (end - start) / (piece.end - piece.start)
             return self._lay_out([Pick(piece.run, inside[0], inside[-1], low, high, value, ((low, high),))])
 
         def fits(start: int, end: int) -> bool:
-            return lay_out(start, end).tokens <= self.budget
+            # a joiner alone is nothing to show
+            return bool(touched(piece.start + start, piece.start + end)) and lay_out(start, end).tokens <= self.budget
 
         part = trim(run.text[piece.start : piece.end], fits, self.call.question, within=self._seed_range(best))
         if part is None:
