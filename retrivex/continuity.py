@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from retrivex.chunk import Chunk, Embedding
 
-SIGNATURE_BITS = 4096
+SIGNATURE_BITS = 2048
 MIN_WORD = 4  # letters; shorter words of most languages are function words that any two texts share
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -61,19 +61,30 @@ def common_words(left: int, right: int) -> float:
 
 
 class SignatureCache:
-    """Word signatures by text, bounded; a composer keeps one, so that warm queries do not read words again."""
+    """Word signatures by text, bounded; a composer keeps one, so that warm queries do not read words again.
 
-    def __init__(self, max_entries: int = 50_000) -> None:
+    Two generations: when the young one is full it becomes the old one, and what was old is forgotten.
+
+    Parameters
+    ----------
+    max_entries : most texts in both together
+    """
+
+    def __init__(self, max_entries: int = 200_000) -> None:
         self.max_entries = max_entries
-        self._known: dict[str, int] = {}
+        self._young: dict[str, int] = {}
+        self._old: dict[str, int] = {}
 
     def of(self, text: str) -> int:
         """Signature of `text`."""
-        signature = self._known.get(text)
+        signature = self._young.get(text)
         if signature is None:
-            if len(self._known) >= self.max_entries:
-                self._known.clear()
-            signature = self._known[text] = word_signature(text)
+            signature = self._old.get(text)
+            if signature is None:
+                signature = word_signature(text)
+            if len(self._young) >= self.max_entries // 2:
+                self._old, self._young = self._young, {}
+            self._young[text] = signature
         return signature
 
 
@@ -103,6 +114,20 @@ def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
     return cosines
 
 
+def _by_words(chunks: Sequence[Chunk], signatures: SignatureCache) -> list[Continuity]:
+    """Return `common_words` of all neighbours, each text looked up once."""
+    made: list[Continuity] = []
+    before = signatures.of(chunks[0].text)
+    before_size = before.bit_count()
+    for chunk in chunks[1:]:
+        here = signatures.of(chunk.text)
+        size = here.bit_count()
+        smaller = before_size if before_size < size else size
+        made.append(Continuity((before & here).bit_count() / smaller if smaller else 0.0, True))
+        before, before_size = here, size
+    return made
+
+
 def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) -> tuple[list[Continuity], bool]:
     """Continuity of each chunk with the next.
 
@@ -120,6 +145,8 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
     """
     if len(chunks) < 2:
         return [], False
+    if not any(chunk.embedding is not None for chunk in chunks):
+        return _by_words(chunks, signatures), False
     cosines = _by_rows(chunks)
     if cosines is not None:
         return [Continuity(value, False) for value in cosines.tolist()], False

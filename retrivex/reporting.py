@@ -129,6 +129,8 @@ class Account:
     def _hidden(self, chunk: Chunk) -> list[str]:
         """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
         start = chunk.metadata.char_start
+        if chunk.metadata.doc_id not in self._shown_texts():
+            return [chunk.text]
         if start is None or chunk.metadata.char_end != start + len(chunk.text):
             return [chunk.text]
         covered: list[tuple[int, int]] = []

@@ -44,7 +44,8 @@ class SeedHit:
     @property
     def key(self) -> ChunkKey:
         """`(doc_id, chunk_id)` of the chunk."""
-        return self.chunk.key
+        metadata = self.chunk.metadata
+        return (metadata.doc_id, metadata.chunk_id)
 
 
 DropReason: TypeAlias = Literal[

@@ -117,14 +117,20 @@ class _Sorter:
     def usable(self, hits: Iterable[SeedHit]) -> list[SeedHit]:
         """Hits of one list, best first, each chunk once."""
         best: dict[ChunkKey, SeedHit] = {}
-        for hit in sorted(hits, key=self._rank):
-            key, scope = hit.key, hit.chunk.metadata.scope
-            detail = _check_scale(hit, self.config)
+        bounded = self.config.score_scale != "unbounded"
+        rows = []
+        for number, hit in enumerate(hits):
+            chunk, score = hit.chunk, hit.similarity_score
+            # equal scores are told apart by what they are, so that the order they came in does not matter
+            rows.append((-_similarity(score, self.config), hit.key, chunk.text, score, number, hit))
+        for _, key, text, _, _, hit in sorted(rows):
+            scope = hit.chunk.metadata.scope
+            detail = _check_scale(hit, self.config) if bounded else None
             if detail is not None:
                 self.drop(hit, "out_of_scale", detail)
             elif scope not in self.allowed:
                 self.drop(hit, "scope", _scope_detail(key, scope))
-            elif self.texts.setdefault(key, hit.chunk.text) == hit.chunk.text:
+            elif self.texts.setdefault(key, text) == text:
                 best.setdefault(key, hit)
             else:
                 self.drop(
@@ -134,10 +140,6 @@ class _Sorter:
                     "give every chunk of a document its own chunk_id",
                 )
         return list(best.values())
-
-    def _rank(self, hit: SeedHit) -> tuple[float, ChunkKey, str, float]:
-        """Best first; equal scores are told apart by what they are, so that the order they came in does not matter."""
-        return (-_similarity(hit.similarity_score, self.config), hit.key, hit.chunk.text, hit.similarity_score)
 
 
 def _scope_detail(key: ChunkKey, scope: str | None) -> str:

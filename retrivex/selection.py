@@ -169,10 +169,16 @@ def fill(
         worth = candidates.rank(i) if by_rank else (candidates.gains[i] - run_cost * opened) / max(tokens, 1)
         return (-worth, i)
 
-    costs, gains = candidates.costs, candidates.gains
-    # joining two runs gives an opening back
-    reach = left + max(candidates.openings, default=0)
-    heap = [entry(i) for i in range(n) if costs[i] <= reach and not taken[i] and gains[i] > 0]
+    costs, gains, openings, joined = candidates.costs, candidates.gains, candidates.openings, candidates.joined
+    heap: list[tuple[float, int]] = []
+    for i in range(n):
+        if gains[i] <= 0 or taken[i]:
+            continue
+        if (taken[i - 1] and i > 0 and joined[i]) or (i + 1 < n and taken[i + 1] and joined[i + 1]):
+            heap.append(entry(i))
+        elif costs[i] + openings[i] <= left:
+            # one that stands alone and is too long comes back when a neighbour is taken
+            heap.append(entry(i))
     heapq.heapify(heap)
     waiting: list[tuple[float, int]] = []
     while heap:

@@ -30,15 +30,15 @@ def made() -> Composition:
 
 
 def test_text_spans_and_tokens(made: Composition) -> None:
-    assert made.text == "[1] A hive has one queen. \n\n[... 23 characters omitted ...]\n\n[2] Drones do nothing."
-    assert [span.text for span in made.spans] == ["A hive has one queen. ", "Drones do nothing."]
+    assert made.text == "[1] A hive has one queen.\n\n[... 24 characters omitted ...]\n\n[2] Drones do nothing."
+    assert [span.text for span in made.spans] == ["A hive has one queen.", "Drones do nothing."]
     assert made.tokens == len(made.text.split())
     assert (made.question, made.token_budget) == ("Who lays eggs?", 2000)
 
 
 def test_citations_point_to_document_page_and_heading(made: Composition) -> None:
     first, second = made.citations
-    assert first == Citation(1, 4, 26, "bees", 1, 20, 42, 1, ("Bees", "Part 1"))
+    assert first == Citation(1, 4, 25, "bees", 1, 20, 41, 1, ("Bees", "Part 1"))
     assert (second.number, second.page, second.heading_path) == (2, 2, ("Bees", "Part 3"))
     for cited in made.citations:
         assert made.text[cited.start : cited.end] == SOURCE[cited.char_start : cited.char_end]
@@ -48,9 +48,9 @@ def test_citations_point_to_document_page_and_heading(made: Composition) -> None
     ("reference", "sources"),
     [
         ("[2]", ["Drones do nothing."]),
-        (1, ["A hive has one queen. "]),
-        ("[2], [1]", ["Drones do nothing.", "A hive has one queen. "]),
-        ("[1][2]", ["A hive has one queen. ", "Drones do nothing."]),
+        (1, ["A hive has one queen."]),
+        ("[2], [1]", ["Drones do nothing.", "A hive has one queen."]),
+        ("[1][2]", ["A hive has one queen.", "Drones do nothing."]),
         ("[7]", []),
         ("one QUEEN", ["one queen"]),
         ('"has   one queen..."', ["has one queen"]),

@@ -114,3 +114,15 @@ def test_citations_and_joiners_are_all_of_a_span(case: Any) -> None:
     for cited in made.citations:
         span = made.spans[cited.number - 1]
         assert made.text[cited.start : cited.end] in span.text
+
+
+def test_a_span_does_not_end_in_white_space() -> None:
+    store = make_store(make_chunk("d", 0, "Bees sleep.  \n\n", 0), make_chunk("d", 1, "   ", 15))
+    (span,) = compose(hits_of(store, {0: 1.0}), store, run_cost=0.0).spans
+    assert (span.text, span.char_start, span.char_end, span.exact) == ("Bees sleep.", 0, 11, True)
+
+
+def test_a_joiner_does_not_stay_at_an_end() -> None:
+    store = make_store(make_chunk("d", 0, "Bees sleep.", 0), make_chunk("d", 1, "   ", 12))
+    (span,) = compose(hits_of(store, {0: 1.0, 1: 0.9}), store, joiner=" … ").spans
+    assert (span.text, span.exact) == ("Bees sleep.", True)

@@ -116,3 +116,19 @@ def test_overlap_is_a_suffix_and_a_prefix(left: str, right: str) -> None:
     size = overlap_length(left, right)
     assert left.endswith(right[:size])
     assert size == 0 or size >= MIN_OVERLAP or size == len(right)
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ([("The bird", 0), ("sings.", 9)], "The bird sings."),
+        ([("The bird", 0), ("sings.", 10)], "The bird\n\nsings."),
+        ([("Birds:", 0), ("- the wren", 7)], "Birds:\n- the wren"),
+        ([("| a | b |", None), ("| c | d |", None)], "| a | b |\n| c | d |"),
+        ([("The bird", None), ("sings.", None)], "The bird sings."),
+    ],
+)
+def test_without_a_joiner_the_dropped_white_space_is_guessed(parts: list[tuple[str, int | None]], text: str) -> None:
+    (run,) = runs_of(parts)
+    assert run.text == text
+    assert not run.is_exact(0, 1)

@@ -86,7 +86,7 @@ def test_a_gap_is_never_glued_without_a_mark() -> None:
     ).text  # fmt: skip
     small = make_store(make_chunk("d", 0, "End of one.", 0), make_chunk("d", 1, "Near by.", 13))
     (span,) = retrieve(hits_of(small, {0: 0.9, 1: 0.8}), small)
-    assert span.text == "End of one. Near by."
+    assert span.text == "End of one.\n\nNear by."
     assert not span.exact
 
 
