@@ -119,12 +119,16 @@ class Account:
 
     def __post_init__(self) -> None:
         for span in self.spans:
-            self.shown.update((span.doc_id, segment.chunk_id) for segment in span.segments)
-            if len(span.segments) < len(span.chunks):
-                # a chunk that lies within others has no segment of its own
-                self.shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
+            self._count_in(span)
         hidden = [seed.key for seed in self.seeds if seed.key not in self.shown]
         self.shown.update(key for key in hidden if not self._hidden(self.found[key]))
+
+    def _count_in(self, span: Span) -> None:
+        """Count the chunks as shown of which a span holds any text."""
+        self.shown.update((span.doc_id, segment.chunk_id) for segment in span.segments)
+        if len(span.segments) < len(span.chunks):
+            # a chunk that lies within others has no segment of its own
+            self.shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
 
     def _hidden(self, chunk: Chunk) -> list[str]:
         """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
@@ -154,7 +158,8 @@ class Account:
 
     def absorb(self, swaps: Sequence[tuple[Span, Span]]) -> None:
         """Count the chunks of spans that a parent replaced as shown: their text is in the parent's."""
-        self.shown |= {(span.doc_id, chunk_id) for span, _ in swaps for chunk_id in span.chunk_ids}
+        for span, _ in swaps:
+            self._count_in(span)
 
     def dropped(self, tokens: int) -> tuple[DroppedHit, ...]:
         """Hits that are not shown, in the order of their scores."""
