@@ -30,7 +30,7 @@ KINDS := models frameworks office
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
-.PHONY: demo test check lint types test-integration integration-core integration-wheel fuzz bench bench-store clean
+.PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
 .PHONY: $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
@@ -39,7 +39,11 @@ demo: $(call ready,core)
 test: $(call ready,core)
 	$(CORE)/python -m pytest -n 2
 
-check: lint types test
+check: lint types pages test
+
+# The figures in the pages are those of the committed results.
+pages: $(call ready,core)
+	$(CORE)/python benchmarks/tables.py --check
 
 lint: $(call ready,core)
 	$(CORE)/ruff check .
@@ -73,9 +77,11 @@ fuzz: $(call ready,core)
 bench: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/latency.py
 	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/token_estimate.py
+	$(CORE)/python benchmarks/tables.py
 
 bench-store: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/store.py
+	$(CORE)/python benchmarks/tables.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis retrivex_rag.egg-info
