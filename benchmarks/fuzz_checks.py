@@ -243,6 +243,8 @@ def shown_share(case: Case, made: Composition, hit: SeedHit) -> float:
     """How much of a hit's text is shown, in [0, 1]; 0.5 where it is some and cannot be said exactly."""
     (doc_id, chunk_id), chunk = hit.key, case.world.store.get(hit.key, hit.chunk)
     start, end = chunk.metadata.char_start, chunk.metadata.char_end
+    if doc_id in case.world.truthful and chunk is case.world.chunks.get(hit.key):
+        start, end = case.world.places[hit.key]  # it may carry no offsets itself
     if start is not None and end == start + len(chunk.text):
         ranges = shown_ranges(made.spans, doc_id)
         share = sum(max(0, min(end, high) - max(start, low)) for low, high in ranges) / len(chunk.text)

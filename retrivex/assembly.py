@@ -12,8 +12,9 @@ from retrivex.chunk import Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
 from retrivex.continuity import Continuity
 from retrivex.errors import RetrivexError
-from retrivex.exclusions import Exclusions, merge_ranges, remaining
+from retrivex.exclusions import Exclusions
 from retrivex.parents import PlacedParent, holds_whole
+from retrivex.ranges import merge_ranges, remaining
 from retrivex.rendering import Rendered
 from retrivex.scoring.weighted import span_factors
 from retrivex.span import Span, cut_span

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from retrivex.chunk import ChunkKey
 from retrivex.config import RetrievalConfig
-from retrivex.exclusions import Exclusions, remaining
+from retrivex.exclusions import Exclusions
+from retrivex.ranges import remaining
 from retrivex.rendering import Style, opening_samples
 from retrivex.selection import Candidates
 from retrivex.stitching import Run

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from retrivex.chunk import Chunk
+from retrivex.chunk import Chunk, ChunkKey
 from retrivex.errors import RetrivexError
+from retrivex.ranges import merge_ranges
 from retrivex.sentences import sentence_ranges
 from retrivex.span import Span
 from retrivex.stitching import Run
@@ -24,13 +25,27 @@ class Exclusions:
     ----------
     ranges : per document, `(char_start, char_end)`
     texts : shown texts whose place in a document is not known
+    keys : chunks that are taken out whole
     """
 
     ranges: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
+    keys: set[ChunkKey] = field(default_factory=set)
 
     def __bool__(self) -> bool:
-        return bool(self.ranges or self.texts)
+        return bool(self.ranges or self.texts or self.keys)
+
+    @classmethod
+    def of(cls, items: Sequence[Any]) -> Exclusions:
+        """Take in what `add` takes, or one bare `(doc_id, char_start, char_end)`."""
+        made = cls()
+        match items:
+            case (str(), int(), int()):
+                made.add(tuple(items))
+            case _:
+                for item in items:
+                    made.add(item)
+        return made
 
     def add(self, item: Any) -> None:
         """Take in a text, a Span, a Chunk, a `(doc_id, char_start, char_end)`, or anything with `spans`.
@@ -62,6 +77,7 @@ class Exclusions:
     def _add_passage(self, item: Span | Chunk) -> None:
         if isinstance(item, Chunk):
             metadata = item.metadata
+            self.keys.add(item.key)
             start, end = metadata.char_start, metadata.char_end
             if start is not None and end is not None and end - start == len(item.text):
                 self._add_range(metadata.doc_id, start, end)
@@ -77,7 +93,7 @@ class Exclusions:
             end = char_start + len(text)
             if any(low < end and high > char_start for low, high in self.ranges.get(doc_id, ())):
                 return True
-        return any(shown in text or text in shown for shown in self.texts)
+        return any(_repeats(shown, text) or _repeats(text, shown) for shown in self.texts)
 
     def cuts(self, run: Run) -> list[tuple[int, int]]:
         """Return what to take out of a run's text: merged `(start, end)` ranges, ascending."""
@@ -90,58 +106,31 @@ class Exclusions:
                 high = min(end, start + source_end - source)
                 if low < high:
                     found.append((low, high))
+        if self.keys:
+            found += [place for place, chunk in zip(run.ranges, run.chunks, strict=True) if chunk.key in self.keys]
         for text in self.texts:
             found += _repeated(run, text)
         return merge_ranges(found)
 
 
 def _repeated(run: Run, shown: str) -> Iterable[tuple[int, int]]:
-    """Ranges of a run that repeat `shown`: all of it, whole chunks of it, or whole sentences of it."""
-    at = run.text.find(shown)
+    """Ranges of a run that repeat `shown`: all of it, whole chunks of it, or whole sentences of it.
+
+    What is shorter than `MIN_SENTENCE` repeats only what is the same as a whole: "cat" must not cut "concatenate".
+    """
+    long = len(shown) >= MIN_SENTENCE
+    at = run.text.find(shown) if long else -1
     while at != -1:
         yield (at, at + len(shown))
         at = run.text.find(shown, at + len(shown))
     for (start, end), chunk in zip(run.ranges, run.chunks, strict=True):
-        if chunk.text in shown:
+        if _repeats(chunk.text, shown):
             yield (start, end)
             continue
         for first, last in sentence_ranges(chunk.text):
-            if last - first >= MIN_SENTENCE and chunk.text[first:last] in shown:
+            if _repeats(chunk.text[first:last], shown):
                 yield (start + first, start + last)
 
 
-def merge_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join ranges that touch or overlap.
-
-    Examples
-    --------
-    >>> merge_ranges([(5, 9), (0, 3), (2, 5)])
-    [(0, 9)]
-    """
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def remaining(start: int, end: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return what `cuts` leave of `start..end`.
-
-    Examples
-    --------
-    >>> remaining(0, 10, [(2, 4), (9, 12)])
-    [(0, 2), (4, 9)]
-    """
-    left: list[tuple[int, int]] = []
-    for low, high in cuts:
-        if high <= start or low >= end:
-            continue
-        if low > start:
-            left.append((start, low))
-        start = max(start, high)
-    if start < end:
-        left.append((start, end))
-    return left
+def _repeats(text: str, shown: str) -> bool:
+    return text.strip() == shown.strip() or (len(text) >= MIN_SENTENCE and text in shown)

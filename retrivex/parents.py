@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from retrivex.chunk import Chunk
 from retrivex.config import RetrievalConfig
-from retrivex.exclusions import merge_ranges
+from retrivex.ranges import merge_ranges
 from retrivex.span import Span
 from retrivex.stitching import Segment
 
@@ -106,6 +106,11 @@ def _swapped(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> 
     )
 
 
+def _names(span: Span, parent: PlacedParent) -> bool:
+    """Whether a chunk of a span says that it is a child of this parent."""
+    return any(chunk.metadata.parent_id == parent.parent_id for chunk in span.chunks)
+
+
 def _spans_of(parent: PlacedParent, spans: Sequence[Span]) -> list[Span]:
     """Spans that lie wholly in a parent: those it can replace without losing a character."""
     start, end = parent.char_start, parent.char_end
@@ -116,9 +121,10 @@ def _spans_of(parent: PlacedParent, spans: Sequence[Span]) -> list[Span]:
         if start is not None and end is not None and span.char_start is not None and span.char_end is not None:
             if start <= span.char_start and span.char_end <= end:
                 inside.append(span)
-        elif span.text in parent.text:
+        elif _names(span, parent) and span.text in parent.text:
+            # where places are not known, the same words may stand in another section: only its own children count
             inside.append(span)
-    own = any(chunk.metadata.parent_id == parent.parent_id for span in inside for chunk in span.chunks)
+    own = any(_names(span, parent) for span in inside)
     return inside if own else []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from retrivex.errors import BudgetError, RetrivexError
 from retrivex.rendering import Style, render
@@ -67,14 +68,16 @@ def fit_prompt(
         If the template, question and history alone are too long.
     """
 
-    def build(kept: Sequence[Span]) -> str:
-        return fill_template(template, render(kept, style).text, question, history)
+    # spans keep their numbers when others are left out, so that what the model cites can be resolved
+    def build(kept: Sequence[tuple[int, Span]]) -> str:
+        context = render([span for _, span in kept], style, [number for number, _ in kept]).text
+        return fill_template(template, context, question, history)
 
-    made = build(spans)
+    kept = list(enumerate(spans, start=1))
+    made = build(kept)
     if max_tokens is None:
         return made
     room = max_tokens - answer_reserve
-    kept = list(spans)
     while tokenizer.count(made) > room:
         if not kept:
             raise BudgetError(
@@ -82,13 +85,20 @@ def fit_prompt(
                 f"(max_tokens={max_tokens} less answer_reserve={answer_reserve}): raise max_tokens, or shorten the "
                 "template, the question or the history"
             )
-        weakest = min(kept, key=lambda span: (span.pinned, span.score))
-        kept = [span for span in kept if span is not weakest]
+        number, weakest = min(kept, key=lambda entry: (entry[1].pinned, entry[1].score))
+        kept = [entry for entry in kept if entry[0] != number]
         if not kept:
             # a shortened span does not fit twice: if this still is too long, the next round gives up
-            kept = _shortened(weakest, lambda span: tokenizer.count(build([span])) <= room, question)
+            fits = partial(_fits, number, build, tokenizer, room)
+            kept = [(number, span) for span in _shortened(weakest, fits, question)]
         made = build(kept)
     return made
+
+
+def _fits(
+    number: int, build: Callable[[Sequence[tuple[int, Span]]], str], tokenizer: Tokenizer, room: int, span: Span
+) -> bool:
+    return tokenizer.count(build([(number, span)])) <= room
 
 
 def _shortened(span: Span, fits: Callable[[Span], bool], question: str) -> list[Span]:

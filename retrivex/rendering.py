@@ -113,8 +113,8 @@ def opening_samples(chunks: Sequence[Chunk], style: Style) -> list[str]:
     ]
 
 
-def render(spans: Sequence[Span], style: Style) -> Rendered:
-    """Write spans down in the order given.
+def render(spans: Sequence[Span], style: Style, numbers: Sequence[int] | None = None) -> Rendered:
+    """Write spans down in the order given, numbered 1, 2, ... or as `numbers` says.
 
     Source text is never altered, not even escaped in XML, so that it can be cited letter by letter.
 
@@ -140,10 +140,11 @@ def render(spans: Sequence[Span], style: Style) -> Rendered:
         parts.append(text)
         length += len(text)
 
-    for number, span in enumerate(spans, start=1):
-        if number > 1:
+    for at, span in enumerate(spans):
+        number = at + 1 if numbers is None else numbers[at]
+        if at > 0:
             write(SEPARATOR)
-            marker = gap_marker(spans[number - 2], span) if style.gap_markers else None
+            marker = gap_marker(spans[at - 1], span) if style.gap_markers else None
             if marker:
                 write(marker + SEPARATOR)
         first = span.chunks[0]

@@ -9,9 +9,9 @@ from retrivex.candidates import CandidateSet
 from retrivex.chunk import Chunk, ChunkKey
 from retrivex.composition import Citation, Coverage
 from retrivex.config import RetrievalConfig
-from retrivex.exclusions import merge_ranges, remaining
 from retrivex.expansion import Expansion
 from retrivex.intervals import window_coverage
+from retrivex.ranges import merge_ranges, remaining
 from retrivex.rendering import Rendered
 from retrivex.seed import DroppedHit, DropReason
 from retrivex.seeding import Seed

@@ -141,3 +141,13 @@ def test_a_parent_does_not_repeat_a_span_that_is_only_partly_located() -> None:
     parents = {"p": make_chunk("d", 3, source[15:], 15)}
     composition = compose(hits_of(store, {0: 0.9, 1: 0.8, 3: 0.7}), store, parents, window=0, return_parents="auto")
     assert composition.text.count("Beta") == 1
+
+
+def test_a_parent_without_a_place_takes_in_its_own_children_alone() -> None:
+    store = {
+        ("d", 0): make_chunk("d", 0, "Bees sleep. Ants dig.", parent_id="p"),
+        ("d", 5): make_chunk("d", 5, "Ants dig.", 500, parent_id="q"),
+    }
+    parents = {"p": "Bees sleep. Ants dig. Wasps sting."}
+    composition = compose(hits_of(store, {0: 0.9, 5: 0.8}), store, parents, window=0, return_parents="auto")
+    assert {(span.parent_id, tuple(span.chunk_ids)) for span in composition.spans} == {("p", (0,)), (None, (5,))}
