@@ -202,10 +202,8 @@ def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:
     )
 
 
-def pin(
-    items: Sequence[Any], allowed: frozenset[str | None], exclusions: Exclusions, tokenizer: Tokenizer
-) -> tuple[list[Span], list[str]]:
-    """Make pinned spans, each character once, and exclude their text from the candidates.
+def pin(items: Sequence[Any], allowed: frozenset[str | None], tokenizer: Tokenizer) -> tuple[list[Span], list[str]]:
+    """Make pinned spans, each character once.
 
     Returns
     -------
@@ -233,5 +231,4 @@ def pin(
             for part in parts
         ]
         taken.add(span)
-        exclusions.add(span)
     return spans, warnings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -137,6 +137,7 @@ def build_candidates(
     cache: TokenCache,
     style: Style,
     config: RetrievalConfig,
+    distinct: Collection[ChunkKey] = (),
 ) -> CandidateSet:
     """Make what the selection picks from: gain = (value - `min_value`) * tokens / mean tokens.
 
@@ -148,9 +149,11 @@ def build_candidates(
     cache : counts tokens
     style : decides what opening a span costs
     config : `min_value`, `dedupe_overlaps`, `selection_unit`
+    distinct : chunks that count although a better one has the same text
     """
     pieces, joined, excluded = _chunk_pieces(runs, exclusions)
     repeated = repeated_chunks(runs, values) if config.dedupe_overlaps and len(runs) > 1 else {}
+    repeated = {key: other for key, other in repeated.items() if key not in distinct}
     worth = [
         0.0
         if repeated and runs[p.run].chunks[p.first].key in repeated

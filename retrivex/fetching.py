@@ -6,9 +6,10 @@ import asyncio
 import contextvars
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from time import monotonic
 from typing import Any, TypeVar
 
 from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
@@ -18,6 +19,8 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, 
 from retrivex.tokens import TokenCache
 
 T = TypeVar("T")
+
+_NO_PARENTS = "parents: spans stay as they are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +45,14 @@ class ChunkReply:
     ----------
     chunks : by key; only what was asked for and may be seen
     out_of_scope : what the store returned although the caller may not see it
+    conflicts : chunks that the store returned with several texts
     problem : why there is nothing, or less than there should be
     requests : calls that were made
     """
 
     chunks: dict[ChunkKey, Chunk] = field(default_factory=dict)
     out_of_scope: list[ChunkKey] = field(default_factory=list)
+    conflicts: list[ChunkKey] = field(default_factory=list)
     problem: str | None = None
     requests: int = 0
 
@@ -103,6 +108,8 @@ def split_windows(windows: Sequence[Window], limit: int | None) -> list[tuple[Wi
     """
     if limit is None:
         return [tuple(windows)]
+    if limit < 1:
+        raise StoreError(f"batch_limit of the store is {limit}: it must be at least 1; leave it out for no limit")
     batches: list[tuple[Window, ...]] = []
     batch: list[Window] = []
     room = limit
@@ -180,52 +187,64 @@ class StoreAccess:
 
     def run(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
         """Answer a request."""
-        try:
-            if isinstance(request, ParentRequest):
-                return self._parents(
-                    call_in_time(lambda: self._ask_parents(request), self._patience(self.parent_store))
+        if isinstance(request, ParentRequest):
+            try:
+                patience = self._patience(self.parent_store)
+                return self._parents(call_in_time(partial(self._ask_parents, request), patience))
+            except Exception as error:  # noqa: BLE001 - see the class
+                return ParentReply(
+                    problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1
                 )
-            if isinstance(self.store, Mapping):
-                return self._chunks(request, _look_up(self.store, request.windows), 1)
-            batches = self._batches(request)
-            store = self.store
-            patience = self._patience(store)
-            found: list[Chunk] = []
-            for batch in batches:
-                found += call_in_time(partial(_fetch_all, store, batch, self.scope, self.cache), patience)
-            return self._chunks(request, found, len(batches))
+        if isinstance(self.store, Mapping):
+            return self._chunks(request, _look_up(self.store, request.windows), 1)
+        found: list[Chunk] = []
+        asked, deadline = 0, self._deadline()
+        try:
+            for batch in self._batches(request):
+                asked += 1
+                patience = None if self._patience(self.store) is None else _left(deadline)
+                found += call_in_time(partial(_fetch_all, self.store, batch, self.scope, self.cache), patience)
         except Exception as error:  # noqa: BLE001 - see the class
-            return self._failed(request, error)
+            return self._partial(request, found, asked, error)
+        return self._chunks(request, found, asked)
 
     async def arun(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
         """Answer a request without blocking the event loop."""
+        if isinstance(request, ParentRequest):
+            try:
+                asked_parents = _in_thread(partial(self._ask_parents, request))
+                return self._parents(await self._in_time(asked_parents, self._deadline()))
+            except Exception as error:  # noqa: BLE001 - see the class
+                return ParentReply(
+                    problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1
+                )
+        if isinstance(self.store, Mapping):
+            return self._chunks(request, _look_up(self.store, request.windows), 1)
+        found: list[Chunk] = []
+        asked, deadline = 0, self._deadline()
         try:
-            if isinstance(request, ParentRequest):
-                parents = await self._in_time(asyncio.to_thread(self._ask_parents, request))
-                return self._parents(parents)
-            if isinstance(self.store, Mapping):
-                return self._chunks(request, _look_up(self.store, request.windows), 1)
-            batches = self._batches(request)
-            found: list[Chunk] = []
-            for batch in batches:
-                found += await self._in_time(self._afetch(batch))
-            return self._chunks(request, found, len(batches))
+            for batch in self._batches(request):
+                asked += 1
+                found += await self._in_time(self._afetch(batch), deadline)
         except Exception as error:  # noqa: BLE001 - see the class
-            return self._failed(request, error)
+            return self._partial(request, found, asked, error)
+        return self._chunks(request, found, asked)
 
     async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         afetch = getattr(self.store, "afetch", None)
         if afetch is not None and not hasattr(self.store, "fetch_counted"):
             return list(await afetch(batch, self.scope))
-        store = self.store
-        assert not isinstance(store, Mapping)
-        return await asyncio.to_thread(_fetch_all, store, batch, self.scope, self.cache)
+        return await _in_thread(partial(_fetch_all, self.store, batch, self.scope, self.cache))
 
-    async def _in_time(self, answer: Any) -> Any:
+    async def _in_time(self, answer: Awaitable[T], deadline: float | None) -> T:
         try:
-            return await asyncio.wait_for(answer, self.timeout_s)
+            return await asyncio.wait_for(answer, _left(deadline))
         except TimeoutError as error:
             raise StoreTimeoutError(_late(self.timeout_s or 0.0)) from error
+
+    def _deadline(self) -> float | None:
+        """When patience ends; all batches of a request share it."""
+        return None if self.timeout_s is None else monotonic() + self.timeout_s
 
     def _patience(self, store: object) -> float | None:
         """Seconds to wait; None where a store cannot hang, so that no thread is needed."""
@@ -258,19 +277,59 @@ class StoreAccess:
             if metadata.scope not in self.allowed:
                 reply.out_of_scope.append(key)
             elif trusted or asked_for(key):
-                reply.chunks.setdefault(key, chunk)
+                known = reply.chunks.setdefault(key, chunk)
+                if known is not chunk and known.text != chunk.text:
+                    # whichever came first must not decide: a store may answer in any order
+                    reply.chunks[key] = min(known, chunk, key=lambda c: c.text)
+                    reply.conflicts.append(key)
         return reply
 
-    def _failed(self, request: ChunkRequest | ParentRequest, error: Exception) -> ChunkReply | ParentReply:
+    def _partial(self, request: ChunkRequest, found: Sequence[Chunk], asked: int, error: Exception) -> ChunkReply:
+        """Return what came before a store failed."""
+        reply = self._chunks(request, found, asked)
+        what = "more neighbours: spans end there" if reply.chunks else "neighbours: seeds are used alone"
+        reply.problem = self._problem(error, "chunk", what)
+        return reply
+
+    def _problem(self, error: Exception, kind: str, what: str) -> str:
         if self.strict:
             raise error if isinstance(error, StoreError) else StoreError(f"the store failed: {error!r}") from error
-        parents = isinstance(request, ParentRequest)
-        what = "parents: spans stay as they are" if parents else "neighbours: seeds are used alone"
-        problem = f"the {'parent' if parents else 'chunk'} store gave no {what} ({type(error).__name__}: {error})"
-        return ParentReply(problem=problem, requests=1) if parents else ChunkReply(problem=problem, requests=1)
+        return f"the {kind} store gave no {what} ({type(error).__name__}: {error})"
 
 
-def _fetch_all(store: ChunkStore, windows: Sequence[Window], scope: Scope, cache: TokenCache) -> list[Chunk]:
+def _left(deadline: float | None) -> float | None:
+    """Seconds until a deadline; a moment where it is past, so that waiting fails in the usual way."""
+    return None if deadline is None else max(deadline - monotonic(), 1e-3)
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    """Run `call` in a daemon thread: unlike the event loop's own, nobody waits for it when the program ends."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if answer.done():
+            return  # given up on
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(result)  # type: ignore[arg-type]
+
+    def work() -> None:
+        result, failure = None, None
+        try:
+            result = context.run(call)
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            failure = error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=work, name="retrivex-store", daemon=True).start()
+    return await answer
+
+
+def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, cache: TokenCache) -> list[Chunk]:
     """Fetch, and drain what may be a generator while the clock still runs; take over counts made at index time."""
     counted = getattr(store, "fetch_counted", None)
     if counted is None:

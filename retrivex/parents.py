@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -89,7 +90,6 @@ def _swapped(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> 
     whole_row = ids == list(range(ids[0], ids[-1] + 1))
     # chunks between the spans were not fetched, so a span that lists chunks without holes lists the best span's
     chunks = [by_id[i] for i in ids] if whole_row else list(best.chunks)
-    segment = Segment(0, len(parent.text), chunks[0].metadata.chunk_id, parent.char_start)
     return replace(
         best,
         chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
@@ -100,9 +100,31 @@ def _swapped(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> 
         token_count=token_count,
         value=sum(span.value for span in inside),
         exact=parent.char_start is not None,
-        segments=(segment,),
+        segments=_segments(parent, chunks),
         parent_id=parent.parent_id,
         prefix=None,
+    )
+
+
+def _segments(parent: PlacedParent, chunks: Sequence[Chunk]) -> tuple[Segment, ...]:
+    """Map a parent's text to its known children; what lies between them goes with the one before."""
+    if parent.char_start is None:
+        return (Segment(0, len(parent.text), chunks[0].metadata.chunk_id, None),)
+    cuts: list[tuple[int, int]] = []
+    for chunk in chunks:
+        start, end = chunk.metadata.char_start, chunk.metadata.char_end
+        if start is None or end is None:
+            continue
+        low = max(0, start - parent.char_start, cuts[-1][0] if cuts else 0)
+        high = min(len(parent.text), end - parent.char_start)
+        # a child begins a segment where it stands, and what follows it, up to the next one, another
+        if low < high:
+            cuts += [(low, chunk.metadata.chunk_id), (high, chunk.metadata.chunk_id)]
+    edges = [(0, chunks[0].metadata.chunk_id), *cuts, (len(parent.text), chunks[-1].metadata.chunk_id)]
+    return tuple(
+        Segment(low, high, chunk_id, parent.char_start + low)
+        for (low, chunk_id), (high, _) in itertools.pairwise(edges)
+        if low < high
     )
 
 
@@ -120,6 +142,8 @@ def _spans_of(parent: PlacedParent, spans: Sequence[Span]) -> list[Span]:
             continue
         if start is not None and end is not None and span.char_start is not None and span.char_end is not None:
             if start <= span.char_start and span.char_end <= end:
+                if span.text not in parent.text:
+                    return []  # its offsets, or the span's, do not tell the truth
                 inside.append(span)
         elif _names(span, parent) and span.text in parent.text:
             # where places are not known, the same words may stand in another section: only its own children count

@@ -7,9 +7,11 @@ composer run the very same steps.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrivex.assembly import SpanScorer, pin
 from retrivex.candidates import build_candidates
@@ -24,13 +26,23 @@ from retrivex.links import follow
 from retrivex.parents import PlacedParent, place_parent
 from retrivex.reporting import Account, citations_of, coverage_of
 from retrivex.scoring.weighted import chunk_values
-from retrivex.seeding import Seed, prepare_seeds
+from retrivex.seed import DroppedHit
+from retrivex.seeding import Seed, prepare_seeds, scope_detail
 from retrivex.stitching import Run, stitch
 from retrivex.tracing import Log, Trace
-from retrivex.writing import Call, Writer
+from retrivex.writing import Call, Writer, affordable
 
 Request: TypeAlias = ChunkRequest | ParentRequest
 Reply: TypeAlias = ChunkReply | ParentReply
+
+
+def _vector(embedding: Embedding) -> NDArray[np.float64] | None:
+    """Return an embedding as an array of shape (d,); None for what is no row of numbers."""
+    try:
+        made = np.asarray(embedding, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return made if made.ndim == 1 else None
 
 
 class Pipeline:
@@ -48,6 +60,8 @@ class Pipeline:
         self.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
         planned = plan_windows(seeds, config)
         found, out_of_scope = yield from self._fetch(seeds, planned)
+        if out_of_scope:
+            seeds, planned = self._without(seeds, planned, out_of_scope, dropped)
         expansion = grow(seeds, planned, found, config, call.signatures, out_of_scope)
         self._warn_of(expansion)
         linked, links = yield from self._follow_links(seeds, found, expansion)
@@ -55,22 +69,26 @@ class Pipeline:
         runs = self._merge(expansion, linked, found)
         relevance = {seed.key: seed.relevance for seed in seeds}
         values = chunk_values(runs, relevance, linked, expansion.continuity, config, self._likeness(runs))
-        exclusions = Exclusions()
-        for item in config.exclude:
-            exclusions.add(item)
-        pinned, problems = pin(config.pinned, call.allowed, exclusions, call.counter.cache)
+        exclusions = Exclusions.of(config.exclude)
+        pinned, problems = pin(config.pinned, call.allowed, call.counter.cache)
         self.log.warnings += problems
-        candidates = build_candidates(runs, values, exclusions, call.counter.cache, call.style, config)
+        pinned = affordable(pinned, call, self.log)
+        for span in pinned:
+            exclusions.add(span)
+        build = partial(build_candidates, runs, values, exclusions, call.counter.cache, call.style, config)
+        candidates = build()
         self.log.mark("score", sum(map(len, runs)), len(candidates.pieces))
-        parents = yield from self._fetch_parents(runs)
+        parents = yield from self._fetch_parents(runs, out_of_scope)
         seed_ids: dict[str, list[int]] = {}
         for doc_id, chunk_id in relevance:
             seed_ids.setdefault(doc_id, []).append(chunk_id)
         scorer = SpanScorer(relevance, seed_ids, expansion.continuity, parents, config)
         quotas = self._list_values(seeds, runs, linked, expansion)
-        writer = Writer(call, self.log, runs, candidates, scorer, pinned, quotas, exclusions)
+        writer = Writer(call, self.log, runs, candidates, build, scorer, pinned, quotas, exclusions)
         layout = writer.write()
-        account = Account(seeds, found, dropped, expansion, linked, runs, values, candidates, layout.spans, config)
+        account = Account(
+            seeds, found, dropped, expansion, linked, runs, values, writer.candidates, layout.spans, config
+        )
         account.absorb(layout.swaps)
         trace = Trace(
             steps=tuple(self.log.steps),
@@ -104,8 +122,8 @@ class Pipeline:
         self, seeds: Sequence[Seed], planned: Sequence[Window]
     ) -> Generator[Request, Reply, tuple[dict[ChunkKey, Chunk], list[ChunkKey]]]:
         """Fetch all planned windows in one request; seeds stand in for what the store does not have."""
-        if all(len(window) == 1 for window in planned):
-            return {seed.key: seed.chunk for seed in seeds}, []
+        if not seeds:
+            return {}, []
         windows = merge_windows(planned)
         reply = yield ChunkRequest(tuple(windows))
         self.log.requests += reply.requests
@@ -114,11 +132,32 @@ class Pipeline:
             raise TypeError(f"a chunk request was answered by {type(reply).__name__}")
         if reply.problem:
             self.log.warn(reply.problem)
+        if reply.conflicts:
+            self._complain(sorted(reply.conflicts), "are in the chunk store with several texts; one of them is used")
         found = reply.chunks
-        absent = [seed for seed in seeds if not self._reconcile(seed, found)]
+        hidden = set(reply.out_of_scope)
+        absent = [seed for seed in seeds if seed.key not in hidden and not self._reconcile(seed, found)]
         if absent and not reply.problem:
             self._complain([seed.key for seed in absent], "not in the chunk store; used as the retriever gave them")
         return found, reply.out_of_scope
+
+    def _without(
+        self,
+        seeds: Sequence[Seed],
+        planned: Sequence[Window],
+        out_of_scope: Sequence[ChunkKey],
+        dropped: list[DroppedHit],
+    ) -> tuple[list[Seed], list[Window]]:
+        """Leave out seeds that the store says belong to another scope, whatever the retriever says."""
+        hidden = set(out_of_scope)
+        for seed in seeds:
+            if seed.key in hidden:
+                detail = scope_detail(seed.key, "of the store")
+                if self.config.strict:
+                    raise HitError(detail)
+                dropped.append(DroppedHit(*seed.key, seed.score, "scope", detail))
+        pairs = [(s, w) for s, w in zip(seeds, planned, strict=True) if s.key not in hidden]
+        return [s for s, _ in pairs], [w for _, w in pairs]
 
     def _reconcile(self, seed: Seed, found: dict[ChunkKey, Chunk]) -> bool:
         """Put the seed among the found chunks; return whether the store had it.
@@ -164,8 +203,13 @@ class Pipeline:
         self.log.warnings += problems.warnings
         return linked, links
 
-    def _fetch_parents(self, runs: Sequence[Run]) -> Generator[Request, Reply, dict[str, PlacedParent]]:
-        """All parents of all candidates in one request."""
+    def _fetch_parents(
+        self, runs: Sequence[Run], out_of_scope: Sequence[ChunkKey]
+    ) -> Generator[Request, Reply, dict[str, PlacedParent]]:
+        """All parents of all candidates in one request.
+
+        A parent that is plain text carries no scope: where part of its document may not be seen, it is left alone.
+        """
         children: dict[str, list[Chunk]] = {}
         if self.call.with_parents:
             for run in runs:
@@ -181,7 +225,13 @@ class Pipeline:
         if reply.problem:
             self.log.warn(reply.problem)
         self.log.mark("parents", len(children), len(reply.parents))
-        return {name: place_parent(name, parent, children[name]) for name, parent in reply.parents.items()}
+        closed = {doc_id for doc_id, _ in out_of_scope}
+        placed = {name: place_parent(name, parent, children[name]) for name, parent in reply.parents.items()}
+        return {
+            name: parent
+            for name, parent in placed.items()
+            if parent.doc_id not in closed or not isinstance(reply.parents[name], str)
+        }
 
     # ---- values
 
@@ -206,7 +256,13 @@ class Pipeline:
         """Cosine of every candidate with the question, as a share of the best; only where both are embedded."""
         if self.call.query_embedding is None:
             return {}
-        query = np.asarray(self.call.query_embedding, dtype=np.float64)
+        try:
+            query = np.asarray(self.call.query_embedding, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise RetrivexError(
+                f"query_embedding is {type(self.call.query_embedding).__name__} and no vector of numbers ({error}); "
+                "pass what the retriever's model made of the question"
+            ) from error
         norm = float(np.linalg.norm(query)) if query.ndim == 1 else 0.0
         if not norm > 0 or not np.isfinite(norm):
             raise RetrivexError(
@@ -214,15 +270,16 @@ class Pipeline:
                 "pass what the retriever's model made of the question"
             )
         keys: list[ChunkKey] = []
-        rows: list[Embedding] = []
+        rows: list[NDArray[np.float64]] = []
         unlike = 0
         for run in runs:
             for chunk in run.chunks:
                 if chunk.embedding is None:
                     continue
-                if len(chunk.embedding) == len(query):
+                vector = _vector(chunk.embedding)
+                if vector is not None and len(vector) == len(query):
                     keys.append(chunk.key)
-                    rows.append(chunk.embedding)
+                    rows.append(vector)
                 else:
                     unlike += 1
         if unlike:

@@ -28,6 +28,8 @@ def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, .
         for segment in span.segments:
             metadata = places[segment.chunk_id]
             source = segment.char_start
+            # a parent that was swapped in also shows text between the chunks that are known
+            own = source is None or metadata.char_end is None or source < metadata.char_end
             made.append(
                 Citation(
                     number=number,
@@ -37,8 +39,8 @@ def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, .
                     chunk_id=segment.chunk_id,
                     char_start=source,
                     char_end=None if source is None else source + segment.end - segment.start,
-                    page=metadata.page,
-                    heading_path=tuple(metadata.heading_path or ()),
+                    page=metadata.page if own else None,
+                    heading_path=tuple(metadata.heading_path or ()) if own else (),
                 )
             )
     return tuple(made)

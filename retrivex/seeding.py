@@ -129,7 +129,7 @@ class _Sorter:
             if detail is not None:
                 self.drop(hit, "out_of_scale", detail)
             elif scope not in self.allowed:
-                self.drop(hit, "scope", _scope_detail(key, scope))
+                self.drop(hit, "scope", scope_detail(key, scope))
             elif self.texts.setdefault(key, text) == text:
                 best.setdefault(key, hit)
             else:
@@ -142,7 +142,8 @@ class _Sorter:
         return list(best.values())
 
 
-def _scope_detail(key: ChunkKey, scope: str | None) -> str:
+def scope_detail(key: ChunkKey, scope: str | None) -> str:
+    """Say why a chunk may not be seen, without saying whose it is."""
     if scope is None:
         return f"{key!r} carries no scope: a call with a scope sees only chunks of it; allow None in scope to see it"
     return f"{key!r} belongs to a scope that this call may not see; name it in scope to see it"

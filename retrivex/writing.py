@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from retrivex.assembly import SpanScorer, best_first, once_only, span_of, tokens_of_text
@@ -67,6 +67,20 @@ class Layout:
     swaps: list[tuple[Span, Span]] = field(default_factory=list)
 
 
+def affordable(pinned: Sequence[Span], call: Call, log: Log) -> list[Span]:
+    """Return the pinned spans that fit the budget, in the order given; the others are warned of and stay candidates."""
+    kept: list[Span] = []
+    for span in pinned:
+        tried = [*kept, span]
+        if tokens_of_text(render(tried, call.style), tried, call.counter) <= call.config.token_budget:
+            kept = tried
+        else:
+            log.warn(
+                f"pinned passage of {span.doc_id!r} not pinned: it does not fit token_budget={call.config.token_budget}"
+            )
+    return kept
+
+
 class Writer:
     """Chooses, assembles, orders and counts until the text keeps its budget.
 
@@ -75,6 +89,7 @@ class Writer:
     call : what was asked for
     log : takes down steps and warnings
     runs, candidates : what there is to choose from
+    rebuild : makes the candidates again, given `distinct`: chunks that count although a better one has their text
     scorer : scores the spans that are made
     pinned : spans that come first, as far as they fit
     quotas : per hit list its share of the budget and its own chunk values; empty where lists were fused
@@ -87,6 +102,7 @@ class Writer:
         log: Log,
         runs: Sequence[Run],
         candidates: CandidateSet,
+        rebuild: Callable[..., CandidateSet],
         scorer: SpanScorer,
         pinned: Sequence[Span],
         quotas: Sequence[tuple[float, list[list[float]]]],
@@ -97,11 +113,12 @@ class Writer:
         self.config = call.config
         self.runs = runs
         self.candidates = candidates
+        self.rebuild = rebuild
         self.scorer = scorer
         self.quotas = quotas
         self.exclusions = exclusions
         self.budget = self.config.token_budget
-        self.pinned = self._affordable(pinned)
+        self.pinned = list(pinned)
 
     def write(self) -> Layout:
         """Return the best layout whose text has at most `token_budget` tokens."""
@@ -110,17 +127,6 @@ class Writer:
         made = self._trimmed() if self._too_long(allowance) else self._fitted(allowance)
         self.log.mark("render", len(made.spans), made.tokens)
         return made
-
-    def _affordable(self, pinned: Sequence[Span]) -> list[Span]:
-        """Pinned spans that fit, in the order given."""
-        kept: list[Span] = []
-        for span in pinned:
-            tried = [*kept, span]
-            if tokens_of_text(render(tried, self.call.style), tried, self.call.counter) <= self.budget:
-                kept = tried
-            else:
-                self.log.warn(f"pinned passage of {span.doc_id!r} left out: it does not fit token_budget={self.budget}")
-        return kept
 
     # ---- choosing
 
@@ -143,11 +149,24 @@ class Writer:
             if allowance <= 0:
                 break
             chosen = self._choose(allowance)
+            if self._revive(chosen):
+                chosen = self._choose(allowance)
             made = self._lay_out(join_picks(self.candidates, chosen))
             if made.tokens <= self.budget:
                 return self._with_parents(self._refilled(made, chosen))
             allowance -= made.tokens - self.budget
         return self._trimmed()
+
+    def _revive(self, chosen: tuple[int, ...]) -> bool:
+        """Let a repeated text count again where the better copy of it was not chosen; return whether there was one."""
+        pieces = self.candidates.pieces
+        shown = {
+            self.runs[pieces[i].run].chunks[at].key for i in chosen for at in range(pieces[i].first, pieces[i].last + 1)
+        }
+        lone = {key for key, other in self.candidates.repeated.items() if other not in shown}
+        if lone:
+            self.candidates = self.rebuild(distinct=lone)
+        return bool(lone)
 
     def _choose(self, allowance: int) -> tuple[int, ...]:
         config, numbers = self.config, self.candidates.numbers
