@@ -149,7 +149,13 @@ def test_answers_come_line_by_line() -> None:
 def test_ctrl_c_is_130_without_a_traceback() -> None:
     command = [sys.executable, "-m", "retrivex", "compose", "--set", "tokenizer=estimate"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment(), **pipes) as process:  # type: ignore[call-overload]
+    # a shell that runs the tests in the background ignores Ctrl-C, and children inherit that
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(command, env=environment(), **pipes)  # type: ignore[call-overload]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         process.stdin.write(b'{"hits": []}\n')
         process.stdin.flush()
         process.stdout.readline()
