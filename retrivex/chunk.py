@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, field
@@ -55,6 +56,45 @@ def _check_link(link: Any, key: ChunkKey) -> None:
     raise ChunkError(f"links of {key!r} hold {link!r}: a link is (doc_id, chunk_id) of another chunk; leave others out")
 
 
+def _plain_links(links: Any, key: ChunkKey) -> Sequence[ChunkKey]:
+    """Return the links as given, or with plain integers where some came from numpy."""
+    if isinstance(links, str) or not isinstance(links, Collection):
+        raise ChunkError(f"links of {key!r} are {links!r}: give a list of (doc_id, chunk_id), or leave links out")
+    for link in links:
+        _check_link(link, key)
+    if isinstance(links, Sequence) and all(type(chunk_id) is int for _, chunk_id in links):
+        return links
+    return tuple((doc_id, operator.index(chunk_id)) for doc_id, chunk_id in links)
+
+
+def _plain_integer(value: Any, name: str, key: ChunkKey) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ChunkError(f"{name} of {key!r} is {value!r}: it must be a whole number, or None where unknown") from None
+
+
+def _check_heading_path(path: Any, key: ChunkKey) -> None:
+    if isinstance(path, str) or not isinstance(path, Sequence) or not all(isinstance(title, str) for title in path):
+        raise ChunkError(
+            f"heading_path of {key!r} is {path!r}: it must be a list of titles, outermost first; "
+            "a single title is a list of one, an unknown path is None"
+        )
+
+
+def _plain_timestamp(value: Any, key: ChunkKey) -> float:
+    try:
+        seconds = value if type(value) is int else float(value)
+        known = not isinstance(value, str) and math.isfinite(seconds)
+    except (TypeError, ValueError, OverflowError):
+        known = False
+    if not known:
+        raise ChunkError(
+            f"timestamp of {key!r} is {value!r}: it must be finite Unix seconds; of a datetime .timestamp()"
+        )
+    return seconds
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkMetadata:
     """Where a chunk stands in its document.
@@ -68,7 +108,7 @@ class ChunkMetadata:
     parent_id : the section or document this chunk is a child of
     heading_path : titles of the headings above the chunk, outermost first
     page : page number as printed, from 1
-    custom_metadata : anything else; kept, never read by the core
+    custom_metadata : anything else; kept, and only `title` is read, for the headers of spans
     timestamp : Unix seconds of the document or passage
     chunk_count : chunks in the whole document, for `chunks 2-5 of 12`
     scope : the tenant or group that may see the chunk; None means unscoped
@@ -79,8 +119,8 @@ class ChunkMetadata:
     Raises
     ------
     ChunkError
-        Empty `doc_id`, negative or huge `chunk_id`, only one of the two offsets, `char_start > char_end`, or a link
-        that is no `(doc_id, chunk_id)`.
+        Empty `doc_id`, negative or huge `chunk_id`, only one of the two offsets, `char_start > char_end`, a link
+        that is no `(doc_id, chunk_id)`, or a value of another type.
     """
 
     doc_id: str
@@ -115,8 +155,7 @@ class ChunkMetadata:
         # numpy integers come in from data frames and vector stores; plain ones hash and serialise the same everywhere
         if type(self.chunk_id) is not int:
             object.__setattr__(self, "chunk_id", chunk_id)
-        for link in self.links:
-            _check_link(link, self.key)
+        self._check_types()
         start, end = self.char_start, self.char_end
         if start is None and end is None:
             return
@@ -131,6 +170,29 @@ class ChunkMetadata:
             raise ChunkError(
                 f"offsets of ({self.doc_id!r}, {chunk_id}): char_start ({start}) > char_end ({end}); "
                 "give them in order, end exclusive"
+            )
+
+    def _check_types(self) -> None:
+        # written out field by field: millions of chunks are made, and most have most fields empty
+        if self.links != ():
+            object.__setattr__(self, "links", _plain_links(self.links, self.key))
+        start, end, page, count = self.char_start, self.char_end, self.page, self.chunk_count
+        if not (type(start) is type(end) is int and page is None and count is None):
+            for name, number in (("char_start", start), ("char_end", end), ("page", page), ("chunk_count", count)):
+                if number is not None and type(number) is not int:
+                    object.__setattr__(self, name, _plain_integer(number, name, self.key))
+        if self.heading_path is not None:
+            _check_heading_path(self.heading_path, self.key)
+        if self.parent_id is not None or self.scope is not None or self.prefix is not None:
+            for name, text in (("parent_id", self.parent_id), ("scope", self.scope), ("prefix", self.prefix)):
+                if text is not None and not isinstance(text, str):
+                    raise ChunkError(f"{name} of {self.key!r} is {text!r}: it must be a string, or None for none")
+        if self.timestamp is not None:
+            object.__setattr__(self, "timestamp", _plain_timestamp(self.timestamp, self.key))
+        if type(self.custom_metadata) is not dict and not isinstance(self.custom_metadata, Mapping):
+            raise ChunkError(
+                f"custom_metadata of {self.key!r} is {self.custom_metadata!r}: it must be a mapping; "
+                "leave it out, or give {}, where there is none"
             )
 
     @property
@@ -152,7 +214,7 @@ class Chunk:
     Raises
     ------
     ChunkError
-        If `text` is empty or not a string.
+        If `text` is empty or not a string, or `metadata` no `ChunkMetadata`.
 
     Examples
     --------
@@ -165,6 +227,8 @@ class Chunk:
     embedding: Embedding | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.metadata, ChunkMetadata):
+            raise ChunkError(f"metadata is {type(self.metadata).__name__}: give a ChunkMetadata(doc_id, chunk_id, ...)")
         if not isinstance(self.text, str) or not self.text:
             raise ChunkError(
                 f"Chunk text cannot be empty: {self.metadata.key!r} has {self.text!r}; leave such chunks out"

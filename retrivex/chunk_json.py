@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,29 @@ CHUNK_KEYS = (
     "embedding",
 )
 """Keys of a chunk's object; `metadata` holds what `ChunkMetadata.custom_metadata` does."""
+
+
+_PLAIN = (str, int, float, bool)
+
+
+def check_metadata(chunk: Chunk) -> None:
+    """Make sure that JSON can hold a chunk's custom metadata.
+
+    Raises
+    ------
+    ChunkError
+        If it cannot; the message names the chunk and the key.
+    """
+    for name, value in chunk.metadata.custom_metadata.items():
+        if type(name) is str and (value is None or type(value) in _PLAIN):
+            continue
+        try:
+            json.dumps({name: value})
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ChunkError(
+                f"custom_metadata of {chunk.key!r} holds {name!r}, which JSON cannot: {error}; give plain types, e.g. "
+                "a list for a set, int(...) for a numpy number"
+            ) from error
 
 
 def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:

@@ -178,11 +178,17 @@ class SpanComposer:
 
         Parameters
         ----------
-        requests : ComposeRequests, or mappings with the arguments of `compose`
+        requests : ComposeRequests, or mappings with the arguments of `compose`; knobs may also stand under
+            `overrides`, as in a ComposeRequest
         max_workers : threads; more than one pays where stores are waited for
+
+        Raises
+        ------
+        RetrivexError
+            If `max_workers` is no whole number of at least 1.
         """
-        if max_workers < 1:
-            raise RetrivexError(f"max_workers is {max_workers}: at least one thread has to do the work")
+        if not isinstance(max_workers, int) or max_workers < 1:
+            raise RetrivexError(f"max_workers is {max_workers!r}: it must be a whole number of at least 1, in threads")
         if max_workers == 1:
             return [self._compose_one(request) for request in requests]
         with ThreadPoolExecutor(max_workers) as pool:
@@ -198,7 +204,10 @@ class SpanComposer:
                     ),
                     None,
                 )  # fmt: skip
-            return BatchItem(self.compose(**request), None)
+            if not isinstance(request, Mapping):
+                raise RetrivexError(f"request is {type(request).__name__}: give a ComposeRequest(...) or a mapping")
+            named = {name: value for name, value in request.items() if name != "overrides"}
+            return BatchItem(self.compose(**named, **request.get("overrides", {})), None)
         except Exception as error:  # noqa: BLE001 - one bad item must not lose the others; it is handed back
             return BatchItem(None, error)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from types import UnionType
 from typing import Any
 
 import networkx as nx
 
-from retrivex.chunk_json import chunk_from_dict, chunk_to_dict
-from retrivex.errors import RetrivexError
+from retrivex.chunk_json import check_metadata, chunk_from_dict, chunk_to_dict
+from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.intervals import Window, interval_graph
 from retrivex.prompts import DEFAULT_TEMPLATE, fit_prompt
 from retrivex.quotes import find_quote
@@ -19,13 +20,17 @@ from retrivex.rendering import Style
 from retrivex.seed import DroppedHit
 from retrivex.span import Span
 from retrivex.stitching import Segment
-from retrivex.tokens import Tokenizer, get_tokenizer
+from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
 from retrivex.tracing import ChunkNote, Step, Trace
 
 SCHEMA = "retrivex.composition/1"
 """Name and version of what `to_dict` writes; `schemas/composition-1.json` describes it."""
 
-_MARKERS = re.compile(r"\s*(\[\d+\][\s,;]*)+")
+_STYLE_CHOICES = {"format": ("text", "markdown", "xml"), "header": ("none", "heading", "document", "full")}
+_NUMBERS = r"\d+(?:\s*[-\u2013]\s*\d+)?"
+_MARKERS = re.compile(rf"\s*(?:\[\s*{_NUMBERS}(?:\s*[,;]\s*{_NUMBERS})*\s*\][\s,;]*)+")
+_NUMBER_OR_RANGE = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
+_MAX_DIGITS = 18  # no context has so many spans, and Python refuses to read numbers of thousands of digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +121,26 @@ class Composition:
 
         Parameters
         ----------
-        reference : a number, markers like `[2]` or `[1], [3]`, or words quoted from the context
+        reference : a number, markers like `[2]`, `[1], [3]`, `[1, 3]` or `[1-3]`, or words quoted from the context
 
         Returns
         -------
         list of Citation
             Every place, cut to what was referred to; empty where there is none. White space, case and the shape
             of quotation marks do not matter in a quote.
+
+        Raises
+        ------
+        RetrivexError
+            If `reference` is neither a number nor text.
         """
         if isinstance(reference, int):
             return [citation for citation in self.citations if citation.number == reference]
+        if not isinstance(reference, str):
+            raise RetrivexError(f"reference is {reference!r}: give a number, a marker like '[2]', or words of the text")
         if _MARKERS.fullmatch(reference):
-            numbers = dict.fromkeys(int(number) for number in re.findall(r"\d+", reference))
-            return [citation for number in numbers for citation in self.resolve(number)]
+            known = dict.fromkeys(citation.number for citation in self.citations)
+            return [citation for number in _numbers(reference, known) for citation in self.resolve(number)]
         places = find_quote(self.text, reference)
         return [part for start, end in places for part in self._between(start, end)]
 
@@ -156,6 +168,7 @@ class Composition:
         history: str = "",
         max_tokens: int | None = None,
         answer_reserve: int = 0,
+        tokenizer: TokenizerSpec = None,
     ) -> str:
         """Return a whole prompt of at most `max_tokens - answer_reserve` tokens.
 
@@ -166,22 +179,40 @@ class Composition:
         history : earlier turns
         max_tokens : the model's window; None does not limit
         answer_reserve : tokens kept free for the answer
+        tokenizer : counts for `max_tokens`; None takes the one that counted the context
 
         Raises
         ------
         RetrivexError
-            Without a question, or with a template that lacks a part.
+            Without a question, with a template that lacks a part, or with an argument of another type.
+        TokenizerError
+            If the tokenizer cannot be had by its name, e.g. a function of a composition that was read from a file.
         BudgetError
             If it does not fit even without any context.
         """
         asked = question if question is not None else self.question
         if asked is None:
             raise RetrivexError("question is None: the context was composed without one; pass prompt(question)")
-        counter = self.counter if self.counter is not None else get_tokenizer(self.tokenizer)
+        _check_prompt(asked, template, history, max_tokens, answer_reserve)
+        # without a limit nothing is counted, so that any counter will do
+        counter = get_tokenizer("estimate") if max_tokens is None else self._counter(tokenizer)
         return fit_prompt(
             self.spans, self.style, counter, asked,
             template=template, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
         )  # fmt: skip
+
+    def _counter(self, tokenizer: TokenizerSpec) -> Tokenizer:
+        if tokenizer is not None:
+            return get_tokenizer(tokenizer)
+        if self.counter is not None:
+            return self.counter
+        try:
+            return get_tokenizer(self.tokenizer)
+        except TokenizerError as error:
+            raise TokenizerError(
+                f"tokenizer {self.tokenizer!r} of this composition cannot be had by its name: pass prompt(..., "
+                f"tokenizer=...) what counted it; {error}"
+            ) from error
 
     def graph(self) -> nx.Graph[Window]:
         """Return the windows as a graph: edges where they overlap, touch or are linked.
@@ -201,7 +232,13 @@ class Composition:
         return graph
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON types, by the schema `SCHEMA`; embeddings are left out."""
+        """Return everything as plain JSON types, by the schema `SCHEMA`; embeddings are left out.
+
+        Raises
+        ------
+        RetrivexError
+            If the custom metadata of a shown chunk holds something that JSON cannot.
+        """
         return {
             "schema": SCHEMA,
             "question": self.question,
@@ -237,13 +274,16 @@ class Composition:
         Raises
         ------
         RetrivexError
-            If it is of another schema or lacks a part.
+            If it is of another schema, lacks a part or has one of another type.
         """
+        if not isinstance(data, Mapping):
+            raise RetrivexError(f"a composition is {type(data).__name__}: pass the mapping that to_dict returned")
         if data.get("schema") != SCHEMA:
             raise RetrivexError(
                 f"schema is {data.get('schema')!r}: this version reads {SCHEMA!r}; use the version that wrote it"
             )
         try:
+            _check_parts(data)
             return cls(
                 text=data["text"],
                 spans=tuple(_span_from_dict(span) for span in data["spans"]),
@@ -261,11 +301,52 @@ class Composition:
                 trace=_trace_from_dict(data["trace"]),
                 style=Style(**data["style"]),
             )
-        except (KeyError, TypeError) as error:
+        except RetrivexError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RetrivexError(f"not a composition by {SCHEMA}: {error!r}; pass what to_dict returned") from error
 
 
+def _numbers(reference: str, known: Iterable[int]) -> list[int]:
+    """Return the numbers of `known` that markers name, in the markers' order, each once."""
+    named: dict[int, None] = {}
+    for first, last in _NUMBER_OR_RANGE.findall(reference):
+        if max(len(first), len(last)) <= _MAX_DIGITS:
+            low, high = int(first), int(last or first)
+            named.update(dict.fromkeys(number for number in known if low <= number <= high))
+    return list(named)
+
+
+def _check_prompt(question: Any, template: Any, history: Any, max_tokens: Any, answer_reserve: Any) -> None:
+    for name, text in (("question", question), ("template", template), ("history", history)):
+        if not isinstance(text, str):
+            raise RetrivexError(f"{name} is {text!r}: it must be text; leave it out for its default")
+    for name, number in (("max_tokens", max_tokens), ("answer_reserve", answer_reserve)):
+        if number is None and name == "max_tokens":
+            continue
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise RetrivexError(f"{name} is {number!r}: it must be a whole number of tokens, not negative")
+
+
+def _check_parts(data: Mapping[str, Any]) -> None:
+    """Refuse parts of the wrong type that would only fail later, far from their cause."""
+    kinds: tuple[tuple[str, type | UnionType], ...] = (
+        ("text", str), ("tokens", int), ("token_budget", int), ("tokenizer", str), ("question", str | None),
+        ("spans", list | tuple), ("citations", list | tuple), ("coverage", list | tuple), ("dropped", list | tuple),
+        ("warnings", list | tuple), ("trace", Mapping), ("style", Mapping),
+    )  # fmt: skip
+    for name, kind in kinds:
+        if not isinstance(data[name], kind) or isinstance(data[name], bool):
+            raise RetrivexError(f"{name} of the composition is {data[name]!r}: it must be {kind}; see {SCHEMA}")
+    for name, choices in _STYLE_CHOICES.items():
+        value = data["style"].get(name)
+        if value not in choices:
+            raise RetrivexError(f"style.{name} of the composition is {value!r}: choose one of {', '.join(choices)}")
+
+
 def _span_to_dict(span: Span) -> dict[str, Any]:
+    for chunk in span.chunks:
+        check_metadata(chunk)
     plain = {f.name: getattr(span, f.name) for f in fields(span) if f.name not in ("chunks", "segments")}
     return {
         **plain,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Callable
 from enum import StrEnum
@@ -56,7 +57,7 @@ class RetrievalConfig(BaseModel):
     'greedy'
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
 
     # ---- hits
     k: int | None = Field(default=None, ge=1, description="use only the best k hits; None uses all")
@@ -210,7 +211,7 @@ class RetrievalConfig(BaseModel):
                 f"max_window is {self.max_window}: with grow_until it must be at least the window {self.reach}; "
                 "raise max_window or lower window"
             )
-        if self.quotas is not None and (not self.quotas or min(self.quotas) < 0 or sum(self.quotas) <= 0):
+        if self.quotas is not None and (not self.quotas or min(self.quotas) < 0 or not 0 < sum(self.quotas) < math.inf):
             raise RetrivexError(f"quotas are {self.quotas}: give one non-negative share per hit list, not all zero")
         return self
 
@@ -248,9 +249,7 @@ class RetrievalConfig(BaseModel):
         RetrivexError
             If there is no such preset.
         """
-        if name not in PRESETS:
-            raise RetrivexError(f"preset {name!r} does not exist: choose one of {', '.join(PRESETS)}")
-        return cls.model_validate({**PRESETS[name], **changes})
+        return cls.model_validate({**_preset_knobs(name), **changes})
 
     @classmethod
     def from_file(cls, path: str | Path) -> RetrievalConfig:
@@ -270,7 +269,13 @@ class RetrievalConfig(BaseModel):
         if not isinstance(knobs, dict):
             raise RetrivexError(f"config file {path} holds {type(knobs).__name__}: it must hold one table of knobs")
         preset = knobs.pop("preset", "balanced")
-        return cls.preset(preset, **knobs)
+        return cls.model_validate({**_preset_knobs(preset), **knobs})
+
+
+def _preset_knobs(name: Any) -> dict[str, Any]:
+    if not isinstance(name, str) or name not in PRESETS:
+        raise RetrivexError(f"preset {name!r} does not exist: choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -88,24 +88,39 @@ class SignatureCache:
         return signature
 
 
-def _unit(embedding: Embedding | None) -> NDArray[np.float64] | None:
-    """Return the unit vector; None for no, all-zero or non-finite embeddings, which say nothing."""
+def _vector(embedding: Embedding | None) -> NDArray[np.float64] | None:
+    """Return the embedding as an array; None where it is none, or no row of numbers."""
     if embedding is None:
         return None
-    vector = np.asarray(embedding, dtype=np.float64).reshape(-1)
+    try:
+        vector = np.asarray(embedding, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return vector if vector.ndim == 1 else None
+
+
+def _unit(vector: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Return the unit vector; None for no, all-zero or non-finite embeddings, which say nothing."""
+    if vector is None:
+        return None
     norm = float(np.sqrt(vector @ vector))
     return vector / norm if norm > 0 and np.isfinite(norm) else None
 
 
 def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
-    """Cosines of all neighbours at once, or None where embeddings are missing, zero or of several sizes."""
+    """Cosines of all neighbours at once, or None where embeddings are missing, zero, malformed or of several sizes."""
     embeddings = [chunk.embedding for chunk in chunks]
     if any(embedding is None for embedding in embeddings):
         return None
-    size = len(embeddings[0])  # type: ignore[arg-type]
-    if not size or any(len(embedding) != size for embedding in embeddings):  # type: ignore[arg-type]
+    try:
+        size = len(embeddings[0])  # type: ignore[arg-type]
+        if not size or any(len(embedding) != size for embedding in embeddings):  # type: ignore[arg-type]
+            return None
+        matrix = np.array(embeddings, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None  # some embedding is no row of numbers: the caller looks at each by itself
+    if matrix.ndim != 2:
         return None
-    matrix = np.array(embeddings, dtype=np.float64)
     squares = np.einsum("ij,ij->i", matrix, matrix)
     if not (np.isfinite(squares).all() and squares.all()):
         return None
@@ -141,7 +156,7 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
     continuities
         n - 1 of them.
     mixed
-        Whether embeddings of different sizes met, so that words were compared instead.
+        Whether embeddings of different sizes met, or one was no row of numbers, so that words were compared instead.
     """
     if len(chunks) < 2:
         return [], False
@@ -151,8 +166,9 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
     if cosines is not None:
         return [Continuity(value, False) for value in cosines.tolist()], False
     made: list[Continuity] = []
-    mixed = False
-    units = [_unit(chunk.embedding) for chunk in chunks]
+    vectors = [_vector(chunk.embedding) for chunk in chunks]
+    mixed = any(vector is None and chunk.embedding is not None for chunk, vector in zip(chunks, vectors, strict=True))
+    units = [_unit(vector) for vector in vectors]
     for i in range(len(chunks) - 1):
         left, right = units[i], units[i + 1]
         if left is not None and right is not None and left.shape == right.shape:

@@ -126,8 +126,10 @@ def split_windows(windows: Sequence[Window], limit: int | None) -> list[tuple[Wi
     return [*batches, tuple(batch)] if batch else batches
 
 
-def call_in_time(call: Callable[[], T], seconds: float | None) -> T:
+def call_in_time(call: Callable[[], T], seconds: float | None, limit: float | None = None) -> T:
     """Run `call` in a thread of its own and give up on it after `seconds`; None runs it right here.
+
+    `limit` is what the error names, where `seconds` is only what is left of it.
 
     Raises
     ------
@@ -151,7 +153,7 @@ def call_in_time(call: Callable[[], T], seconds: float | None) -> T:
 
     threading.Thread(target=work, name="retrivex-store", daemon=True).start()
     if not done.wait(seconds):
-        raise StoreTimeoutError(_late(seconds))
+        raise StoreTimeoutError(_late(seconds if limit is None else limit))
     if errors:
         raise errors[0]
     return results[0]
@@ -195,15 +197,16 @@ class StoreAccess:
                 return ParentReply(
                     problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1
                 )
-        if isinstance(self.store, Mapping):
-            return self._chunks(request, _look_up(self.store, request.windows), 1)
         found: list[Chunk] = []
         asked, deadline = 0, self._deadline()
         try:
+            if isinstance(self.store, Mapping):
+                return self._chunks(request, _look_up(self.store, request.windows), 1)
             for batch in self._batches(request):
                 asked += 1
                 patience = None if self._patience(self.store) is None else _left(deadline)
-                found += call_in_time(partial(_fetch_all, self.store, batch, self.scope, self.cache), patience)
+                ask = partial(_fetch_all, self.store, batch, self.scope, self.cache)
+                found += call_in_time(ask, patience, self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._partial(request, found, asked, error)
         return self._chunks(request, found, asked)
@@ -218,11 +221,11 @@ class StoreAccess:
                 return ParentReply(
                     problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1
                 )
-        if isinstance(self.store, Mapping):
-            return self._chunks(request, _look_up(self.store, request.windows), 1)
         found: list[Chunk] = []
         asked, deadline = 0, self._deadline()
         try:
+            if isinstance(self.store, Mapping):
+                return self._chunks(request, _look_up(self.store, request.windows), 1)
             for batch in self._batches(request):
                 asked += 1
                 found += await self._in_time(self._afetch(batch), deadline)
@@ -233,7 +236,7 @@ class StoreAccess:
     async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         afetch = getattr(self.store, "afetch", None)
         if afetch is not None and not hasattr(self.store, "fetch_counted"):
-            return list(await afetch(batch, self.scope))
+            return _checked(await afetch(batch, self.scope))
         return await _in_thread(partial(_fetch_all, self.store, batch, self.scope, self.cache))
 
     async def _in_time(self, answer: Awaitable[T], deadline: float | None) -> T:
@@ -329,11 +332,19 @@ async def _in_thread(call: Callable[[], T]) -> T:
     return await answer
 
 
+def _checked(answer: Iterable[Any]) -> list[Chunk]:
+    chunks = list(answer)
+    for chunk in chunks:
+        if not isinstance(chunk, Chunk):
+            raise StoreError(f"fetch returned {type(chunk).__name__}: a chunk store gives Chunk objects, nothing else")
+    return chunks
+
+
 def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, cache: TokenCache) -> list[Chunk]:
     """Fetch, and drain what may be a generator while the clock still runs; take over counts made at index time."""
     counted = getattr(store, "fetch_counted", None)
     if counted is None:
-        return list(store.fetch(windows, scope))
+        return _checked(store.fetch(windows, scope))
     chunks: list[Chunk] = []
     for chunk, count in counted(windows, scope, tokenizer=cache.name):
         if count is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -100,10 +101,15 @@ class LocalRetriever:
         Raises
         ------
         StoreError
-            If the store has no vectors, or those of another model, and `mode` needs them.
+            If the store has no vectors, or those of another model, and `mode` needs them; if `question` is no text
+            or `where` no mapping.
         EncoderError
             If the encoder does not give one vector.
         """
+        if not isinstance(question, str):
+            raise StoreError(f"question is {type(question).__name__}: it must be the question as text")
+        if where is not None and not isinstance(where, Mapping):
+            raise StoreError(f"where is {where!r}: it must be a mapping of fields to values, like {{'doc_id': 'bees'}}")
         mode = self.mode
         if not question.strip():
             return []

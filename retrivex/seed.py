@@ -23,20 +23,25 @@ class SeedHit:
     Raises
     ------
     HitError
-        If the score is NaN, infinite or not a number.
+        If the score is NaN, infinite or not a number, or `chunk` no `Chunk`.
     """
 
     chunk: Chunk
     similarity_score: float
 
     def __post_init__(self) -> None:
+        if not isinstance(self.chunk, Chunk):
+            raise HitError(f"chunk is {type(self.chunk).__name__}: give a Chunk(text, ChunkMetadata(doc_id, chunk_id))")
         try:
             score = float(self.similarity_score) + 0.0  # -0.0 and 0.0 are the same score
         except (TypeError, ValueError):
             score = math.nan
+        except OverflowError:  # a whole number that no float can hold, too long to be shown
+            score = math.inf
         if not math.isfinite(score):
+            given = score if isinstance(self.similarity_score, int) else self.similarity_score
             raise HitError(
-                f"similarity_score of {self.chunk.key!r} is {self.similarity_score!r}: it must be a finite number; "
+                f"similarity_score of {self.chunk.key!r} is {given!r}: it must be a finite number; "
                 "drop the hit or give it the retriever's real score"
             )
         object.__setattr__(self, "similarity_score", score)

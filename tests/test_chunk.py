@@ -10,6 +10,7 @@ import pytest
 
 from retrivex import Chunk, ChunkMetadata, RetrivexError
 from retrivex.chunk import MAX_CHUNK_ID, allowed_scopes
+from retrivex.errors import ChunkError
 
 
 @pytest.mark.parametrize(
@@ -71,3 +72,38 @@ def test_chunks_with_arrays_can_be_compared() -> None:
 )
 def test_scopes_fail_closed(scope: Any, seen: set[str | None]) -> None:
     assert allowed_scopes(scope) == seen
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"char_start": "0", "char_end": "5"}, "char_start of .* must be a whole number"),
+        ({"page": "iv"}, "page of .* must be a whole number"),
+        ({"links": None}, "leave links out"),
+        ({"scope": ["a"]}, "scope of .* must be a string"),
+        ({"parent_id": 5}, "parent_id of .* must be a string"),
+        ({"heading_path": "Intro"}, "a single title is a list of one"),
+        ({"heading_path": [None]}, "must be a list of titles"),
+        ({"custom_metadata": None}, "leave it out"),
+        ({"timestamp": "today"}, "must be finite Unix seconds"),
+        ({"timestamp": float("nan")}, "must be finite Unix seconds"),
+    ],
+)
+def test_metadata_of_another_type_is_refused_by_name(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ChunkError, match=message):
+        ChunkMetadata("d", 0, **fields)
+
+
+def test_metadata_of_a_chunk_must_be_metadata() -> None:
+    metadata: Any = {"doc_id": "d"}
+    with pytest.raises(ChunkError, match="metadata is dict"):
+        Chunk("x", metadata)
+
+
+def test_integers_of_numpy_become_plain_and_lists_stay_as_given() -> None:
+    n: Any = np.int64(3)
+    titles = ["Intro"]
+    made = ChunkMetadata("d", n, n, n, heading_path=titles, page=n, chunk_count=n, links=[("e", n)])
+    numbers = [made.chunk_id, made.char_start, made.char_end, made.page, made.chunk_count, made.links[0][1]]
+    assert [type(number) for number in numbers] == [int] * 6
+    assert made.heading_path is titles

@@ -71,10 +71,11 @@ def test_a_batch_limit_makes_as_many_requests_as_it_must(limit: int, requests: i
     assert max(sum(map(len, windows)) for windows in store.asked) <= limit
 
 
-def test_without_growth_nothing_is_asked() -> None:
+def test_without_growth_the_store_is_asked_for_the_hits_alone() -> None:
+    # it knows their scopes, and may have a newer text
     store = CountingStore(TEN)
     compose(hits_of(TEN, {1: 0.9}), store, window=0)
-    assert store.asked == []
+    assert store.asked == [[Window("d", 1, 2)]]
 
 
 def test_overrides_hold_for_one_call() -> None:
@@ -199,7 +200,7 @@ def test_a_pinned_hit_is_shown_once() -> None:
 
 def test_a_pinned_passage_that_does_not_fit_is_warned_of() -> None:
     made = compose(hits_of(TEN, {5: 1.0}), TEN, pinned=(TEN["d", 1],), window=0, token_budget=3)
-    assert any("pinned passage of 'd' left out" in warning for warning in made.warnings)
+    assert any("pinned passage of 'd' not pinned" in warning for warning in made.warnings)
 
 
 def test_pinned_spans_of_an_earlier_answer() -> None:
@@ -244,3 +245,21 @@ def test_nothing_of_the_callers_is_changed() -> None:
     compose(hits, store, query="part", query_embedding=[1.0, 0.0])
     assert hits == order
     assert {k: (c, c.text, c.metadata, list(c.embedding or [])) for k, c in store.items()} == before
+
+
+@pytest.mark.parametrize("workers", ["3", 0, 1.5, None])
+def test_a_batch_needs_a_whole_number_of_threads(workers: Any) -> None:
+    with pytest.raises(RetrivexError, match="max_workers is .*: it must be a whole number"):
+        SpanComposer(tokenizer=count_words).compose_batch([], max_workers=workers)
+
+
+def test_a_mapping_of_a_batch_may_hold_overrides_as_a_request_does() -> None:
+    named: dict[str, Any] = {"seed_hits": hits_of(TEN, {5: 1.0}), "chunk_store": TEN, "overrides": {"window": 0}}
+    wrong: Any = 5
+    mapping, request, broken = SpanComposer(tokenizer=count_words).compose_batch(
+        [named, ComposeRequest(**named), wrong]
+    )
+    assert mapping.unwrap().text == request.unwrap().text
+    assert shown_ids(mapping.unwrap().spans) == [5]
+    with pytest.raises(RetrivexError, match="request is int"):
+        broken.unwrap()

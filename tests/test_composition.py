@@ -6,12 +6,14 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from fuzz import Bench, check_round_trip
 from hypothesis import given, settings
 from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
 
 from retrivex import Citation, Composition, RetrivexError, SeedHit, Window
+from retrivex.errors import TokenizerError
 
 SOURCE = "Bees live in hives. A hive has one queen. She lays all the eggs. Drones do nothing."
 CUTS = (0, 20, 42, 65, len(SOURCE))
@@ -133,3 +135,63 @@ def test_a_composition_survives_json(case: Any) -> None:
 def test_hits_without_a_store_entry_are_still_cited() -> None:
     made = compose([SeedHit(make_chunk("x", 0, "Alone.", 7), 1.0)], {})
     assert made.citations == (Citation(1, 4, 10, "x", 0, 7, 13),)
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), np.int64(3)], ids=["set", "object", "numpy"])
+def test_metadata_that_json_cannot_hold_is_named(value: Any) -> None:
+    store = make_store(make_chunk("bees", 0, "Bees sleep.", custom_metadata={"tags": value}))
+    made = compose(hits_of(store, {0: 0.8}, "bees"), store)
+    for write in (made.to_json, made.to_dict):
+        with pytest.raises(RetrivexError, match=r"custom_metadata of \('bees', 0\) holds 'tags'"):
+            write()
+
+
+@pytest.mark.parametrize("data", [None, "x", 5])
+def test_a_composition_is_read_from_a_mapping(data: Any) -> None:
+    with pytest.raises(RetrivexError, match="pass the mapping that to_dict returned"):
+        Composition.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [{"text": 5}, {"tokens": "many"}, {"tokens": True}, {"question": 5}, {"warnings": "w"}, {"coverage": ["x"]},
+     {"spans": [5]}, {"style": {"format": "zzz"}}, {"style": []}, {"trace": None}, {"dropped": [None]}],
+    ids=repr,
+)  # fmt: skip
+def test_parts_of_another_type_are_refused(made: Composition, part: dict[str, Any]) -> None:
+    with pytest.raises(RetrivexError, match="composition"):
+        Composition.from_dict({**made.to_dict(), **part})
+
+
+def test_markers_may_hold_lists_and_ranges(made: Composition) -> None:
+    both = made.resolve("[1] [2]")
+    assert len(both) == 2
+    assert made.resolve("[1, 2]") == made.resolve("[1-2]") == made.resolve("[0\u20139]") == both
+    assert made.resolve("[2; 1]") == both[::-1]
+    assert made.resolve(f"[{'9' * 5000}]") == []
+
+
+def test_a_reference_is_a_number_or_text(made: Composition) -> None:
+    nothing: Any = None
+    with pytest.raises(RetrivexError, match="reference is None: give a number"):
+        made.resolve(nothing)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"question": 5}, {"max_tokens": "a"}, {"max_tokens": -1}, {"template": None}, {"history": None},
+     {"answer_reserve": -1}, {"answer_reserve": None}],
+    ids=repr,
+)  # fmt: skip
+def test_a_prompt_names_the_argument_it_cannot_use(made: Composition, arguments: dict[str, Any]) -> None:
+    with pytest.raises(RetrivexError, match=f"{next(iter(arguments))} is .*: it must be"):
+        made.prompt(**arguments)
+
+
+def test_a_composition_that_was_read_takes_its_tokenizer_for_a_prompt(made: Composition) -> None:
+    plain = {**made.to_dict(), "tokenizer": "no-such-tokenizer"}
+    read = Composition.from_dict(plain)
+    with pytest.raises(TokenizerError, match=r"pass prompt\(\.\.\., tokenizer=\.\.\.\)"):
+        read.prompt(max_tokens=100)
+    assert read.prompt(max_tokens=100, tokenizer=lambda text: len(text.split())) == made.prompt(max_tokens=100)
+    assert read.prompt() == made.prompt()

@@ -109,3 +109,44 @@ def test_every_knob_is_described_and_has_a_default() -> None:
     for name, field in RetrievalConfig.model_fields.items():
         assert field.description, name
         assert not field.is_required(), name
+
+
+FLOAT_KNOBS = [name for name, field in RetrievalConfig.model_fields.items() if "float" in str(field.annotation)]
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+@pytest.mark.parametrize("name", FLOAT_KNOBS)
+def test_float_knobs_are_finite(name: str, value: float) -> None:
+    with pytest.raises(ValidationError, match=name):
+        RetrievalConfig(**{name: [value] if name == "quotas" else value})
+
+
+def test_quotas_must_have_a_finite_sum() -> None:
+    with pytest.raises(ValidationError, match="quotas"):
+        RetrievalConfig(quotas=(1e308, 1e308))
+
+
+@pytest.mark.parametrize("preset", ["[5]", "{}", "5", '"fastest"'])
+def test_a_preset_in_a_file_must_be_a_name(tmp_path: Path, preset: str) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(f'{{"preset": {preset}}}')
+    with pytest.raises(RetrivexError, match="does not exist: choose one of"):
+        RetrievalConfig.from_file(path)
+
+
+def _in_a_table(default: Any) -> str:
+    plain = getattr(default, "value", default)
+    return {None: "none", True: "true", False: "false", (): "none"}[plain] if _is_word(plain) else str(plain)
+
+
+def _is_word(value: Any) -> bool:
+    return value is None or isinstance(value, bool) or value == ()
+
+
+def test_the_page_of_knobs_is_complete() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    for name, field in RetrievalConfig.model_fields.items():
+        assert field.description, name
+        row = f"| `{name}` | {_in_a_table(field.default)} | {field.description.replace('|', '/')} |"
+        assert row in page.splitlines()
+    assert all(f"| `{preset}` |" in page for preset in PRESETS)

@@ -57,3 +57,13 @@ def test_it_is_the_same_for_a_row_and_for_each_pair(parts: list[tuple[str, Any]]
 def test_a_text_has_all_words_in_common_with_itself(text: str) -> None:
     signature = word_signature(text)
     assert common_words(signature, signature) == (1.0 if signature else 0.0)
+
+
+@pytest.mark.parametrize("odd", [np.ones((1, 3)), 0.5, ["a", "b", "c"], "abc", [10**400, 0, 0]], ids=repr)
+@pytest.mark.parametrize("others", [[1.0, 0.0, 0.0], None])
+def test_an_embedding_that_is_no_row_of_numbers_is_reported_and_words_are_compared(odd: Any, others: Any) -> None:
+    vectors = (odd, others, odd)
+    chunks = [make_chunk("d", i, "Honey bees sleep.", embedding=vector) for i, vector in enumerate(vectors)]
+    made, mixed = neighbour_continuity(chunks, SignatureCache())
+    assert made == [(1.0, True), (1.0, True)]
+    assert mixed

@@ -57,7 +57,7 @@ def hanging(_: Any) -> Any:
 @pytest.mark.parametrize(
     ("answer", "word"),
     [(failing, "no route to host"), (half_way, "connection reset"), (hanging, "store_timeout_s=0.05"),
-     (lambda _: None, "TypeError"), (lambda _: [None], "AttributeError")],
+     (lambda _: None, "TypeError"), (lambda _: [None], "fetch returned NoneType")],
 )  # fmt: skip
 def test_a_failing_store_never_loses_the_seeds(answer: Any, word: str) -> None:
     made = compose(HITS, Store(answer), store_timeout_s=0.05)
@@ -116,3 +116,18 @@ def test_the_scope_is_passed_on() -> None:
 def test_entries_filed_under_another_key_are_left_alone() -> None:
     store = {**TEN, ("d", 4): TEN["d", 9]}
     assert shown_ids(compose(HITS, store, window=1).spans) == [5, 6]
+
+
+class Lazy(dict[Any, Any]):
+    """A mapping that reads from somewhere when it is asked."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        raise OSError("disk is gone")
+
+
+def test_a_mapping_may_fail_too() -> None:
+    made = compose(HITS, Lazy())
+    assert shown_ids(made.spans) == [5]
+    assert any("disk is gone" in warning for warning in made.warnings)
+    with pytest.raises(StoreError, match="disk is gone"):
+        compose(HITS, Lazy(), strict=True)

@@ -91,7 +91,7 @@ def test_all_parents_in_one_request() -> None:
     store = ParentStore()
     composition = made({0: 0.9, 1: 0.8, 4: 0.7}, store)
     assert store.asked == [["p0", "p1"]]
-    assert composition.trace.requests == 1
+    assert composition.trace.requests == 2  # the chunks, the parents
 
 
 def test_a_chunk_store_with_parents_is_asked_for_them() -> None:

@@ -139,3 +139,12 @@ def test_an_encoder_gives_one_vector_a_question(store: SQLiteStore) -> None:
     retriever = LocalRetriever(fill(store, with_vectors=True), Flat())
     with pytest.raises(EncoderError, match=r"encoder 'colours' gave the shape \(3,\) for one question"):
         retriever.retrieve("green")
+
+
+def test_a_question_is_text_and_where_a_mapping(store: SQLiteStore) -> None:
+    wrong: Any = None
+    with pytest.raises(StoreError, match="question is NoneType"):
+        LocalRetriever(store).retrieve(wrong)
+    wrong = "a"
+    with pytest.raises(StoreError, match="where is 'a': it must be a mapping"):
+        LocalRetriever(store).retrieve("bees", where=wrong)

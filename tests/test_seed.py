@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import bare, compose, hits_of, make_chunk, sentences
 
 from retrivex import RetrievalConfig, RetrivexError, SeedHit
+from retrivex.errors import HitError
 from retrivex.seeding import normalise, prepare_seeds
 
 CHUNK = make_chunk("d", 0, "Bees sleep.")
@@ -107,3 +108,15 @@ def test_the_same_id_with_other_text_is_listed(nested: bool) -> None:
 def test_what_is_no_hit_is_refused() -> None:
     with pytest.raises(RetrivexError, match=r"seed_hits\[1\] is Chunk: every hit must be a SeedHit"):
         compose([SeedHit(CHUNK, 1.0), CHUNK], {})
+
+
+@pytest.mark.parametrize("score", [10**400, -(10**5000)], ids=["large", "too long to show"])
+def test_a_score_that_no_float_can_hold_is_refused(score: int) -> None:
+    with pytest.raises(HitError, match="must be a finite number"):
+        SeedHit(CHUNK, score)
+
+
+def test_a_hit_is_of_a_chunk() -> None:
+    text: Any = "Bees sleep."
+    with pytest.raises(HitError, match="chunk is str: give a Chunk"):
+        SeedHit(text, 0.5)

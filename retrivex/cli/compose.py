@@ -162,12 +162,22 @@ def encode(answer: dict[str, Any], number: int) -> bytes:
         text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError, RecursionError) as error:
         # NaN that came in with an id or with metadata
-        text = json.dumps(_error(None, RequestError(f"the answer cannot be written as JSON: {error}"), number))
+        problem = RequestError(f"the answer cannot be written as JSON: {error}")
+        text = json.dumps(_error(_plain_id(answer.get("id")), problem, number))
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
         # half a surrogate pair: only an escape can carry it
         return json.dumps(answer).encode("ascii") + b"\n"
+
+
+def _plain_id(request_id: Any) -> Any:
+    """Return an id that JSON can hold; None in place of any other."""
+    try:
+        json.dumps(request_id, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return request_id
 
 
 def split_lines(stream: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,6 @@ import typer
 
 from retrivex.chunking import CHUNKER_NAMES, get_chunker
 from retrivex.cli.encoders import encoder_for_index
-from retrivex.cli.failures import CANNOT
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
 from retrivex.cli.terminal import console, note, one_line, progress, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
@@ -78,7 +78,7 @@ def index(
     counter, messages = resolve_tokenizer(tokenizer)
     for message in messages:
         note(message)
-    with SQLiteStore(db) as store:
+    with _database(db) as store:
         if no_embed and store.vector_model is not None:
             store.drop_vectors()
         encoder = None if no_embed else encoder_for_index(embed, store)
@@ -98,7 +98,24 @@ def index(
     report.problems = [problem for problem in report.problems if not _is_database(problem, db)]
     _tell(report, db, as_json=as_json)
     if not report.documents:
-        raise typer.Exit(CANNOT)
+        raise LoadError("nothing was indexed: name files, or folders with files, that can be read")
+
+
+@contextmanager
+def _database(db: Path) -> Iterator[SQLiteStore]:
+    """Open the database; one that was made for this run and stayed empty is removed again."""
+    is_new = not os.path.lexists(db)
+    is_empty = False
+    try:
+        with SQLiteStore(db) as store:
+            try:
+                yield store
+            finally:
+                is_empty = is_new and next(store.documents(), None) is None
+    finally:
+        if is_empty:
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                Path(f"{db}{suffix}").unlink(missing_ok=True)
 
 
 def _is_database(problem: LoadProblem, db: Path) -> bool:
@@ -118,10 +135,8 @@ def _tell(report: IndexReport, db: Path, *, as_json: bool) -> None:
             f"{len(report.unselected):,} other documents from under these paths stay in the database; "
             "--prune removes them"
         )
-    if not report.documents:
-        sys.stderr.write("retrivex: nothing was indexed\n")
-        return
-    write_text(_line(report, db))
+    if report.documents:
+        write_text(_line(report, db))
 
 
 def _line(report: IndexReport, db: Path) -> str:

@@ -268,3 +268,15 @@ def test_any_object_gives_an_answer_or_an_error(record: dict[str, Any]) -> None:
     line = json.dumps(record).encode()
     answer = answer_line(line, 1, SpanComposer(RetrievalConfig(tokenizer="estimate")), {})
     assert ("error" in answer) != ("text" in answer)
+
+
+def test_a_knob_that_is_not_finite_is_an_error_that_keeps_the_id() -> None:
+    code, (answer,) = compose(json.dumps(request(id="a", config={"run_cost": float("inf")})))
+    assert code == 1
+    assert (answer["id"], answer["error"]["type"]) == ("a", "ValidationError")
+
+
+def test_an_answer_that_json_cannot_hold_keeps_the_id() -> None:
+    code, (answer,) = compose(json.dumps(request(id="a", hits=[hit(metadata={"x": float("nan")}, text="Bees.")])))
+    assert code == 1
+    assert (answer["id"], "cannot be written as JSON" in answer["error"]["message"]) == ("a", True)

@@ -198,3 +198,15 @@ def test_scoped_documents_are_for_their_scope_only(folder: Path, tmp_path: Path)
     assert blind.stdout == ""
     assert "no chunk fits" in blind.stderr
     assert "cluster" in run(app, ["query", "bees winter", "--db", str(db), "--scope", "acme"]).stdout
+
+
+def test_nothing_indexed_is_an_error_in_json_and_leaves_no_empty_database(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for db, stays in ((tmp_path / "new.db", False), (tmp_path / "old.db", True)):
+        if stays:
+            index(folder, "--db", db)
+        result = run(app, ["index", str(tmp_path / "empty"), "--db", str(db), "--json"])
+        assert result.exit_code == 3
+        assert json.loads(result.stdout)["added"] == 0
+        assert "nothing was indexed" in json.loads(result.stderr)["error"]["message"]
+        assert [path.name for path in tmp_path.glob(f"{db.name}*")] == [db.name] * stays

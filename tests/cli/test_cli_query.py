@@ -173,3 +173,11 @@ def test_errors_are_one_line_and_a_code(db: str, options: list[str], code: int, 
     machine = run(app, ["query", "winter", "--json", *given])
     assert machine.exit_code == code
     assert message in json.loads(machine.stderr)["error"]["message"]
+
+
+def test_a_preset_that_is_no_name_is_a_usage_error(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text("preset = [5]\n")
+    result = run(app, ["query", "bees", "--config", str(config), "--db", str(tmp_path / "store.db")])
+    assert result.exit_code == 2
+    assert "preset [5] does not exist" in result.stderr
