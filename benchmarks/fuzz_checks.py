@@ -190,7 +190,12 @@ def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -
     for item in config.exclude:
         if isinstance(item, str):
             # a short text repeats only what is the same as a whole: "cat" must not cut "concatenate"
-            found = any(item in span.text if len(item) >= MIN_SENTENCE else item == span.text for span in free)
+            found = any(
+                item in span.text
+                if len(item) >= MIN_SENTENCE
+                else item == span.text and any(chunk.text == item for chunk in span.chunks)
+                for span in free
+            )
             expect(not found, "excluded text is shown", item)
             continue
         doc_id, start, end = item if isinstance(item, tuple) else _place_of(case, item)

@@ -249,7 +249,7 @@ def test_nothing_of_the_callers_is_changed() -> None:
 
 @pytest.mark.parametrize("workers", ["3", 0, 1.5, None])
 def test_a_batch_needs_a_whole_number_of_threads(workers: Any) -> None:
-    with pytest.raises(RetrivexError, match="max_workers is .*: it must be a whole number"):
+    with pytest.raises(RetrivexError, match=r"max_workers is .*: it must be a whole number"):
         SpanComposer(tokenizer=count_words).compose_batch([], max_workers=workers)
 
 

@@ -93,8 +93,9 @@ def compose(
             if line is not None and not line.strip():
                 continue
             answer = answer_line(line, number, composer, shared)
-            failed += "error" in answer
-            out.write(encode(answer, number))
+            written, is_answer = encode(answer, number)
+            failed += "error" in answer or not is_answer
+            out.write(written)
             # a program at the other end of a pipe may wait for this line before it sends the next one
             out.flush()
             bar.update(bar.task_ids[0], completed=number)
@@ -156,19 +157,21 @@ def _error(request_id: Any, error: Exception, number: int) -> dict[str, Any]:
     return {"id": request_id, "error": {"type": type(error).__name__, "message": describe(error), "line": number}}
 
 
-def encode(answer: dict[str, Any], number: int) -> bytes:
-    """Return an answer as one line of UTF-8 JSON; an error instead where JSON cannot hold it."""
+def encode(answer: dict[str, Any], number: int) -> tuple[bytes, bool]:
+    """Return an answer as one line of UTF-8 JSON and True; an error instead and False where JSON cannot hold it."""
+    is_answer = True
     try:
         text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError, RecursionError) as error:
         # NaN that came in with an id or with metadata
         problem = RequestError(f"the answer cannot be written as JSON: {error}")
+        is_answer = False
         text = json.dumps(_error(_plain_id(answer.get("id")), problem, number))
     try:
-        return text.encode("utf-8") + b"\n"
+        return text.encode("utf-8") + b"\n", is_answer
     except UnicodeEncodeError:
         # half a surrogate pair: only an escape can carry it
-        return json.dumps(answer).encode("ascii") + b"\n"
+        return json.dumps(answer).encode("ascii") + b"\n", is_answer
 
 
 def _plain_id(request_id: Any) -> Any:

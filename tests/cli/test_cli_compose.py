@@ -277,6 +277,7 @@ def test_a_knob_that_is_not_finite_is_an_error_that_keeps_the_id() -> None:
 
 
 def test_an_answer_that_json_cannot_hold_keeps_the_id() -> None:
-    code, (answer,) = compose(json.dumps(request(id="a", hits=[hit(metadata={"x": float("nan")}, text="Bees.")])))
+    chunks = [{**CHUNKS[1], "metadata": {"x": float("nan")}}]
+    code, (answer,) = compose(json.dumps(request(id="a", chunks=chunks)))
     assert code == 1
     assert (answer["id"], "cannot be written as JSON" in answer["error"]["message"]) == ("a", True)

@@ -379,12 +379,6 @@ def test_batches_do_not_nest(store: SQLiteStore) -> None:
             [Chunk("x", ChunkMetadata("d", 0, page=2**63))],
             "whole numbers must fit 64 bits",
         ),
-        (
-            Document("d", ""),
-            [Chunk("x", ChunkMetadata("d", 0, heading_path="A > B"))],
-            "heading_path is the string",
-        ),
-        (Document("d", ""), [Chunk("x", ChunkMetadata("d", 0, timestamp=float("nan")))], "timestamp is NaN"),
         (Document("d", ""), [Chunk("\udfff", ChunkMetadata("d", 0))], "text holds .* half of a surrogate pair"),
     ],
 )
