@@ -66,7 +66,7 @@ def chunks_of_one_document(draw: st.DrawFn) -> list[Chunk]:
                 heading_path=draw(st.none() | st.lists(texts, max_size=3) | st.lists(texts, max_size=3).map(tuple)),
                 page=draw(whole),
                 custom_metadata=draw(st.dictionaries(texts, json_values, max_size=3)),
-                timestamp=draw(st.none() | st.floats(allow_nan=False)),
+                timestamp=draw(st.none() | st.floats(allow_nan=False, allow_infinity=False)),
                 chunk_count=draw(whole),
                 scope=draw(st.none() | names),
                 links=draw(links | links.map(tuple)),
