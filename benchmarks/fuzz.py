@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from fuzz_cases import Case, make_case
@@ -35,6 +36,7 @@ from fuzz_mutants import MUTANTS
 from fuzz_worlds import make_world
 
 from retrivex import Composition, RetrievalConfig, SpanComposer
+from retrivex.errors import TokenizerError
 from retrivex.tokens import Tokenizer, get_tokenizer
 
 CALLS_PER_WORLD = 8
@@ -132,12 +134,21 @@ def check_exact_beats_greedy(case: Case, config: RetrievalConfig, composer: Span
         expect(values[0] >= values[1] - 1e-9, "greedy is worth more than exact", values)
 
 
+@cache
+def real_tokenizer() -> str:
+    """Return the name of a real tokenizer, or of the estimate where its file cannot be had."""
+    try:
+        return get_tokenizer("cl100k_base").name
+    except TokenizerError:
+        return "estimate"
+
+
 def worlds(seed: int, numbers: range) -> Iterator[tuple[int, Case, random.Random]]:
     """Draw the calls on the worlds of these numbers."""
     for number in numbers:
         rng = random.Random(f"{seed}:{number}")
         world = make_world(rng)
-        tokenizer = "cl100k_base" if rng.random() < REAL_TOKENIZER_SHARE else None
+        tokenizer = real_tokenizer() if rng.random() < REAL_TOKENIZER_SHARE else None
         for _ in range(CALLS_PER_WORLD):
             yield number, make_case(rng, world, tokenizer), rng
 
@@ -257,7 +268,7 @@ def main() -> int:
     if not said.no_planted:
         print(f"Planted bugs ({len(MUTANTS)}):")
         missed = catch_planted_bugs(said.seed, 1000)
-    print(f"Compositions, seed {said.seed}:")
+    print(f"Compositions, seed {said.seed}, one world in {round(1 / REAL_TOKENIZER_SHARE)} by {real_tokenizer()}:")
     tally = fuzz_all(said.seed, said.cases, said.workers)
     print("Covered:")
     for name, count in sorted(tally.covered.items()):

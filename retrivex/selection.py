@@ -28,6 +28,7 @@ MAX_CELLS = 40_000_000
 """Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
 
 _TOLERANCE = 1e-9
+"""Values that differ by no more than this count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
