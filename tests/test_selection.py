@@ -62,7 +62,7 @@ def test_greedy_keeps_the_rules_and_is_never_worth_more(
     assert tokens <= budget
     assert max_runs is None or runs <= max_runs
     assert (greedy.value, greedy.tokens) == (pytest.approx(value), tokens)
-    assert exact.value >= value - 1e-9
+    assert exact.value >= value - 1e-8
     assert not greedy.proven
 
 
