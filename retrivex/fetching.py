@@ -20,8 +20,6 @@ from retrivex.tokens import TokenCache
 
 T = TypeVar("T")
 
-_NO_PARENTS = "parents: spans stay as they are"
-
 
 @dataclass(frozen=True, slots=True)
 class ChunkRequest:
@@ -194,9 +192,7 @@ class StoreAccess:
                 patience = self._patience(self.parent_store)
                 return self._parents(call_in_time(partial(self._ask_parents, request), patience))
             except Exception as error:  # noqa: BLE001 - see the class
-                return ParentReply(
-                    problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1
-                )
+                return self._no_parents(error)
         found: list[Chunk] = []
         asked, deadline = 0, self._deadline()
         try:
@@ -218,9 +214,7 @@ class StoreAccess:
                 asked_parents = _in_thread(partial(self._ask_parents, request))
                 return self._parents(await self._in_time(asked_parents, self._deadline()))
             except Exception as error:  # noqa: BLE001 - see the class
-                return ParentReply(
-                    problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1
-                )
+                return self._no_parents(error)
         found: list[Chunk] = []
         asked, deadline = 0, self._deadline()
         try:
@@ -293,6 +287,9 @@ class StoreAccess:
         what = "more neighbours: spans end there" if reply.chunks else "neighbours: seeds are used alone"
         reply.problem = self._problem(error, "chunk", what)
         return reply
+
+    def _no_parents(self, error: Exception) -> ParentReply:
+        return ParentReply(problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1)
 
     def _problem(self, error: Exception, kind: str, what: str) -> str:
         if self.strict:

@@ -145,8 +145,6 @@ def _whole(number: int | None) -> int | None:
 def _encode_headings(path: Sequence[str] | None) -> str | None:
     if path is None:
         return None
-    if isinstance(path, str):
-        raise StoreError(f"heading_path is the string {path!r}: give a sequence of titles, outermost first")
     return utf8(_to_json(list(path)), "heading_path")
 
 
