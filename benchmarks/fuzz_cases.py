@@ -33,6 +33,10 @@ class Case:
         """Hits of all lists."""
         return [hit for part in self.hits for hit in (part if isinstance(part, list) else [part])]
 
+    def calibrated(self) -> bool:
+        """Whether the calibrated scorer has to be at work."""
+        return bool(self.query and self.query.strip()) and self.knobs.get("scoring") != "weighted"
+
     def scopes(self) -> set[str | None]:
         """Scopes that the call may see."""
         return {self.scope} if self.scope is None or isinstance(self.scope, str) else set(self.scope)
@@ -102,6 +106,14 @@ def _hits(rng: random.Random, world: World, covered: list[str], knobs: dict[str,
     return hits
 
 
+def _short_is_better(chunk: Chunk) -> float:
+    return 2.0 if len(chunk.text) < 20 else -0.5
+
+
+def _nothing_to_say(_: Chunk) -> float:
+    return 0.0
+
+
 CHOICES: dict[str, Sequence[Any]] = {
     "k": (1, 2, 5),
     "fusion": ("rrf", "quota"),
@@ -124,6 +136,8 @@ CHOICES: dict[str, Sequence[Any]] = {
     "lexical_continuity_floor": (0.0, 0.217, 1.0),
     "joiner": ("", " ", "\n", " … "),
     "max_gap_chars": (0, 1, 100),
+    "scoring": ("auto", "weighted", "calibrated", "calibrated"),
+    "boosts": ((_short_is_better,), (_nothing_to_say, _short_is_better)),
     "similarity_weight": (0.0, 3.0),
     "adjacency_weight": (0.0, 2.0),
     "continuity_weight": (0.0, 2.0),
@@ -133,11 +147,13 @@ CHOICES: dict[str, Sequence[Any]] = {
     "parent_coverage": (0.1, 0.9, 1.0),
     "max_parent_chars": (0, 50, 10**6),
     "selection": ("greedy", "exact"),
-    "selection_unit": ("span", "chunk"),
+    "selection_unit": ("span", "chunk", "unit"),
     "run_cost": (0.0, 1.0, 5.0),
     "prefer_fewer_spans": (False,),
     "min_value": (0.1, 0.5, 1.0),
     "max_spans": (1, 2, 3),
+    "max_tokens_per_document": (1, 6, 15, 40, 150),
+    "keep_top": (1, 1, 2, 5),
     "dedupe_overlaps": (False,),
     "ordering_strategy": ("front_first", "back_first", "edge_balanced", "score_desc", "document"),
     "context_format": ("markdown", "xml"),
@@ -146,6 +162,8 @@ CHOICES: dict[str, Sequence[Any]] = {
     "gap_markers": (False,),
 }
 """Values of every knob that is drawn by itself; budget, pinned, exclude and the score knobs go with the hits."""
+
+QUERIES = ("honey bees in winter", "蜂王产卵", "why?", "İstanbul, the tower and the bridge", "?!")
 
 ALWAYS_OFTEN = ("window", "context_format", "ordering_strategy", "return_parents", "selection")
 
@@ -215,7 +233,7 @@ def make_case(rng: random.Random, world: World, tokenizer: str | None = None) ->
     limit = rng.choice((1, 2, 7)) if kind == "limited" else None
     store: Any = world.store if kind == "dict" else OddStore(world.store, kind, limit)
     covered += [f"store: {kind}", *(f"{name}={value!r}" for name, value in knobs.items() if name in CHOICES)]
-    query = rng.choice((None, "honey bees in winter", "蜂王产卵", "why?"))
+    query = rng.choice(QUERIES if knobs.get("scoring") == "calibrated" else (None, *QUERIES))
     return Case(
         world=world,
         hits=hits,

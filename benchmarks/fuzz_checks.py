@@ -38,6 +38,8 @@ def check_composition(case: Case, config: RetrievalConfig, made: Composition, co
     check_hits(case, made)
     check_windows(case, config, made)
     check_coverage(made)
+    check_units(case, made)
+    check_top(case, config, made)
     check_waste(case, config, made, count)
 
 
@@ -64,21 +66,26 @@ def check_spans(case: Case, config: RetrievalConfig, spans: Sequence[Span], coun
             stored, hit = case.world.chunks.get(chunk.key), known.get(chunk.key)
             texts = {c.text for c in (stored, hit) if c is not None} | {h.chunk.text for h in case.all_hits()}
             expect(chunk.text in texts, "chunk nobody gave", chunk.key)
-        check_factors(config, span)
+        check_factors(case, config, span)
         check_source(case, config, span)
     check_nothing_twice(case, spans)
+    check_caps(case, config, spans)
     check_order(config, spans)
     check_pinned(config, spans)
     check_excluded(case, config, spans)
 
 
-def check_factors(config: RetrievalConfig, span: Span) -> None:
-    """Check the published formula and the range of its factors."""
+def check_factors(case: Case, config: RetrievalConfig, span: Span) -> None:
+    """Check the range of the factors, and that the score is the published formula or a probability."""
     factors = (span.sim_score, span.adjacency_score, span.continuity_score, span.parent_bonus)
     expect(all(0.0 <= factor <= 1.0 for factor in factors), "factor outside [0, 1]", factors)
     expect(math.isfinite(span.score) and math.isfinite(span.value), "score is not finite", span.score, span.value)
     weights = (config.similarity_weight, config.adjacency_weight, config.continuity_weight, config.parent_weight)
-    if not span.pinned:
+    if span.pinned:
+        return
+    if case.calibrated():
+        expect(0.0 <= span.score <= 1.0, "score is no probability", span.score)
+    else:
         expected = sum(weight * factor for weight, factor in zip(weights, factors, strict=True))
         expect(math.isclose(span.score, expected, abs_tol=1e-9), "score is not the formula's", span.score, expected)
 
@@ -154,6 +161,17 @@ def check_nothing_twice(case: Case, spans: Sequence[Span]) -> None:
             expect(start >= end, "source characters twice", doc_id, ranges)
 
 
+def check_caps(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> None:
+    """Check that no document has more tokens than its cap; whole parents and pinned passages aside."""
+    cap = config.max_tokens_per_document
+    # of other tokenizers' counts, those of the parts do not add up to that of the whole
+    if cap is None or case.tokenizer != "words" or (config.joiner is not None and config.joiner.strip()):
+        return
+    for doc_id in {span.doc_id for span in spans}:
+        own = [s for s in spans if s.doc_id == doc_id and not s.pinned and s.parent_id is None]
+        expect(sum(span.token_count for span in own) <= cap, "document above its cap", doc_id, cap)
+
+
 def check_order(config: RetrievalConfig, spans: Sequence[Span]) -> None:
     """Check the order by its definition, and the number of spans."""
     free = [span for span in spans if not span.pinned]
@@ -193,7 +211,7 @@ def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -
             found = any(
                 item in span.text
                 if len(item) >= MIN_SENTENCE
-                else item == span.text and any(chunk.text == item for chunk in span.chunks)
+                else item == span.text and any(_text_of(span, segment.chunk_id) == item for segment in span.segments)
                 for span in free
             )
             expect(not found, "excluded text is shown", item)
@@ -202,6 +220,10 @@ def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -
         if doc_id in case.world.located:
             for low, high in shown_ranges(free, doc_id):
                 expect(high <= start or low >= end, "excluded range is shown", item, (low, high))
+
+
+def _text_of(span: Span, chunk_id: int) -> str:
+    return next(chunk.text for chunk in span.chunks if chunk.metadata.chunk_id == chunk_id)
 
 
 def _place_of(case: Case, chunk: Chunk) -> tuple[str, int, int]:
@@ -272,7 +294,8 @@ def shown_share(case: Case, made: Composition, hit: SeedHit) -> float:
 def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: Count) -> None:
     """Check that no hit is dropped for the budget which leaves ample room for it."""
     cut = any("was cut" in warning for warning in made.warnings)
-    if cut or config.exclude or config.pinned or config.max_spans or config.selection_unit == "span":
+    limited = config.max_spans or config.max_tokens_per_document or config.selection_unit == "span"
+    if cut or config.exclude or config.pinned or limited:
         return
     spare = config.token_budget - made.tokens - 2 * count("\n\n[... 100,000 characters omitted ...]" + "x " * 75)
     dropped = {(hit.doc_id, hit.chunk_id) for hit in made.dropped if hit.reason == "budget"}
@@ -289,6 +312,76 @@ def check_coverage(made: Composition) -> None:
         expect(shown == told, "coverage is not what is shown", coverage, shown)
         expect({i for i, _ in coverage.matched} <= shown, "matched chunk is not shown", coverage)
     expect({c.doc_id for c in made.coverage} == {s.doc_id for s in made.spans}, "document without coverage")
+
+
+def check_units(case: Case, made: Composition) -> None:
+    """Check that units show all that was touched, once, and that probabilities are some."""
+    units = made.trace.units
+    expect(bool(units) <= case.calibrated(), "units without the calibrated scorer", len(units))
+    expect((made.confidence is not None) == bool(units), "confidence without units, or none with", made.confidence)
+    if not case.calibrated():
+        return
+    expect(made.confidence is None or 0.0 <= made.confidence <= 1.0, "confidence is no probability", made.confidence)
+    for unit in units:
+        expect(0.0 <= unit.probability <= 1.0 and 0.0 <= unit.value <= 1.0, "value outside [0, 1]", unit)
+        expect(all(math.isfinite(moved) for _, moved in unit.reasons), "reason is not finite", unit)
+    named = {(unit.doc_id, chunk_id) for unit in units for chunk_id in unit.chunk_ids}
+    touched = {(note.doc_id, note.chunk_id) for note in made.trace.notes if note.outcome != "refused"}
+    expect(named == touched, "chunks without a unit, or units without a chunk", named ^ touched)
+    for doc_id in case.world.located & {unit.doc_id for unit in units}:
+        check_tiling(case, made, doc_id)
+
+
+def check_tiling(case: Case, made: Composition, doc_id: str) -> None:
+    """Check that the units of a document whose chunks leave no gaps hold each of their characters once."""
+    numbers = {note.chunk_id for note in made.trace.notes if note.doc_id == doc_id and note.outcome != "refused"}
+    if any((doc_id, i) not in case.world.places or not _as_indexed(case, (doc_id, i)) for i in numbers):
+        return
+    if numbers != set(range(min(numbers), max(numbers) + 1)):
+        return  # several runs, which may overlap
+    places = [case.world.places[doc_id, i] for i in sorted(numbers)]
+    reached = places[0][1]
+    for (before, _), (start, end) in pairwise(places):
+        if not before <= start <= reached:
+            return
+        reached = max(reached, end)
+    reached = 0
+    for start, end in sorted(
+        (unit.char_start, unit.char_start + unit.length)
+        for unit in made.trace.units
+        if unit.doc_id == doc_id and unit.char_start is not None
+    ):
+        expect(start >= reached, "units overlap", doc_id, start, reached)
+        reached = end
+    total = sum(unit.length for unit in made.trace.units if unit.doc_id == doc_id)
+    said = {at for i in numbers for at in range(*case.world.places[doc_id, i])}
+    expect(total == len(said), "units do not hold what the chunks say", doc_id, total, len(said))
+
+
+def _as_indexed(case: Case, key: tuple[str, int]) -> bool:
+    """Whether a chunk was used with the text that its document has."""
+    hits = [hit.chunk for hit in case.all_hits() if hit.key == key]
+    return all(chunk.text == case.world.chunks[key].text for chunk in hits)
+
+
+def check_top(case: Case, config: RetrievalConfig, made: Composition) -> None:
+    """Check that the best hits are shown whole, or that a warning says which are not."""
+    if config.exclude or config.pinned:
+        return
+    seeds = [note for note in made.trace.notes if note.role == "seed"]
+    for note in seeds:
+        key = note.doc_id, note.chunk_id
+        # equal relevance does not say which of them are the best
+        among = sum(other.relevance >= note.relevance for other in seeds) <= config.keep_top  # type: ignore[operator]
+        told = any(f"hit {key!r} is not shown whole" in warning for warning in made.warnings)
+        if not among or told or note.reason == "duplicate_text" or note.doc_id not in case.world.located:
+            continue
+        if not _as_indexed(case, key) or any(s.doc_id == key[0] and s.parent_id for s in made.spans):
+            continue  # a parent may be without offsets
+        start, end = case.world.places[key]
+        seen = {at for low, high in shown_ranges(made.spans, note.doc_id) for at in range(low, high)}
+        rest = "".join(case.world.sources[note.doc_id][at] for at in range(start, end) if at not in seen)
+        expect(not rest.strip(), "one of the best hits is not shown whole", key, rest)
 
 
 # ---- growth

@@ -20,6 +20,8 @@ from retrivex import (
     seeding,
     stitching,
     trimming,
+    units,
+    valuation,
     writing,
 )
 
@@ -145,6 +147,15 @@ def _overlaps_again(_: Any) -> Any:
     return lambda spans, *_: list(spans)
 
 
+def _torn_twice(original: Any) -> Any:
+    """Make a sentence that goes on in the next chunk a unit of both."""
+
+    def units(self: Any, runs: Any) -> Any:
+        return [copy for unit in original(self, runs) for copy in [unit] * (1 + (unit.first < unit.last))]
+
+    return units
+
+
 MUTANTS = (
     Mutant("separators not counted in the budget", writing, "tokens_of_text", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
@@ -166,4 +177,9 @@ MUTANTS = (
     Mutant("rest of the budget left unused", writing, "fill", _no_filling),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
+    Mutant("unit lost", units.UnitCutter, "units", lambda original: lambda self, runs: original(self, runs)[:-1]),
+    Mutant("torn sentence a unit twice", units.UnitCutter, "units", _torn_twice),
+    Mutant("best hits not kept", writing, "pieces_of", lambda _: lambda *_args: ()),
+    Mutant("cap of a document ignored", writing.Writer, "_caps", lambda _: lambda _self: None),
+    Mutant("probabilities above 1", valuation, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip

@@ -3,11 +3,12 @@
 Run: `make bench` (or `python benchmarks/latency.py`); writes `results/latency.json`.
 
 The floor of a query is to look its chunks up, join those that are shown, and count the tokens of the result once.
-Every figure is the median over many queries in one process, after a warm-up, with validation on and the weighted
-scorer. Warm: chunks in memory and their token counts known. Cold: a composer that has never seen the chunks. The
-columns: `no count` leaves the final count out (chunk counts are known, joins count as nothing), `exact count` is what
-users get (tiktoken: only the text around each join is read again), `full recount` is what a tokenizer costs that
-RetriVex knows nothing about (any callable), so that all of the context has to be read again.
+Every figure is the median over many queries in one process, after a warm-up, with validation on: by the weighted
+scorer, and by the calibrated one with the question given. Warm: chunks in memory and their token counts known. Cold: a
+composer that has never seen the chunks. The columns: `no count` leaves counting out (every count that is asked for is
+known beforehand), `exact count` is what users get (tiktoken: only the text around each join is read again), `full
+recount` is what a tokenizer costs that RetriVex knows nothing about (any callable), so that all of the context has to
+be read again.
 """
 
 from __future__ import annotations
@@ -50,23 +51,31 @@ eyes find going look asked later knew point next program city business give grou
 Store = dict[ChunkKey, Chunk]
 
 
-class Skipping:
-    """Counts chunks as the real tokenizer did, and everything else as nothing: what remains without counting."""
+class Remembering:
+    """Knows every count that was ever asked for: what remains without counting."""
 
-    name = "skipping"
+    name = "remembering"
     exact = True
     cuts_before_spaces = True
 
-    def __init__(self, known: dict[str, int]) -> None:
-        self.known = known
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.known: dict[str, int] = {}
 
     def count(self, text: str) -> int:
-        """Tokens of a chunk; 0 for any other text."""
-        return self.known.get(text, 0)
+        """Tokens of a text."""
+        if text not in self.known:
+            self.known[text] = self.tokenizer.count(text)
+        return self.known[text]
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of chunks; 0 for other texts."""
-        return [self.known.get(text, 0) for text in texts]
+        """Tokens of each text."""
+        return [self.count(text) for text in texts]
+
+
+def make_text(words: Sequence[str], rng: random.Random) -> str:
+    """Make some 200 tokens: 12 sentences of 15 words."""
+    return "".join(" ".join(rng.choices(words, k=15)).capitalize() + ". " for _ in range(12))
 
 
 def make_store(chunks: int, rng: random.Random, *, dimension: int) -> Store:
@@ -76,7 +85,7 @@ def make_store(chunks: int, rng: random.Random, *, dimension: int) -> Store:
     store: Store = {}
     for number in range(chunks):
         doc_id, chunk_id = f"doc-{number // 100}", number % 100
-        text = " ".join(rng.choices(words, k=178)).capitalize() + ". "
+        text = make_text(words, rng)
         start = store[doc_id, chunk_id - 1].metadata.char_end if chunk_id else 0
         metadata = ChunkMetadata(doc_id, chunk_id, start, (start or 0) + len(text), chunk_count=100)
         vector = vectors.standard_normal(dimension).astype(np.float32) if dimension else None
@@ -133,7 +142,7 @@ def floor_us(
     }
 
 
-def measure(k: int, window: int, budget: int, *, dimension: int, quick: bool) -> dict[str, Any]:
+def measure(k: int, window: int, budget: int, *, dimension: int, scorer: str, quick: bool) -> dict[str, Any]:
     """One row of the table."""
     rng = random.Random(20_000 + k)
     store = make_store(12_000, rng, dimension=dimension)
@@ -141,24 +150,28 @@ def measure(k: int, window: int, budget: int, *, dimension: int, quick: bool) ->
     repeats = 2 if quick else 7
     config = RetrievalConfig(window=window, token_budget=budget)
     tokenizer = get_tokenizer("auto")
-    known = {chunk.text: tokenizer.count(chunk.text) for chunk in store.values()}
+    asked: dict[str, Any] = {}
+    if scorer == "calibrated":
+        asked["query"] = " ".join(rng.sample(WORDS.split(), 10))
+        if dimension:
+            asked["query_embedding"] = np.random.default_rng(1).standard_normal(dimension)
 
     def timed(composer: SpanComposer) -> float:
         for hits in queries:
-            composer.compose(hits, store)
-        return median_us(lambda hits: composer.compose(hits, store), queries, repeats)
+            composer.compose(hits, store, **asked)
+        return median_us(lambda hits: composer.compose(hits, store, **asked), queries, repeats)
 
     exact = SpanComposer(config, tokenizer=tokenizer)
-    made = [exact.compose(hits, store) for hits in queries]
+    made = [exact.compose(hits, store, **asked) for hits in queries]
     if not all(one.trace.selection["proven"] for one in made):
         raise SystemExit("a selection was not proven to be the best: the comparison would not be fair")
     floor = floor_us(store, queries, [one.text for one in made], window, tokenizer)
     cold = statistics.median(
-        median_us(lambda hits: SpanComposer(config, tokenizer=tokenizer).compose(hits, store), [hits], 1)
+        median_us(lambda hits: SpanComposer(config, tokenizer=tokenizer).compose(hits, store, **asked), [hits], 1)
         for hits in queries
     )
     times = {
-        "no count": timed(SpanComposer(config, tokenizer=Skipping(known))),
+        "no count": timed(SpanComposer(config, tokenizer=Remembering(tokenizer))),
         "exact count": timed(exact),
         "full recount": timed(SpanComposer(config, tokenizer=lambda text: tokenizer.count(text))),
         "cold": cold,
@@ -169,7 +182,7 @@ def measure(k: int, window: int, budget: int, *, dimension: int, quick: bool) ->
     }
     total = sum(floor.values())
     return {
-        "k": k, "window": window, "budget": budget, "embeddings": dimension,
+        "scorer": scorer, "k": k, "window": window, "budget": budget, "embeddings": dimension,
         "tokens shown": statistics.median(one.tokens for one in made),
         "spans": statistics.median(len(one.spans) for one in made),
         "floor_us": floor, "us": times, "steps_us": steps,
@@ -202,6 +215,7 @@ def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> N
     console = Console()
     table = Table(title="compose, milliseconds (multiple of the floor)")
     for name in (
+        "scorer",
         "k",
         "L",
         "budget",
@@ -222,7 +236,7 @@ def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> N
         ]
         floor = f"{sum(row['floor_us'].values()) / 1e3:.2f}"
         numbers = [row[name] for name in ("k", "window", "budget", "embeddings", "tokens shown", "spans")]
-        table.add_row(*(f"{number:g}" for number in numbers), floor, *times)
+        table.add_row(row["scorer"], *(f"{number:g}" for number in numbers), floor, *times)
     console.print(table)
     table = Table(title="growth, window 2, budget 2,000")
     for name in ("k", "ms", "us per hit", "peak MiB"):
@@ -238,8 +252,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer queries, nothing written")
     quick = parser.parse_args().quick
     rows = [
-        measure(k, 2, budget, dimension=dimension, quick=quick)
-        for k, budget in ((6, 2000), (50, 4000))
+        measure(k, window, budget, dimension=dimension, scorer=scorer, quick=quick)
+        for scorer, k, window, budget in (
+            ("weighted", 6, 2, 2000),
+            ("weighted", 50, 2, 4000),
+            ("calibrated", 6, 2, 2000),
+            ("calibrated", 50, 1, 2000),
+        )
         for dimension in (0, 384)
     ]
     grown = growth(quick)

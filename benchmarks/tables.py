@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import evidence_tables
+from evidence_tables import table
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "README.md", ROOT / "docs" / "stores.md")
@@ -23,18 +25,12 @@ def read(name: str) -> dict[str, Any]:
     return result
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a Markdown table, numbers to the right."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def latency() -> str:
     """Return the table of composing a context against its floor."""
     columns = ("no count", "exact count", "full recount", "cold")
     rows = []
     for row in read("latency")["rows"]:
-        name = f"{row['k']} hits, ±{row['window']}, {row['budget']:,} tokens" + (
+        name = f"{row['scorer']}: {row['k']} hits, ±{row['window']}, {row['budget']:,} tokens" + (
             ", embeddings" if row["embeddings"] else ""
         )
         times = [f"{row['us'][column] / 1e3:.2f} ms ({row['ratio'][column]:.1f}×)" for column in columns]
@@ -89,7 +85,39 @@ def token_estimate() -> str:
     return table(["text, pieces of 50 tokens and more", "estimate / truth", "lowest", "pieces under-counted"], rows)
 
 
-TABLES = {"latency": latency, "growth": growth, "store": store, "token_estimate": token_estimate}
+def reliability() -> str:
+    """Return how often evidence was there, against how sure the composition said it was."""
+    rows = [
+        [f"{row['confidence']:.2f}", f"{row['holds evidence']:.2f}", f"{row['questions']:,}"]
+        for row in read("calibration")["reliability"]
+    ]
+    return table(["confidence, mean of a tenth of the questions", "holds evidence", "questions"], rows)
+
+
+def ablations() -> str:
+    """Return what each part is worth."""
+
+    def change(row: dict[str, Any], metric: str) -> str:
+        mean, low, high = (100 * value for value in row["change"][metric])
+        return f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
+
+    rows = [
+        [row["name"], f"{row['recall']:.3f}", change(row, "recall"), f"{row['complete']:.3f}", change(row, "complete"),
+         f"{row['spans']:.1f}", f"{row['ms']:.1f}"]
+        for row in read("ablations")["rows"]
+    ]  # fmt: skip
+    return table(["changed", "evidence", "points", "complete", "points", "spans", "ms"], rows)
+
+
+TABLES = {
+    "latency": latency,
+    "reliability": reliability,
+    "ablations": ablations,
+    "growth": growth,
+    "store": store,
+    "token_estimate": token_estimate,
+    **evidence_tables.TABLES,
+}
 
 
 def filled(page: str) -> str:

@@ -17,10 +17,12 @@ from retrivex.parents import PlacedParent, holds_whole
 from retrivex.ranges import merge_ranges, remaining
 from retrivex.rendering import Rendered
 from retrivex.scoring.weighted import span_factors
+from retrivex.seeding import Seed
 from retrivex.span import Span, cut_span
 from retrivex.stitching import Run, Segment
 from retrivex.token_joins import JoinCounter
 from retrivex.tokens import Tokenizer
+from retrivex.valuation import Scorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class SpanScorer:
     continuity : of each chunk with the one before it, by key
     parents : by parent_id
     config : the weights
+    scorer : whose score a span carries: `calibrated` leaves it at its best unit's probability
     """
 
     relevance: Mapping[ChunkKey, float]
@@ -41,6 +44,22 @@ class SpanScorer:
     continuity: Mapping[ChunkKey, Continuity]
     parents: Mapping[str, PlacedParent]
     config: RetrievalConfig
+    scorer: Scorer = "weighted"
+
+    @classmethod
+    def of(
+        cls,
+        seeds: Sequence[Seed],
+        continuity: Mapping[ChunkKey, Continuity],
+        parents: Mapping[str, PlacedParent],
+        config: RetrievalConfig,
+        scorer: Scorer,
+    ) -> SpanScorer:
+        """Gather what is needed from the seeds."""
+        seed_ids: dict[str, list[int]] = {}
+        for seed in seeds:
+            seed_ids.setdefault(seed.key[0], []).append(seed.key[1])
+        return cls({seed.key: seed.relevance for seed in seeds}, seed_ids, continuity, parents, config, scorer)
 
     def score(self, span: Span) -> Span:
         """Return the span with its factors and score."""
@@ -50,7 +69,7 @@ class SpanScorer:
         made = span_factors(keys, self.relevance, seed_ids, self.continuity, whole, self.config)
         return replace(
             span,
-            score=made.score,
+            score=made.score if self.scorer == "weighted" else span.score,
             sim_score=made.similarity,
             adjacency_score=made.adjacency,
             continuity_score=made.continuity,
@@ -70,7 +89,7 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
         doc_id=run.doc_id,
         chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
         chunks=chunks,
-        score=0.0,
+        score=0.0 if pick.score is None else pick.score,
         char_start=first.char_start,
         char_end=None if last.char_start is None else last.char_start + last.end - last.start,
         token_count=_tokens_of(start, end, pick, run, counter),
@@ -96,13 +115,37 @@ def _solid(pick: Pick, run: Run) -> tuple[int, int]:
 def _tokens_of(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
     """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
     text = run.text[start:end]
-    parts = [(max(low, start), min(high, end)) for low, high in pick.parts if low < end and high > start]
+    cut = [(max(low, start), min(high, end)) for low, high in pick.parts if low < end and high > start]
+    parts = _whole_chunks(cut, run.ranges[pick.first : pick.last + 1])
     if len(parts) == 1:
         whole = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
         return counter.cache.count(text) if whole else counter.cache.tokenizer.count(text)
     texts = [run.text[low:high] for low, high in parts]
     glue = ["", *(run.text[a[1] : b[0]] for a, b in itertools.pairwise(parts)), ""]
     return counter.count(text, [(part, part) for part in texts], glue, counter.cache.count_many(texts))
+
+
+def _whole_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Melt parts that make up a whole chunk: its tokens and edges are known from other queries."""
+    if len(parts) <= len(chunks):
+        return list(parts)
+    begins = dict(chunks)
+    made: list[tuple[int, int]] = []
+    at = 0
+    while at < len(parts):
+        end = begins.get(parts[at][0])
+        upto = at
+        while (
+            end is not None and upto + 1 < len(parts) and parts[upto][1] < end and parts[upto + 1][0] == parts[upto][1]
+        ):
+            upto += 1
+        if end is not None and parts[upto][1] == end:
+            made.append((parts[at][0], end))
+            at = upto + 1
+        else:
+            made.append(parts[at])
+            at += 1
+    return made
 
 
 def tokens_of_text(rendered: Rendered, spans: Sequence[Span], counter: JoinCounter) -> int:

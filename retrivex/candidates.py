@@ -15,6 +15,8 @@ from retrivex.rendering import Style, opening_samples
 from retrivex.selection import Candidates
 from retrivex.stitching import Run
 from retrivex.tokens import TokenCache
+from retrivex.units import Unit
+from retrivex.valuation import Valuation
 
 MIN_REPEATED = 40
 """Characters from which on two equal chunks count as the same passage indexed twice; shorter ones recur by chance."""
@@ -45,6 +47,8 @@ class CandidateSet:
     ----------
     pieces, numbers : n each
     values : of each piece, as a share of the query's best
+    scores : of each piece, what a span that holds it is scored by at least; None where spans are scored by formula
+    unit_of : of each piece, the number of its unit; None where chunks are picked
     excluded : chunks of which nothing is left, because they are pinned or were shown before
     repeated : chunks whose text stands in a better one, by the key of the other
     """
@@ -54,10 +58,23 @@ class CandidateSet:
     values: list[float]
     excluded: set[ChunkKey]
     repeated: dict[ChunkKey, ChunkKey]
+    scores: list[float] | None = None
+    unit_of: list[int] | None = None
+
+    def worth(self, i: int, valuation: Valuation) -> float:
+        """Value of piece `i` by another valuation of the same candidates."""
+        if self.unit_of is not None:
+            return valuation.values[self.unit_of[i]]
+        piece = self.pieces[i]
+        return max(valuation.chunks[piece.run][piece.first : piece.last + 1])
 
 
-def repeated_chunks(runs: Sequence[Run], values: Sequence[Sequence[float]]) -> dict[ChunkKey, ChunkKey]:
+def repeated_chunks(runs: Sequence[Run], valuation: Valuation) -> dict[ChunkKey, ChunkKey]:
     """Chunks with the same text as a chunk of another run that is worth more, mapped to that one."""
+    texts = [chunk.text for run in runs for chunk in run.chunks]
+    if len(set(texts)) == len(texts):
+        return {}
+    values = valuation.chunks
     best: dict[str, tuple[float, int, ChunkKey]] = {}
     repeated: dict[ChunkKey, ChunkKey] = {}
     for number, (run, row) in enumerate(zip(runs, values, strict=True)):
@@ -130,9 +147,58 @@ def _prices(
     return costs, extra
 
 
+def _unit_pieces(
+    runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions
+) -> tuple[list[Piece], list[bool], list[int], set[ChunkKey]]:
+    """One piece a unit, or several where the middle is excluded; which continue the one before, and their units."""
+    if not exclusions:
+        pieces = [Piece(run, first, last, start, end) for run, first, last, start, end, _ in units]
+        runs_of = [piece.run for piece in pieces]
+        joined = [before == run for before, run in zip([-1, *runs_of], runs_of, strict=False)]
+        return pieces, joined, list(range(len(pieces))), set()
+    return _cut_pieces(runs, units, exclusions)
+
+
+def _cut_pieces(
+    runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions
+) -> tuple[list[Piece], list[bool], list[int], set[ChunkKey]]:
+    """Make the pieces of units of which some are excluded, in whole or in part."""
+    pieces: list[Piece] = []
+    joined: list[bool] = []
+    unit_of: list[int] = []
+    left: set[tuple[int, int]] = set()
+    cuts_of = [exclusions.cuts(run) for run in runs]
+    for number, unit in enumerate(units):
+        cuts = cuts_of[unit.run]
+        parts = _readable(runs[unit.run], unit.start, unit.end, cuts) if cuts else [(unit.start, unit.end)]
+        for low, high in parts:
+            same = bool(pieces) and pieces[-1].run == unit.run
+            # units of one run tile it, but for joiners between chunks: only a cut parts them
+            joined.append(same and not any(a < low and b > pieces[-1].end for a, b in cuts))
+            first, last = _touched(runs[unit.run], unit, low, high) if cuts else (unit.first, unit.last)
+            pieces.append(Piece(unit.run, first, last, low, high))
+            unit_of.append(number)
+        if parts and cuts:
+            left.update((unit.run, at) for at in range(unit.first, unit.last + 1))
+    excluded = {
+        chunk.key
+        for number, run in enumerate(runs)
+        if cuts_of[number]
+        for at, chunk in enumerate(run.chunks)
+        if (number, at) not in left
+    }
+    return pieces, joined, unit_of, excluded
+
+
+def _touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
+    """First and last of a unit's chunks that a part of it touches."""
+    inside = [p for p in range(unit.first, unit.last + 1) if run.ranges[p][0] < high and run.ranges[p][1] > low]
+    return (inside[0], inside[-1]) if inside else (unit.first, unit.last)
+
+
 def build_candidates(
     runs: Sequence[Run],
-    values: Sequence[Sequence[float]],
+    valuation: Valuation,
     exclusions: Exclusions,
     cache: TokenCache,
     style: Style,
@@ -144,33 +210,85 @@ def build_candidates(
     Parameters
     ----------
     runs : m of them
-    values : per run, one value in [0, 1] a chunk
+    valuation : values in [0, 1] of chunks, or of units
     exclusions : what may not be shown
     cache : counts tokens
     style : decides what opening a span costs
     config : `min_value`, `dedupe_overlaps`, `selection_unit`
     distinct : chunks that count although a better one has the same text
     """
-    pieces, joined, excluded = _chunk_pieces(runs, exclusions)
-    repeated = repeated_chunks(runs, values) if config.dedupe_overlaps and len(runs) > 1 else {}
+    unit_of: list[int] | None = None
+    units = valuation.units
+    if units is None:
+        pieces, joined, excluded = _chunk_pieces(runs, exclusions)
+    else:
+        pieces, joined, unit_of, excluded = _unit_pieces(runs, units, exclusions)
+    repeated = repeated_chunks(runs, valuation) if config.dedupe_overlaps and len(runs) > 1 else {}
     repeated = {key: other for key, other in repeated.items() if key not in distinct}
-    worth = [
-        0.0
-        if repeated and runs[p.run].chunks[p.first].key in repeated
-        else values[p.run][p.first]
-        if p.first == p.last
-        else max(values[p.run][p.first : p.last + 1])
-        for p in pieces
-    ]
-    costs, extra = _prices(runs, pieces, joined, cache)
+    if units is None or unit_of is None:
+        values = valuation.chunks
+        worth = [
+            values[p.run][p.first] if p.first == p.last else max(values[p.run][p.first : p.last + 1]) for p in pieces
+        ]
+        costs, extra = _prices(runs, pieces, joined, cache)
+    else:
+        worth = [valuation.values[number] for number in unit_of]
+        costs = _unit_costs(runs, units, pieces, unit_of, cache)
+        extra = [0] * len(costs)
+    if repeated:
+        # a unit across the border of a repeated chunk also says what follows it
+        again = [all(chunk.key in repeated for chunk in runs[p.run].chunks[p.first : p.last + 1]) for p in pieces]
+        worth = [0.0 if once_more else value for once_more, value in zip(again, worth, strict=True)]
     samples = cache.count_many(opening_samples([runs[p.run].chunks[p.first] for p in pieces], style))
     openings = [sample + repeated_part for sample, repeated_part in zip(samples, extra, strict=True)]
     mean = sum(costs) / len(costs) if sum(costs) else 1.0
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
     gains = [(value - config.min_value) * max(cost, 1) / mean for value, cost in zip(worth, costs, strict=True)]
-    numbers = Candidates(costs, openings, gains, joined, worth)
-    made = CandidateSet(pieces, numbers, worth, excluded, repeated)
+    documents = None if config.max_tokens_per_document is None else _documents(runs, pieces)
+    numbers = Candidates(costs, openings, gains, joined, worth, documents)
+    scores: list[float] | None = None
+    if valuation.model is not None:
+        scores = (
+            [valuation.scores[number] for number in unit_of]
+            if unit_of is not None
+            else [max(valuation.chunk_scores[p.run][p.first : p.last + 1]) for p in pieces]
+        )
+    made = CandidateSet(pieces, numbers, worth, excluded, repeated, scores, unit_of)
     return _whole_runs(made) if config.selection_unit == "span" else made
+
+
+def _documents(runs: Sequence[Run], pieces: Sequence[Piece]) -> list[int]:
+    """Return the number of the document that each piece lies in, from 0."""
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(runs[piece.run].doc_id, len(numbers)) for piece in pieces]
+
+
+def pieces_of(made: CandidateSet, runs: Sequence[Run], key: ChunkKey) -> tuple[int, ...]:
+    """Return the pieces that show all of a chunk, or the better copy of it, that may be shown."""
+    while key in made.repeated:
+        key = made.repeated[key]
+    return tuple(i for i, piece in enumerate(made.pieces) if _shows(piece, runs[piece.run], key))
+
+
+def _shows(piece: Piece, run: Run, key: ChunkKey) -> bool:
+    """Whether a piece shows something of a chunk that is to be read; of chunks that overlap each shows its own."""
+    at = key[1] - run.chunks[0].metadata.chunk_id
+    if run.doc_id != key[0] or not 0 <= at < len(run) or not piece.first <= at <= piece.last:
+        return False
+    start, end = run.ranges[at]
+    return bool(run.text[max(start, piece.start) : min(end, piece.end)].strip())
+
+
+def _unit_costs(
+    runs: Sequence[Run], units: Sequence[Unit], pieces: Sequence[Piece], unit_of: Sequence[int], cache: TokenCache
+) -> list[int]:
+    """Tokens of each piece: known, but for units of which a part is excluded."""
+    return [
+        units[number].tokens
+        if units[number].start == p.start and units[number].end == p.end
+        else cache.count(runs[p.run].text[p.start : p.end])
+        for p, number in zip(pieces, unit_of, strict=True)
+    ]
 
 
 def _whole_runs(made: CandidateSet) -> CandidateSet:
@@ -192,8 +310,10 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         gains=[sum(numbers.gains[i] for i in g) for g in groups],
         joined=[False] * len(groups),
         ranks=values,
+        documents=None if numbers.documents is None else [numbers.documents[g[0]] for g in groups],
     )
-    return CandidateSet(pieces, whole, values, made.excluded, made.repeated)
+    scores = [max(made.scores[i] for i in g) for g in groups] if made.scores else None
+    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +323,7 @@ class Pick:
     Parameters
     ----------
     value : what the selection counted for them
+    score : of the best piece; None where spans are scored by formula
     parts : the pieces as `(start, end)` in the run's text, each without what the one before it shows
     """
 
@@ -213,6 +334,7 @@ class Pick:
     end: int
     value: float
     parts: tuple[tuple[int, int], ...]
+    score: float | None = None
 
 
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
@@ -245,4 +367,5 @@ def _pick(made: CandidateSet, members: Sequence[int]) -> Pick:
             reached = piece.end
     value = sum(made.numbers.gains[i] for i in members)
     last = max(piece.last for piece in pieces)
-    return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts))
+    score = max(made.scores[i] for i in members) if made.scores else None
+    return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)

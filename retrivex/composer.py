@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from retrivex.chunk import Embedding, Scope, allowed_scopes
 from retrivex.composition import Composition
@@ -13,13 +13,15 @@ from retrivex.config import RetrievalConfig
 from retrivex.continuity import SignatureCache
 from retrivex.errors import RetrivexError
 from retrivex.fetching import StoreAccess
-from retrivex.pipeline import Pipeline
+from retrivex.pipeline import Pipeline, Reply, Request, Valued
 from retrivex.rendering import BARE, Style
 from retrivex.seeding import SeedHits
 from retrivex.span import Span
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
 from retrivex.token_joins import JoinCounter
 from retrivex.tokens import TokenCache, TokenizerSpec, resolve_tokenizer
+from retrivex.units import UnitCutter
+from retrivex.valuation import Valuer
 from retrivex.writing import Call
 
 
@@ -82,7 +84,7 @@ class SpanComposer:
             raise RetrivexError(f"config is {type(config).__name__}: it must be a RetrievalConfig(...)")
         self._own_tokenizer = tokenizer
         self._signatures = SignatureCache()
-        self._counters: dict[str, tuple[JoinCounter, tuple[str, ...]]] = {}
+        self._counters: dict[str, tuple[JoinCounter, UnitCutter, tuple[str, ...]]] = {}
         self._counter_for(self.config)
 
     def retrieve(
@@ -118,7 +120,7 @@ class SpanComposer:
         pipeline, access = self._start(
             BARE, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
         )
-        return list(_drive(pipeline, access).spans)
+        return list(_drive(pipeline.run(), access).spans)
 
     def compose(
         self,
@@ -135,7 +137,7 @@ class SpanComposer:
         pipeline, access = self._start(
             None, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
         )
-        return _drive(pipeline, access)
+        return _drive(pipeline.run(), access)
 
     async def aretrieve(
         self,
@@ -152,7 +154,7 @@ class SpanComposer:
         pipeline, access = self._start(
             BARE, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
         )
-        return list((await _adrive(pipeline, access)).spans)
+        return list((await _adrive(pipeline.run(), access)).spans)
 
     async def acompose(
         self,
@@ -169,7 +171,7 @@ class SpanComposer:
         pipeline, access = self._start(
             None, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
         )
-        return await _adrive(pipeline, access)
+        return await _adrive(pipeline.run(), access)
 
     def compose_batch(
         self, requests: Iterable[ComposeRequest | Mapping[str, Any]], *, max_workers: int = 1
@@ -193,6 +195,30 @@ class SpanComposer:
             return [self._compose_one(request) for request in requests]
         with ThreadPoolExecutor(max_workers) as pool:
             return list(pool.map(self._compose_one, requests))
+
+    def value_units(
+        self,
+        seed_hits: SeedHits,
+        chunk_store: AnyChunkStore,
+        *,
+        query: str,
+        query_embedding: Embedding | None = None,
+        scope: Scope = None,
+        **overrides: Any,
+    ) -> Valued:
+        """Return the candidates and what they are worth, without choosing: for fitting and for looking closely.
+
+        Arguments as in `compose`.
+
+        Raises
+        ------
+        RetrivexError
+            If `query` is blank: without a question there is nothing to value units by.
+        """
+        if not isinstance(query, str) or not query.strip():
+            raise RetrivexError(f"query is {query!r}: units are valued by the question; pass it as text")
+        pipeline, access = self._start(None, seed_hits, chunk_store, None, query, query_embedding, scope, overrides)
+        return _drive(pipeline.value(), access)
 
     def _compose_one(self, request: ComposeRequest | Mapping[str, Any]) -> BatchItem:
         try:
@@ -229,7 +255,7 @@ class SpanComposer:
             )
         if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
             parent_store = chunk_store
-        counter, warnings = self._counter_for(config)
+        counter, cutter, warnings = self._counter_for(config)
         access = StoreAccess(chunk_store, parent_store, scope, config.store_timeout_s, config.strict, counter.cache)
         call = Call(
             seed_hits=seed_hits,
@@ -239,40 +265,43 @@ class SpanComposer:
             allowed=allowed_scopes(scope),
             with_parents=access.parent_store is not None,
             style=style if style is not None else Style.of(config),
+            valuer=Valuer(config, query, cutter),
             counter=counter,
             signatures=self._signatures,
             warnings=list(warnings),
         )
         return Pipeline(call), access
 
-    def _counter_for(self, config: RetrievalConfig) -> tuple[JoinCounter, tuple[str, ...]]:
-        """Counter with the tokenizer that a call asks for, and what there is to say about it."""
+    def _counter_for(self, config: RetrievalConfig) -> tuple[JoinCounter, UnitCutter, tuple[str, ...]]:
+        """Counter and cutter with the tokenizer that a call asks for, and what there is to say about it."""
         own = self._own_tokenizer is not None and config.tokenizer == self.config.tokenizer
         name = "" if own else config.tokenizer
         known = self._counters.get(name)
         if known is None:
             tokenizer, warnings = resolve_tokenizer(self._own_tokenizer if own else config.tokenizer)
-            known = self._counters[name] = (JoinCounter(TokenCache(tokenizer)), warnings)
+            counter = JoinCounter(TokenCache(tokenizer))
+            known = self._counters[name] = (counter, UnitCutter(counter.cache), warnings)
         return known
 
 
-def _drive(pipeline: Pipeline, access: StoreAccess) -> Composition:
-    steps = pipeline.run()
+_Made = TypeVar("_Made")
+
+
+def _drive(steps: Generator[Request, Reply, _Made], access: StoreAccess) -> _Made:
     try:
         request = next(steps)
         while True:
             request = steps.send(access.run(request))
     except StopIteration as stop:
-        made: Composition = stop.value
+        made: _Made = stop.value
         return made
 
 
-async def _adrive(pipeline: Pipeline, access: StoreAccess) -> Composition:
-    steps = pipeline.run()
+async def _adrive(steps: Generator[Request, Reply, _Made], access: StoreAccess) -> _Made:
     try:
         request = next(steps)
         while True:
             request = steps.send(await access.arun(request))
     except StopIteration as stop:
-        made: Composition = stop.value
+        made: _Made = stop.value
         return made

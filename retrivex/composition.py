@@ -21,7 +21,7 @@ from retrivex.seed import DroppedHit
 from retrivex.span import Span
 from retrivex.stitching import Segment
 from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
-from retrivex.tracing import ChunkNote, Step, Trace
+from retrivex.tracing import ChunkNote, Step, Trace, UnitNote
 
 SCHEMA = "retrivex.composition/1"
 """Name and version of what `to_dict` writes; `schemas/composition-1.json` describes it."""
@@ -31,6 +31,8 @@ _NUMBERS = r"\d+(?:\s*[-\u2013]\s*\d+)?"
 _MARKERS = re.compile(rf"\s*(?:\[\s*{_NUMBERS}(?:\s*[,;]\s*{_NUMBERS})*\s*\][\s,;]*)+")
 _NUMBER_OR_RANGE = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
 _MAX_DIGITS = 18  # no context has so many spans, and Python refuses to read numbers of thousands of digits
+
+_MOST_UNITS = 100  # best units that are written out: every unit of many hits would outweigh the context manifold
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class Composition:
     dropped : hits that are not shown, and why
     warnings : everything that went otherwise than asked for
     trace : each step and chunk
+    confidence : probability, in [0, 1], that the candidates hold evidence at all, so that a caller can abstain; None
+        with the weighted scorer, which cannot tell
     style : how `text` is written down
     """
 
@@ -113,6 +117,7 @@ class Composition:
     dropped: tuple[DroppedHit, ...]
     warnings: tuple[str, ...]
     trace: Trace = field(repr=False, compare=False)
+    confidence: float | None = None
     style: Style = field(default_factory=Style, repr=False)
     counter: Tokenizer | None = field(default=None, repr=False, compare=False)
 
@@ -252,6 +257,7 @@ class Composition:
             "coverage": [{**asdict(coverage), "summary": str(coverage)} for coverage in self.coverage],
             "dropped": [asdict(hit) for hit in self.dropped],
             "warnings": list(self.warnings),
+            "confidence": self.confidence,
             "trace": {
                 "steps": [asdict(step) for step in self.trace.steps],
                 "requests": self.trace.requests,
@@ -260,6 +266,7 @@ class Composition:
                 "scorer": self.trace.scorer,
                 "selection": dict(self.trace.selection),
                 "chunks": [asdict(note) for note in self.trace.notes],
+                "units": [_unit_to_dict(note) for note in self.trace.units[:_MOST_UNITS]],
             },
         }
 
@@ -299,6 +306,7 @@ class Composition:
                 dropped=tuple(DroppedHit(**hit) for hit in data["dropped"]),
                 warnings=tuple(data["warnings"]),
                 trace=_trace_from_dict(data["trace"]),
+                confidence=data["confidence"],
                 style=Style(**data["style"]),
             )
         except RetrivexError:
@@ -333,7 +341,7 @@ def _check_parts(data: Mapping[str, Any]) -> None:
     kinds: tuple[tuple[str, type | UnionType], ...] = (
         ("text", str), ("tokens", int), ("token_budget", int), ("tokenizer", str), ("question", str | None),
         ("spans", list | tuple), ("citations", list | tuple), ("coverage", list | tuple), ("dropped", list | tuple),
-        ("warnings", list | tuple), ("trace", Mapping), ("style", Mapping),
+        ("warnings", list | tuple), ("trace", Mapping), ("style", Mapping), ("confidence", float | int | None),
     )  # fmt: skip
     for name, kind in kinds:
         if not isinstance(data[name], kind) or isinstance(data[name], bool):
@@ -372,8 +380,18 @@ def _coverage_from_dict(data: Mapping[str, Any]) -> Coverage:
     return Coverage(**{**known, **pairs})
 
 
+def _unit_to_dict(note: UnitNote) -> dict[str, Any]:
+    return {**asdict(note), "chunk_ids": list(note.chunk_ids), "reasons": [list(reason) for reason in note.reasons]}
+
+
+def _unit_from_dict(data: Mapping[str, Any]) -> UnitNote:
+    reasons = tuple((name, moved) for name, moved in data["reasons"])
+    return UnitNote(**{**data, "chunk_ids": tuple(data["chunk_ids"]), "reasons": reasons})
+
+
 def _trace_from_dict(data: Mapping[str, Any]) -> Trace:
     notes = tuple(ChunkNote(**note) for note in data["chunks"])
+    units = tuple(_unit_from_dict(note) for note in data["units"])
     return Trace(
         steps=tuple(Step(**step) for step in data["steps"]),
         requests=data["requests"],
@@ -382,4 +400,5 @@ def _trace_from_dict(data: Mapping[str, Any]) -> Trace:
         scorer=data["scorer"],
         selection=data["selection"],
         make_notes=lambda: notes,
+        make_unit_notes=lambda: units,
     )

@@ -30,6 +30,9 @@ GrowPolicy: TypeAlias = Literal["table", "list", "code", "steps"]
 GrowUntil: TypeAlias = Callable[[Chunk, Chunk], bool]
 """`grow_until(inner, outer)`: True stops the walk before `outer`, the chunk next to `inner` on the outside."""
 
+Boost: TypeAlias = Callable[[Chunk], float]
+"""`boost(chunk)`: what is added to the log-odds of the chunk's units; 0.0 leaves them as they are."""
+
 PresetName: TypeAlias = Literal["speed", "balanced", "quality", "published"]
 
 
@@ -137,6 +140,19 @@ class RetrievalConfig(BaseModel):
     )
 
     # ---- scoring
+    scoring: Literal["auto", "weighted", "calibrated"] = Field(
+        default="auto",
+        description="calibrated: a fitted model gives every group of sentences its probability of holding evidence; "
+        "needs the question. weighted: the published formula. auto: calibrated whenever the question is given",
+    )
+    coefficients: Path | None = Field(
+        default=None, description="file of the calibrated scorer's coefficients; None: those that come with RetriVex"
+    )
+    boosts: Annotated[tuple[Boost, ...], BeforeValidator(_as_items)] = Field(
+        default=(),
+        description="own features of the calibrated scorer: callables chunk -> number added to the log-odds of its "
+        "units, e.g. for recent or trusted documents",
+    )
     similarity_weight: float = Field(default=1.0, ge=0, description="w0: weight of the best seed's similarity")
     adjacency_weight: float = Field(default=0.6, ge=0, description="w1: weight of nearness to seeds")
     continuity_weight: float = Field(default=0.2, ge=0, description="w2: weight of the likeness of neighbouring chunks")
@@ -160,20 +176,30 @@ class RetrievalConfig(BaseModel):
     selection: Literal["exact", "greedy"] = Field(
         default="exact", description="the best set under the budget, or best first"
     )
-    selection_unit: Literal["chunk", "span"] = Field(
-        default="chunk", description="what is picked: chunks, or spans whole"
+    selection_unit: Literal["auto", "unit", "chunk", "span"] = Field(
+        default="auto",
+        description="what is picked: units (groups of whole sentences), chunks, or spans whole; auto: units with the "
+        "calibrated scorer, chunks with the weighted one",
     )
     run_cost: float = Field(
-        default=0.25, ge=0, description="gamma: price of one more span, in best chunks of mean length"
+        default=0.25, ge=0, description="gamma: price of one more span, in best units (or chunks) of mean length"
     )
     prefer_fewer_spans: bool = Field(default=True, description="False sets the cost of opening a span to 0")
     min_value: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="price of a token, as a share of the best chunk's value; higher stops early",
+        description="price of a token, as a share of the best unit's (or chunk's) value; higher stops early",
     )
     max_spans: int | None = Field(default=None, ge=1, description="most spans in the context")
+    max_tokens_per_document: int | None = Field(
+        default=None,
+        ge=1,
+        description="most tokens that are picked of one document; pinned passages and whole parents aside",
+    )
+    keep_top: int = Field(
+        default=0, ge=0, description="show the best n hits whole, best first, as far as they fit the budget"
+    )
     dedupe_overlaps: bool = Field(
         default=True, description="drop passages whose text stands in a better one, e.g. a document indexed twice"
     )
@@ -241,8 +267,9 @@ class RetrievalConfig(BaseModel):
     def preset(cls, name: PresetName, **changes: Any) -> RetrievalConfig:
         """Return a named set of knobs, with `changes` on top.
 
-        `speed` takes one neighbour and picks greedily, `balanced` is the default, `quality` looks further and
-        swaps in parents, `published` is the behaviour of the first published version: whole windows, greedy.
+        `speed` takes one neighbour, scores by the weighted formula and picks greedily, `balanced` is the default,
+        `quality` looks further and swaps in parents, `published` is the behaviour of the first published version:
+        whole windows, greedy.
 
         Raises
         ------
@@ -254,6 +281,8 @@ class RetrievalConfig(BaseModel):
     @classmethod
     def from_file(cls, path: str | Path) -> RetrievalConfig:
         """Read a config from JSON or TOML; a `preset` key names the preset to start from.
+
+        A relative path of `coefficients` counts from the folder of the file.
 
         Raises
         ------
@@ -268,6 +297,8 @@ class RetrievalConfig(BaseModel):
             raise RetrivexError(f"config file {path} cannot be read: {error}; give a .json or .toml file") from error
         if not isinstance(knobs, dict):
             raise RetrivexError(f"config file {path} holds {type(knobs).__name__}: it must hold one table of knobs")
+        if isinstance(knobs.get("coefficients"), str):
+            knobs["coefficients"] = path.parent / knobs["coefficients"]
         preset = knobs.pop("preset", "balanced")
         return cls.model_validate({**_preset_knobs(preset), **knobs})
 
@@ -279,11 +310,12 @@ def _preset_knobs(name: Any) -> dict[str, Any]:
 
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "speed": {"window": 1, "selection": "greedy"},
+    "speed": {"window": 1, "scoring": "weighted", "selection": "greedy"},
     "balanced": {},
     "quality": {"window": 3, "return_parents": "auto", "grow_until": ("table", "list", "code", "steps")},
     "published": {
         "window": 2,
+        "scoring": "weighted",
         "selection": "greedy",
         "selection_unit": "span",
         "run_cost": 0.0,

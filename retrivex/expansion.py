@@ -64,15 +64,11 @@ def _boundaries(
     windows: Sequence[Window], found: Mapping[ChunkKey, Chunk], signatures: SignatureCache
 ) -> tuple[dict[ChunkKey, Continuity], bool]:
     """Continuity across every boundary inside `windows`, by the key of the chunk after it."""
-    row = [
-        chunk
-        for window in merge_windows(windows)
-        for chunk_id in range(window.start, window.end)
-        if (chunk := found.get((window.doc_id, chunk_id))) is not None
-    ]
-    continuities, mixed = neighbour_continuity(row, signatures)
+    wanted = [(window.doc_id, at) for window in merge_windows(windows) for at in range(window.start, window.end)]
+    keys = [key for key in wanted if key in found]
+    continuities, mixed = neighbour_continuity([found[key] for key in keys], signatures)
     # neighbours in the row that are no neighbours in a document are measured too, and never asked for
-    return {chunk.key: continuity for chunk, continuity in zip(row[1:], continuities, strict=True)}, mixed
+    return dict(zip(keys[1:], continuities, strict=True)), mixed
 
 
 class _Walker:
@@ -89,7 +85,7 @@ class _Walker:
         """Return the last chunk id reached, going by `step` (+1 or -1); stops for good at the first refusal."""
         doc_id, here = seed
         limit = reach if self.stop is None else self.config.max_window
-        inner = self.found[seed]
+        inner, inner_key = self.found[seed], seed
         for distance in range(1, limit + 1):
             key = (doc_id, here + step)
             outer = self.found.get(key)
@@ -98,16 +94,16 @@ class _Walker:
                 break
             if distance > reach and self.stop is not None and self.stop(inner, outer):
                 break
-            reason = self._ask(inner, outer) if step > 0 else self._ask(outer, inner)
+            reason = self._ask(key, inner, outer) if step > 0 else self._ask(inner_key, outer, inner)
             if reason is not None:
                 # Stop at the first refused neighbour: stepping over it would leave a hole in the span.
                 self.made.refused[key] = reason
                 break
-            here, inner = key[1], outer
+            here, inner, inner_key = key[1], outer, key
         return here
 
-    def _ask(self, left: Chunk, right: Chunk) -> Refusal | None:
-        key = right.key
+    def _ask(self, key: ChunkKey, left: Chunk, right: Chunk) -> Refusal | None:
+        """Return what the guards say to the boundary before the chunk `right`, called `key`."""
         if key not in self.asked:
             self.asked[key] = refusal(left, right, self.made.continuity[key], self.config)
         return self.asked[key]

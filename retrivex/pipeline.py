@@ -7,15 +7,13 @@ composer run the very same steps.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from retrivex.assembly import SpanScorer, pin
 from retrivex.candidates import build_candidates
-from retrivex.chunk import Chunk, ChunkKey, Embedding
+from retrivex.chunk import Chunk, ChunkKey
 from retrivex.composition import Composition
 from retrivex.errors import HitError, RetrivexError
 from retrivex.exclusions import Exclusions
@@ -24,25 +22,46 @@ from retrivex.fetching import ChunkReply, ChunkRequest, ParentReply, ParentReque
 from retrivex.intervals import Window, merge_windows
 from retrivex.links import follow
 from retrivex.parents import PlacedParent, place_parent
-from retrivex.reporting import Account, citations_of, coverage_of
-from retrivex.scoring.weighted import chunk_values
+from retrivex.reporting import Account, citations_of, coverage_of, unit_notes
 from retrivex.seed import DroppedHit
 from retrivex.seeding import Seed, prepare_seeds, scope_detail
+from retrivex.similarity import cosines
 from retrivex.stitching import Run, stitch
 from retrivex.tracing import Log, Trace
+from retrivex.valuation import Valuation
 from retrivex.writing import Call, Writer, affordable
 
 Request: TypeAlias = ChunkRequest | ParentRequest
 Reply: TypeAlias = ChunkReply | ParentReply
 
 
-def _vector(embedding: Embedding) -> NDArray[np.float64] | None:
-    """Return an embedding as an array of shape (d,); None for what is no row of numbers."""
-    try:
-        made = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    return made if made.ndim == 1 else None
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """The candidates of a call, from the hits up to their values.
+
+    Parameters
+    ----------
+    seeds, dropped : hits that are used, best first, and those that are not
+    found : chunks by key, as they were used
+    out_of_scope : chunks that the store holds but the caller may not see
+    expansion : what the seeds grew to
+    linked : strength of chunks that links reach
+    links : the links, from chunk to chunk
+    runs : candidates
+    similarity : cosine of chunks with the question, where it is known
+    valuation : what the candidates are worth
+    """
+
+    seeds: list[Seed]
+    dropped: list[DroppedHit]
+    found: dict[ChunkKey, Chunk]
+    out_of_scope: list[ChunkKey]
+    expansion: Expansion
+    linked: dict[ChunkKey, float]
+    links: list[tuple[ChunkKey, ChunkKey]]
+    runs: list[Run]
+    similarity: dict[ChunkKey, float]
+    valuation: Valuation
 
 
 class Pipeline:
@@ -56,50 +75,37 @@ class Pipeline:
     def run(self) -> Generator[Request, Reply, Composition]:
         """Yield requests, be sent replies, return the composition."""
         call, config = self.call, self.config
-        seeds, dropped = prepare_seeds(call.seed_hits, config, call.allowed)
-        self.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
-        planned = plan_windows(seeds, config)
-        found, out_of_scope = yield from self._fetch(seeds, planned)
-        if out_of_scope:
-            seeds, planned = self._without(seeds, planned, out_of_scope, dropped)
-        expansion = grow(seeds, planned, found, config, call.signatures, out_of_scope)
-        self._warn_of(expansion)
-        linked, links = yield from self._follow_links(seeds, found, expansion)
-        self.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
-        runs = self._merge(expansion, linked, found)
-        relevance = {seed.key: seed.relevance for seed in seeds}
-        values = chunk_values(runs, relevance, linked, expansion.continuity, config, self._likeness(runs))
+        valued = yield from self.value()
+        seeds, expansion, runs, valuation = valued.seeds, valued.expansion, valued.runs, valued.valuation
         exclusions = Exclusions.of(config.exclude)
         pinned, problems = pin(config.pinned, call.allowed, call.counter.cache)
         self.log.warnings += problems
         pinned = affordable(pinned, call, self.log)
         for span in pinned:
             exclusions.add(span)
-        build = partial(build_candidates, runs, values, exclusions, call.counter.cache, call.style, config)
+        build = partial(build_candidates, runs, valuation, exclusions, call.counter.cache, call.style, config)
         candidates = build()
         self.log.mark("score", sum(map(len, runs)), len(candidates.pieces))
-        parents = yield from self._fetch_parents(runs, out_of_scope)
-        seed_ids: dict[str, list[int]] = {}
-        for doc_id, chunk_id in relevance:
-            seed_ids.setdefault(doc_id, []).append(chunk_id)
-        scorer = SpanScorer(relevance, seed_ids, expansion.continuity, parents, config)
-        quotas = self._list_values(seeds, runs, linked, expansion)
-        writer = Writer(call, self.log, runs, candidates, build, scorer, pinned, quotas, exclusions)
+        parents = yield from self._fetch_parents(runs, valued.out_of_scope)
+        scorer = SpanScorer.of(seeds, expansion.continuity, parents, config, valuation.scorer)
+        writer = Writer(call, self.log, runs, candidates, build, scorer, pinned, self._list_values(valued), exclusions)
         layout = writer.write()
         account = Account(
-            seeds, found, dropped, expansion, linked, runs, values, writer.candidates, layout.spans, config
-        )
+            seeds, valued.found, valued.dropped, expansion, valued.linked, runs, valuation, writer.candidates,
+            layout.spans, config,
+        )  # fmt: skip
         account.absorb(layout.swaps)
+        spans = tuple(layout.spans)
         trace = Trace(
             steps=tuple(self.log.steps),
             requests=self.log.requests,
             windows=tuple(expansion.windows),
-            links=tuple(links),
-            scorer="weighted",
+            links=tuple(valued.links),
+            scorer=valuation.scorer,
             selection=self.log.selection,
             make_notes=account.notes,
+            make_unit_notes=partial(unit_notes, runs, valuation, spans),
         )
-        spans = tuple(layout.spans)
         return Composition(
             text=layout.rendered.text,
             spans=spans,
@@ -111,10 +117,29 @@ class Pipeline:
             coverage=coverage_of(spans, seeds),
             dropped=account.dropped(layout.tokens),
             warnings=tuple(dict.fromkeys(self.log.warnings)),
+            confidence=valuation.confidence,
             trace=trace,
             style=call.style,
             counter=call.counter.cache.tokenizer,
         )
+
+    def value(self) -> Generator[Request, Reply, Valued]:
+        """Yield requests, be sent replies, return the candidates and what they are worth."""
+        call, config = self.call, self.config
+        seeds, dropped = prepare_seeds(call.seed_hits, config, call.allowed)
+        self.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
+        planned = plan_windows(seeds, config)
+        found, out_of_scope = yield from self._fetch(seeds, planned)
+        if out_of_scope:
+            seeds, planned = self._without(seeds, planned, out_of_scope, dropped)
+        expansion = grow(seeds, planned, found, config, call.signatures, out_of_scope)
+        self._warn_of(expansion)
+        linked, links = yield from self._follow_links(seeds, found, expansion)
+        self.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
+        runs = self._merge(expansion, linked, found)
+        similarity = self._similarity(runs)
+        valuation = call.valuer.value(runs, seeds, linked, expansion.continuity, similarity)
+        return Valued(seeds, dropped, found, out_of_scope, expansion, linked, links, runs, similarity, valuation)
 
     # ---- what the stores know
 
@@ -252,58 +277,17 @@ class Pipeline:
         self.log.mark("merge", len(windows), len(runs))
         return runs
 
-    def _likeness(self, runs: Sequence[Run]) -> dict[ChunkKey, float]:
-        """Cosine of every candidate with the question, as a share of the best; only where both are embedded."""
+    def _similarity(self, runs: Sequence[Run]) -> dict[ChunkKey, float]:
+        """Cosine of every candidate with the question; only where both are embedded."""
         if self.call.query_embedding is None:
             return {}
-        try:
-            query = np.asarray(self.call.query_embedding, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise RetrivexError(
-                f"query_embedding is {type(self.call.query_embedding).__name__} and no vector of numbers ({error}); "
-                "pass what the retriever's model made of the question"
-            ) from error
-        norm = float(np.linalg.norm(query)) if query.ndim == 1 else 0.0
-        if not norm > 0 or not np.isfinite(norm):
-            raise RetrivexError(
-                f"query_embedding has shape {query.shape} and norm {norm:g}: it must be one finite, non-zero vector; "
-                "pass what the retriever's model made of the question"
-            )
-        keys: list[ChunkKey] = []
-        rows: list[NDArray[np.float64]] = []
-        unlike = 0
-        for run in runs:
-            for chunk in run.chunks:
-                if chunk.embedding is None:
-                    continue
-                vector = _vector(chunk.embedding)
-                if vector is not None and len(vector) == len(query):
-                    keys.append(chunk.key)
-                    rows.append(vector)
-                else:
-                    unlike += 1
-        if unlike:
-            self.log.warn(
-                f"{unlike} candidates have embeddings of another size than the query's {len(query)}: left uncompared"
-            )
-        if not rows:
-            return {}
-        matrix = np.asarray(rows, dtype=np.float64)
-        norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
-        # an all-zero or non-finite embedding says nothing
-        usable = np.isfinite(norms) & (norms > 0)
-        cosines = matrix[usable] @ query / norms[usable] / norm
-        best = float(cosines.max(initial=0.0))
-        if not best > 0:
-            return {}
-        kept = [key for key, use in zip(keys, usable.tolist(), strict=True) if use]
-        return dict(zip(kept, np.clip(cosines / best, 0.0, 1.0).tolist(), strict=True))
+        found, warnings = cosines(runs, self.call.query_embedding)
+        self.log.warnings += warnings
+        return found
 
-    def _list_values(
-        self, seeds: Sequence[Seed], runs: Sequence[Run], linked: Mapping[ChunkKey, float], expansion: Expansion
-    ) -> list[tuple[float, list[list[float]]]]:
-        """Per hit list its share of the budget and its own chunk values; empty without `fusion='quota'`."""
-        config = self.config
+    def _list_values(self, valued: Valued) -> list[tuple[float, Valuation]]:
+        """Per hit list its share of the budget and what it makes of the candidates; empty without quotas."""
+        config, seeds = self.config, valued.seeds
         count = 1 + max((number for seed in seeds for number in seed.by_list), default=0)
         if config.fusion != "quota" or count < 2:
             return []
@@ -312,8 +296,26 @@ class Pipeline:
             raise RetrivexError(f"quotas are {shares} for {count} hit lists: give one share for each list")
         made = []
         for number in range(count):
-            relevance = {seed.key: seed.by_list[number] for seed in seeds if number in seed.by_list}
-            if relevance:
-                values = chunk_values(runs, relevance, linked, expansion.continuity, config)
-                made.append((shares[number] / sum(shares), values))
+            own = [replace(seed, relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
+            if own:
+                own.sort(key=lambda seed: (-seed.relevance, seed.key))
+                continuity = valued.expansion.continuity
+                value = self.call.valuer.value(valued.runs, own, valued.linked, continuity, valued.similarity)
+                made.append((shares[number] / sum(shares), _own_values(value, valued, own)))
         return made
+
+
+def _own_values(value: Valuation, valued: Valued, own: Sequence[Seed]) -> Valuation:
+    """Leave nothing for what a hit list did not lead to: its share of the budget is for its own, the best worth 1."""
+    keys = {seed.key for seed in own} | set(valued.linked)
+    led_to = [any(chunk.key in keys for chunk in run.chunks) for run in valued.runs]
+
+    def chunks() -> list[list[float]]:
+        rows = [row if mine else [0.0] * len(row) for row, mine in zip(value.chunks, led_to, strict=True)]
+        best = max([max(row) for row in rows], default=0.0) or 1.0
+        return [[worth / best for worth in row] for row in rows]
+
+    units = value.units or ()
+    values = [worth if led_to[unit.run] else 0.0 for worth, unit in zip(value.values, units, strict=False)]
+    best = max(values, default=0.0) or 1.0
+    return replace(value, make_chunks=chunks, values=[worth / best for worth in values])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retrivex.candidates import CandidateSet
@@ -10,14 +10,17 @@ from retrivex.chunk import Chunk, ChunkKey
 from retrivex.composition import Citation, Coverage
 from retrivex.config import RetrievalConfig
 from retrivex.expansion import Expansion
-from retrivex.intervals import window_coverage
+from retrivex.intervals import Window, merge_windows
 from retrivex.ranges import merge_ranges, remaining
 from retrivex.rendering import Rendered
 from retrivex.seed import DroppedHit, DropReason
 from retrivex.seeding import Seed
 from retrivex.span import Span
-from retrivex.stitching import Run
-from retrivex.tracing import ChunkNote, ChunkRole
+from retrivex.stitching import Run, Segment
+from retrivex.tracing import ChunkNote, ChunkRole, UnitNote
+from retrivex.valuation import Valuation
+
+_BEGINNING = 80  # characters of a unit that its note quotes
 
 
 def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, ...]:
@@ -48,6 +51,9 @@ def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, .
 
 def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage, ...]:
     """Return what is shown of each document, those with the best hits first."""
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    for window in merge_windows(Window(span.doc_id, span.chunk_ids[0], span.chunk_ids[-1] + 1) for span in spans):
+        ranges.setdefault(window.doc_id, []).append((window.start, window.end - 1))
     shown: dict[str, set[int]] = {}
     counts: dict[str, int] = {}
     for span in spans:
@@ -63,13 +69,13 @@ def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage,
             matched.setdefault(doc_id, []).append((chunk_id, seed.score))
             best[doc_id] = max(seed.relevance, best.get(doc_id, 0.0))
     made = []
-    for doc_id, chunk_ids in shown.items():
+    for doc_id, shown_ranges in ranges.items():
         hits = matched.get(doc_id, [])
         scores = [score for _, score in hits]
         made.append(
             Coverage(
                 doc_id=doc_id,
-                ranges=tuple(window_coverage(chunk_ids)),
+                ranges=tuple(shown_ranges),
                 chunk_count=counts.get(doc_id),
                 matched=tuple(sorted(hits)),
                 max_score=max(scores) if scores else None,
@@ -90,7 +96,7 @@ class Account:
     unusable : hits that were not, with their reasons
     expansion : what the seeds grew to
     linked : chunks reached over links
-    runs, values : candidates and their values
+    runs, valuation : candidates and their values
     candidates : what the selection saw
     spans : what is shown
     config : the knobs
@@ -102,28 +108,23 @@ class Account:
     expansion: Expansion
     linked: Mapping[ChunkKey, float]
     runs: Sequence[Run]
-    values: Sequence[Sequence[float]]
+    valuation: Valuation
     candidates: CandidateSet
     spans: Sequence[Span]
     config: RetrievalConfig
     shown: set[ChunkKey] = field(default_factory=set)
-    _places: dict[ChunkKey, list[int]] = field(default_factory=dict)
-    _texts: dict[str, list[tuple[int, str]]] | None = None
-
-    @property
-    def places(self) -> dict[ChunkKey, list[int]]:
-        """Numbers of the candidates that each chunk is part of."""
-        if not self._places:
-            for number, (run, first, last, _, _) in enumerate(self.candidates.pieces):
-                for position in range(first, last + 1):
-                    self._places.setdefault(self.runs[run].chunks[position].key, []).append(number)
-        return self._places
+    _texts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for span in self.spans:
             self._count_in(span)
-        hidden = [seed.key for seed in self.seeds if seed.key not in self.shown]
-        self.shown.update(key for key in hidden if not self._hidden(self.found[key]))
+            for segment in span.segments:
+                if segment.char_start is not None:
+                    text = span.text[segment.start : segment.end]
+                    self._texts.setdefault(span.doc_id, []).append((segment.char_start, text))
+        unseen = [seed.key for seed in self.seeds if seed.key not in self.shown]
+        self.shown.update([key for key in unseen if not self._hidden(key)])
 
     def _count_in(self, span: Span) -> None:
         """Count the chunks as shown of which a span holds any text."""
@@ -132,31 +133,12 @@ class Account:
             # a chunk that lies within others has no segment of its own
             self.shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
 
-    def _hidden(self, chunk: Chunk) -> list[str]:
+    def _hidden(self, key: ChunkKey) -> list[str]:
         """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
-        start = chunk.metadata.char_start
-        if chunk.metadata.doc_id not in self._shown_texts():
-            return [chunk.text]
-        if start is None or chunk.metadata.char_end != start + len(chunk.text):
-            return [chunk.text]
-        covered: list[tuple[int, int]] = []
-        for place, text in self._shown_texts().get(chunk.metadata.doc_id, ()):
-            low, high = max(start, place), min(start + len(chunk.text), place + len(text))
-            # offsets may lie: only the same text counts
-            if low < high and chunk.text[low - start : high - start] == text[low - place : high - place]:
-                covered.append((low - start, high - start))
-        return [chunk.text[low:high] for low, high in remaining(0, len(chunk.text), merge_ranges(covered))]
-
-    def _shown_texts(self) -> dict[str, list[tuple[int, str]]]:
-        """Return what is shown of each document: texts with their offsets."""
-        if self._texts is None:
-            self._texts = {}
-            for span in self.spans:
-                for segment in span.segments:
-                    if segment.char_start is not None:
-                        text = span.text[segment.start : segment.end]
-                        self._texts.setdefault(span.doc_id, []).append((segment.char_start, text))
-        return self._texts
+        parts = self._parts.get(key)
+        if parts is None:
+            parts = self._parts[key] = _unshown(self.found[key], self._texts.get(key[0], ()))
+        return parts
 
     def absorb(self, swaps: Sequence[tuple[Span, Span]]) -> None:
         """Count the chunks of spans that a parent replaced as shown: their text is in the parent's."""
@@ -168,38 +150,55 @@ class Account:
         gone = [
             hit for hit in self.unusable if hit.reason == "duplicate_id" or (hit.doc_id, hit.chunk_id) not in self.shown
         ]
-        for seed in self.seeds:
-            if seed.key not in self.shown:
-                reason, detail = self._why(seed.key, tokens)
-                gone.append(DroppedHit(*seed.key, seed.score, reason, detail))
+        lost = [seed for seed in self.seeds if seed.key not in self.shown]
+        places = self._places({seed.key for seed in lost})
+        for seed in lost:
+            reason, detail = self._why(seed.key, places.get(seed.key, ()), tokens)
+            gone.append(DroppedHit(*seed.key, seed.score, reason, detail))
         return tuple(gone)
 
-    def _why(self, key: ChunkKey, tokens: int) -> tuple[DropReason, str]:
+    def _places(self, wanted: Collection[ChunkKey]) -> dict[ChunkKey, list[int]]:
+        """Numbers of the candidates that each of the wanted chunks is part of."""
+        places: dict[ChunkKey, list[int]] = {}
+        for number, (run, first, last, _, _) in enumerate(self.candidates.pieces):
+            chunks = self.runs[run].chunks
+            for position in range(first, last + 1):
+                key = chunks[position].key
+                if key in wanted:
+                    places.setdefault(key, []).append(number)
+        return places
+
+    def _why(self, key: ChunkKey, own: Sequence[int], tokens: int) -> tuple[DropReason, str]:
+        """Why a chunk is not shown, that `own` candidates hold."""
         candidates, config = self.candidates, self.config
         if key in candidates.excluded:
             return "excluded", "pinned, or shown in an earlier turn"
         if key in candidates.repeated:
             return "duplicate_text", f"the same text stands in {candidates.repeated[key]!r}"
-        own = self.places.get(key, [])
         numbers = candidates.numbers
-        if not any(part.strip() for part in self._hidden(self.found[key])):
+        if not "".join(self._hidden(key)).strip():
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
-        if all(numbers.gains[i] <= 0 for i in own):
+        if max([numbers.gains[i] for i in own]) <= 0:
             return "no_value", f"worth no more than min_value={config.min_value:g}"
-        cheapest = min(numbers.costs[i] + numbers.openings[i] for i in own)
-        spans = sum(not span.pinned for span in self.spans)
-        if config.max_spans is not None and spans >= config.max_spans and cheapest <= config.token_budget - tokens:
-            return "max_spans", f"max_spans={config.max_spans} better spans are shown"
+        cheapest = min([numbers.costs[i] + numbers.openings[i] for i in own])
+        if config.max_spans is not None and cheapest <= config.token_budget - tokens:
+            spans = sum(not span.pinned for span in self.spans)
+            if spans >= config.max_spans:
+                return "max_spans", f"max_spans={config.max_spans} better spans are shown"
+        cap = config.max_tokens_per_document
+        if cap is not None and cheapest <= config.token_budget - tokens:
+            return "budget", f"{cheapest} tokens; max_tokens_per_document={cap} of {key[0]!r} hold what is worth more"
         return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold what is worth more"
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""
         dropped = {(hit.doc_id, hit.chunk_id): hit.reason for hit in self.dropped(0)}
+        places = self._places(self.found)
         relevance = {seed.key: seed.relevance for seed in self.seeds}
         made: dict[ChunkKey, ChunkNote] = {}
-        for run, row in zip(self.runs, self.values, strict=True):
+        for run, row in zip(self.runs, self.valuation.chunks, strict=True):
             for chunk, value in zip(run.chunks, row, strict=True):
                 key = chunk.key
                 role: ChunkRole = "seed" if key in relevance else "link" if key in self.linked else "neighbour"
@@ -208,7 +207,7 @@ class Account:
                     *key,
                     role=role,
                     outcome="selected" if key in self.shown else "dropped",
-                    reason=None if key in self.shown else dropped.get(key) or self._why(key, 0)[0],
+                    reason=None if key in self.shown else dropped.get(key) or self._why(key, places.get(key, ()), 0)[0],
                     value=value,
                     relevance=relevance.get(key),
                     continuity=None if flow is None else flow.value,
@@ -217,3 +216,57 @@ class Account:
             if key not in made:
                 made[key] = ChunkNote(*key, role="beyond", outcome="refused", reason=reason)
         return tuple(made[key] for key in sorted(made))
+
+
+def _unshown(chunk: Chunk, texts: Sequence[tuple[int, str]]) -> list[str]:
+    """Parts of a chunk that are not among the texts of its document, which are given with their offsets."""
+    start, text = chunk.metadata.char_start, chunk.text
+    if not texts or start is None or chunk.metadata.char_end != start + len(text):
+        return [text]
+    covered: list[tuple[int, int]] = []
+    for place, other in texts:
+        low, high = max(start, place), min(start + len(text), place + len(other))
+        # offsets may lie: only the same text counts
+        if low < high and text[low - start : high - start] == other[low - place : high - place]:
+            covered.append((low - start, high - start))
+    return [text[low:high] for low, high in remaining(0, len(text), merge_ranges(covered))]
+
+
+def _is_shown(begin: Segment, text: str, spans: Sequence[Span]) -> bool:
+    """Whether spans of its document show a unit: its first character, or its text where there are no offsets."""
+    if begin.char_start is None:
+        return bool(text) and any(text in span.text for span in spans)
+    return any(
+        segment.char_start is not None
+        and segment.char_start <= begin.char_start < segment.char_start + segment.end - segment.start
+        for span in spans
+        for segment in span.segments
+    )
+
+
+def unit_notes(runs: Sequence[Run], valuation: Valuation, spans: Sequence[Span]) -> tuple[UnitNote, ...]:
+    """Why each unit got its value, best first."""
+    if valuation.table is None:
+        return ()
+    shown: dict[str, list[Span]] = {}
+    for span in spans:
+        shown.setdefault(span.doc_id, []).append(span)
+    notes = []
+    for number, unit in enumerate(valuation.table.units):
+        run = runs[unit.run]
+        segments = run.segments(unit.first, unit.last, unit.start, unit.end)
+        text = run.text[unit.start : unit.end].strip()
+        notes.append(
+            UnitNote(
+                doc_id=run.doc_id,
+                chunk_ids=tuple(chunk.metadata.chunk_id for chunk in run.chunks[unit.first : unit.last + 1]),
+                char_start=segments[0].char_start,
+                length=unit.end - unit.start,
+                beginning=text[:_BEGINNING],
+                probability=valuation.scores[number],
+                value=valuation.values[number],
+                selected=_is_shown(segments[0], text, shown.get(run.doc_id, ())),
+                reasons=valuation.reasons(number),
+            )
+        )
+    return tuple(sorted(notes, key=lambda note: -note.probability))

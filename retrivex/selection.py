@@ -17,18 +17,21 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
+from retrivex.programme import Row, best_rows
 
 MAX_CELLS = 40_000_000
 """Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
 
-_TOLERANCE = 1e-9
+TOLERANCE = 1e-9
 """Values that differ by no more than this count as equal."""
+
+_STEP = 1.6
+"""The best price is first looked for between a guess and this many times more or less: it seldom is further off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Candidates:
     gains : what each is worth; negative where it only serves to connect others
     joined : whether the candidate continues the one before it without a gap
     ranks : best first by this in greedy choice and in filling, in share of the best; defaults to `gains` per token
+    documents : number of the document that each lies in, from 0; only needed where documents have a cap
     """
 
     costs: Sequence[int]
@@ -49,6 +53,7 @@ class Candidates:
     gains: Sequence[float]
     joined: Sequence[bool]
     ranks: Sequence[float] | None = None
+    documents: Sequence[int] | None = None
 
     def __len__(self) -> int:
         return len(self.costs)
@@ -125,7 +130,7 @@ def select(
         raise RetrivexError(f"budget is {budget}: it must not be negative; give 0 for an empty context")
     if method == "greedy":
         chosen = fill(candidates, (), budget, run_cost=0.0, max_runs=max_runs, by_rank=True)
-        value, tokens = _measure(candidates, chosen, run_cost)
+        value, tokens = measure(candidates, chosen, run_cost)
         return Selection(chosen, value, tokens, bound=float("inf"), proven=False)
     return _Exact(candidates, budget, run_cost, max_runs).solve()
 
@@ -138,11 +143,13 @@ def fill(
     run_cost: float = 0.0,
     max_runs: int | None = None,
     by_rank: bool = False,
+    caps: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
     """Add the best remaining candidates that still fit: what a budget has left is never wasted.
 
     Best is what a token brings net of opening a run, (gain - `run_cost` if it opens one) / tokens, or the rank
-    itself with `by_rank`. Only candidates with a positive gain are added.
+    itself with `by_rank`. Only candidates with a positive gain are added, and to no document more tokens than its cap
+    in `caps`.
 
     Returns
     -------
@@ -150,49 +157,58 @@ def fill(
         `chosen` and what was added, ascending.
     """
     n = len(candidates)
+    costs, gains, openings, joined = candidates.costs, candidates.gains, candidates.openings, candidates.joined
     taken = [False] * n
     for i in chosen:
         taken[i] = True
     runs = sum(candidates.opens(taken, i) for i in chosen)
-    left = budget - _measure(candidates, chosen, 0.0)[1]
+    left = budget - measure(candidates, chosen, 0.0)[1]
+    given_back = max(openings, default=0)
+    document_of = candidates.documents if caps is not None else None
+    room = [] if caps is None else room_left(candidates, chosen, caps)
 
     def change(i: int) -> tuple[int, int]:
         """Tokens and runs that taking `i` adds; joining two runs gives one opening back."""
-        tokens, opened = candidates.costs[i], 0
-        if candidates.opens(taken, i):
-            tokens, opened = tokens + candidates.openings[i], 1
-        if i + 1 < n and taken[i + 1] and candidates.joined[i + 1]:
-            tokens, opened = tokens - candidates.openings[i + 1], opened - 1
+        tokens, opened = costs[i], 0
+        if not (joined[i] and i > 0 and taken[i - 1]):
+            tokens, opened = tokens + openings[i], 1
+        if i + 1 < n and taken[i + 1] and joined[i + 1]:
+            tokens, opened = tokens - openings[i + 1], opened - 1
         return tokens, opened
 
     def entry(i: int) -> tuple[float, int]:
         tokens, opened = change(i)
-        worth = candidates.rank(i) if by_rank else (candidates.gains[i] - run_cost * opened) / max(tokens, 1)
+        worth = candidates.rank(i) if by_rank else (gains[i] - run_cost * opened) / max(tokens, 1)
         return (-worth, i)
 
-    costs, gains, openings, joined = candidates.costs, candidates.gains, candidates.openings, candidates.joined
-    heap: list[tuple[float, int]] = []
-    for i in range(n):
-        if gains[i] <= 0 or taken[i]:
+    def affordable() -> list[tuple[float, int]]:
+        """Heap of all that fits by now."""
+        most = left + given_back  # nothing longer can fit, whatever stands beside it
+        made = [
+            entry(i) for i in range(n) if costs[i] <= most and gains[i] > 0 and not taken[i] and change(i)[0] <= left
+        ]
+        heapq.heapify(made)
+        return made
+
+    heap, more_room = affordable(), False
+    while heap or more_room:
+        if not heap:
+            heap, more_room = affordable(), False
             continue
-        if (taken[i - 1] and i > 0 and joined[i]) or (i + 1 < n and taken[i + 1] and joined[i + 1]):
-            heap.append(entry(i))
-        elif costs[i] + openings[i] <= left:
-            # one that stands alone and is too long comes back when a neighbour is taken
-            heap.append(entry(i))
-    heapq.heapify(heap)
-    waiting: list[tuple[float, int]] = []
-    while heap:
         worth, i = heapq.heappop(heap)
         if taken[i] or (worth, i) != entry(i):
             continue
         tokens, opened = change(i)
         if tokens > left or (max_runs is not None and opened > 0 and runs + opened > max_runs):
-            waiting.append((worth, i))
             continue
+        if document_of is not None:
+            if tokens > room[document_of[i]]:
+                continue
+            room[document_of[i]] -= tokens
         taken[i] = True
         left -= tokens
         runs += opened
+        more_room = more_room or tokens < 0 or opened < 0
         for j in (i - 1, i + 1):
             # its opening became free, so it may fit and rank higher now
             if 0 <= j < n and not taken[j] and gains[j] > 0:
@@ -200,8 +216,8 @@ def fill(
     return tuple(i for i in range(n) if taken[i])
 
 
-def _measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> tuple[float, int]:
-    """Objective and tokens of a set."""
+def measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> tuple[float, int]:
+    """Return objective and tokens of a set, its positions ascending."""
     value, tokens, last = 0.0, 0, -2
     for i in chosen:
         value += candidates.gains[i]
@@ -211,6 +227,36 @@ def _measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> 
             tokens += candidates.openings[i]
         last = i
     return value, tokens
+
+
+def count_runs(candidates: Candidates, chosen: Sequence[int]) -> int:
+    """Return the number of runs of a set, its positions ascending."""
+    joined = candidates.joined
+    return sum(not (joined[i] and at and chosen[at - 1] == i - 1) for at, i in enumerate(chosen))
+
+
+def room_left(candidates: Candidates, chosen: Sequence[int], caps: Sequence[int]) -> list[int]:
+    """Return the tokens that the cap of each document leaves beside a set, its positions ascending."""
+    left, last = list(caps), -2
+    for i in chosen:
+        opens = not (candidates.joined[i] and last == i - 1)
+        left[_document(candidates, i)] -= candidates.costs[i] + (candidates.openings[i] if opens else 0)
+        last = i
+    return left
+
+
+def _document(candidates: Candidates, i: int) -> int:
+    if candidates.documents is None:
+        raise RetrivexError("caps without documents: say in Candidates(documents=...) which document each lies in")
+    return candidates.documents[i]
+
+
+class _Priced(NamedTuple):
+    """A set that is the best at some price per token: gains less runs, tokens, and the price; None for no set."""
+
+    value: float
+    tokens: int
+    price: float | None
 
 
 class _Exact:
@@ -230,25 +276,21 @@ class _Exact:
         if self.max_runs is not None and self._relax(price, self.run_cost)[2] > self.max_runs:
             toll, price, bound = self._toll(price, bound)
         self._improve(self._filled(self.best))
-        proven = bound <= self.best_value + _TOLERANCE or self._decide(*self._fix(price, toll, bound))
+        proven = bound <= self.best_value + TOLERANCE or self._decide(*self._fix(price, toll, bound))
         if not proven:
             # without a proof, at least no worse than the simple way
             self._improve(self._filled((), by_rank=True))
-        value, tokens = _measure(self.candidates, self.best, self.run_cost)
+        value, tokens = measure(self.candidates, self.best, self.run_cost)
         return Selection(self.best, value, tokens, value if proven else bound, proven)
 
     def _filled(self, chosen: tuple[int, ...], *, by_rank: bool = False) -> tuple[int, ...]:
         price = 0.0 if by_rank else self.run_cost
         return fill(self.candidates, chosen, self.budget, run_cost=price, max_runs=self.max_runs, by_rank=by_rank)
 
-    def _runs(self, chosen: Sequence[int]) -> int:
-        joined = self.candidates.joined
-        return sum(not (joined[i] and at and chosen[at - 1] == i - 1) for at, i in enumerate(chosen))
-
     def _improve(self, chosen: tuple[int, ...]) -> None:
-        value, tokens = _measure(self.candidates, chosen, self.run_cost)
-        fits = self.max_runs is None or self._runs(chosen) <= self.max_runs
-        if value > self.best_value + _TOLERANCE and tokens <= self.budget and fits:
+        value, tokens = measure(self.candidates, chosen, self.run_cost)
+        fits = self.max_runs is None or count_runs(self.candidates, chosen) <= self.max_runs
+        if value > self.best_value + TOLERANCE and tokens <= self.budget and fits:
             self.best, self.best_value = chosen, value
 
     def _relax(self, price: float, run_cost: float) -> tuple[float, int, int]:
@@ -295,36 +337,51 @@ class _Exact:
 
     def _dual(self, run_cost: float) -> tuple[float, float]:
         """Return the price per token with the lowest bound, and that bound; keeps the best set seen."""
-        budget = self.budget
-        value, tokens, _ = self._relax(0.0, run_cost)
-        if tokens <= budget:
+        over, within = self._bracket(run_cost)
+        if over is None:
             self._improve(self._solution(0.0, run_cost))
-            return 0.0, value
-        low_value, low_tokens = value, tokens  # too many tokens
-        high_value, high_tokens, high_price = 0.0, 0, None  # within the budget: nothing at all
-        price = self._guess()
-        value, tokens, _ = self._relax(price, run_cost)
-        if tokens > budget:
-            low_value, low_tokens = value + price * tokens, tokens
-        else:
-            high_value, high_tokens, high_price = value + price * tokens, tokens, price
+            return 0.0, within.value
         while True:
-            # where the two known solutions are worth the same, less or more tokens can only be worth more
-            price = (low_value - high_value) / (low_tokens - high_tokens)
-            line = low_value + price * (budget - low_tokens)
-            value, tokens, _ = self._relax(price, run_cost)
-            if tokens > budget:
-                low_value, low_tokens = value + price * tokens, tokens
+            # where the two known sets are worth the same, less or more tokens can only be worth more
+            price = (over.value - within.value) / (over.tokens - within.tokens)
+            line = over.value + price * (self.budget - over.tokens)
+            made = self._priced(price, run_cost)
+            bound = made.value + price * (self.budget - made.tokens)
+            if made.tokens > self.budget:
+                over = made
             else:
-                high_value, high_tokens, high_price = value + price * tokens, tokens, price
-            if value + price * budget <= line + _TOLERANCE:
+                within = made
+            if bound <= line + TOLERANCE:
                 break
-        if high_price is not None:
-            self._improve(self._solution(high_price, run_cost))
-        return price, value + price * budget
+        if within.price is not None:
+            self._improve(self._solution(within.price, run_cost))
+        return price, bound
+
+    def _bracket(self, run_cost: float) -> tuple[_Priced | None, _Priced]:
+        """Return a set that takes more than the budget, None where the best of all does not, and one that keeps it."""
+        guess = self._guess()
+        within = _Priced(0.0, 0, None)
+        for price in dict.fromkeys((guess, guess / _STEP, 0.0)):
+            made = self._priced(price, run_cost)
+            if made.tokens > self.budget:
+                break
+            within = made
+        else:
+            return None, within
+        if within.price is None:
+            dearer = self._priced(guess * _STEP, run_cost)
+            return (dearer, within) if dearer.tokens > self.budget else (made, dearer)
+        return made, within
+
+    def _priced(self, price: float, run_cost: float) -> _Priced:
+        """Return what is best at `price` per token where no budget limits it."""
+        worth, tokens, _ = self._relax(price, run_cost)
+        return _Priced(worth + price * tokens, tokens, price)
 
     def _guess(self) -> float:
         """Gain per token at which the budget would be used up if opening a run cost nothing."""
+        if not self.rows:
+            return 0.0
         gains, costs = np.asarray(self.candidates.gains), np.asarray(self.candidates.costs)
         density = gains / np.maximum(costs, 1)
         order = np.argsort(-density)
@@ -358,28 +415,30 @@ class _Exact:
         taken; their sum less the bound says what forcing i in or out costs at least.
         """
         n, run_cost = len(self.rows), self.run_cost + toll
-        slack = bound - self.best_value + _TOLERANCE
+        slack = bound - self.best_value + TOLERANCE
         live_after, shut_after = [0.0] * (n + 1), [0.0] * (n + 1)
+        take_on, skip = 0.0, 0.0  # value of everything behind i, given whether i is taken
         for i in range(n - 1, -1, -1):
             gain, cost, opening, joined = self.rows[i]
-            take = gain - price * cost + live_after[i + 1]
+            take = gain - price * cost + take_on
             fresh = take - run_cost - price * opening
-            skip = shut_after[i + 1]
             # value of i and everything after it, given whether i - 1 is taken
-            shut_after[i] = max(fresh, skip)
-            live_after[i] = max(take if joined else fresh, skip)
-        total = shut_after[0]
+            onwards = take if joined else fresh
+            take_on = live_after[i] = onwards if onwards > skip else skip
+            skip = shut_after[i] = fresh if fresh > skip else skip
+        least = shut_after[0] - slack
         keep: list[int] = []
         forced: list[bool] = []
         live, shut = -np.inf, 0.0  # best of everything before i, given whether i - 1 is taken
         for i, (gain, cost, opening, joined) in enumerate(self.rows):
-            rest = max(live, shut)
-            fresh = (shut if joined else rest) - run_cost - price * opening
-            taken = max(live, fresh) if joined else fresh
+            rest = live if live > shut else shut
+            taken = (shut if joined else rest) - run_cost - price * opening
+            if joined and live > taken:
+                taken = live
             taken += gain - price * cost
-            if total - (taken + live_after[i + 1]) <= slack:
+            if taken + live_after[i + 1] >= least:
                 keep.append(i)
-                forced.append(total - (rest + shut_after[i + 1]) > slack)
+                forced.append(rest + shut_after[i + 1] < least)
             live, shut = taken, rest
         return keep, forced
 
@@ -392,85 +451,15 @@ class _Exact:
         layers = 1 if self.max_runs is None else self.max_runs + 1
         if len(keep) * (room + 1) * layers > MAX_CELLS:
             return False
-        self._improve(_programme(candidates, keep, forced, room, self.run_cost, layers))
+        rows = [
+            Row(
+                candidates.gains[i],
+                0 if must else candidates.costs[i],
+                candidates.openings[i],
+                joined=candidates.joined[i] and at > 0 and keep[at - 1] == i - 1,
+                forced=must,
+            )
+            for at, (i, must) in enumerate(zip(keep, forced, strict=True))
+        ]
+        self._improve(tuple(keep[at] for at in best_rows(rows, room, self.run_cost, layers)))
         return True
-
-
-def _programme(
-    candidates: Candidates, keep: list[int], forced: list[bool], room: int, run_cost: float, layers: int
-) -> tuple[int, ...]:
-    """Best set over `keep` within `room` tokens beyond what the forced ones cost.
-
-    States are (layer = runs so far, tokens spent at most, whether the last candidate is taken); the arrays have
-    shape (layers, room + 1), and with one layer runs are not counted. Only decisions are kept for the way back.
-    """
-    width = room + 1
-    shut = np.zeros((layers, width))
-    live = np.full((layers, width), -np.inf)
-    nothing = np.full((layers, width), -np.inf)
-    rest_live = np.empty((len(keep), layers, width), dtype=np.bool_)
-    from_live = np.zeros((len(keep), layers, width), dtype=np.bool_)
-    before = -2
-    for at, (i, must) in enumerate(zip(keep, forced, strict=True)):
-        gain, cost = candidates.gains[i], 0 if must else candidates.costs[i]
-        joined = candidates.joined[i] and before == i - 1
-        before = i
-        np.greater(live, shut, out=rest_live[at])
-        rest = np.maximum(live, shut)
-        taken = _paid(shut if joined else rest, cost + candidates.openings[i], gain - run_cost, up=layers > 1)
-        if joined:
-            onwards = _paid(live, cost, gain, up=False)
-            np.greater_equal(onwards, taken, out=from_live[at])
-            np.maximum(onwards, taken, out=taken)
-        live, shut = taken, nothing if must else rest
-    return _trace_back(candidates, keep, forced, rest_live, from_live, live, shut)
-
-
-def _paid(values: NDArray[np.float64], tokens: int, gain: float, *, up: bool) -> NDArray[np.float64]:
-    """Values after spending `tokens` for `gain`; what cannot be paid is worth minus infinity.
-
-    With `up` one run more is counted: everything moves one layer up.
-    """
-    made = np.empty_like(values)
-    width = values.shape[1]
-    tokens = min(tokens, width)
-    made[:, :tokens] = -np.inf
-    np.add(values[:, : width - tokens], gain, out=made[:, tokens:])
-    if up:
-        made[1:] = made[:-1].copy()
-        made[0] = -np.inf
-    return made
-
-
-def _trace_back(
-    candidates: Candidates,
-    keep: list[int],
-    forced: list[bool],
-    rest_live: NDArray[np.bool_],
-    from_live: NDArray[np.bool_],
-    live: NDArray[np.float64],
-    shut: NDArray[np.float64],
-) -> tuple[int, ...]:
-    layers, width = live.shape
-    best = np.maximum(live, shut)[:, -1]
-    layer, spent = int(np.argmax(best)), width - 1
-    if not np.isfinite(best[layer]):
-        return ()
-    on = bool(live[layer, spent] > shut[layer, spent])
-    chosen: list[int] = []
-    for at in range(len(keep) - 1, -1, -1):
-        i = keep[at]
-        if not on:
-            on = bool(rest_live[at, layer, spent])
-            continue
-        chosen.append(i)
-        joined = candidates.joined[i] and at > 0 and keep[at - 1] == i - 1
-        stays = joined and bool(from_live[at, layer, spent])
-        if not forced[at]:
-            spent -= candidates.costs[i]
-        if stays:
-            continue
-        spent -= candidates.openings[i]
-        layer -= layers > 1
-        on = not joined and bool(rest_live[at, layer, spent])
-    return tuple(reversed(chosen))

@@ -205,6 +205,27 @@ class _Stitcher:
         return made
 
 
+def _abutting(chunks: Sequence[Chunk]) -> Run | None:
+    """Return the run of chunks whose offsets follow each other without gap or overlap; None for others."""
+    if not chunks or chunks[0].metadata.char_start is None:
+        return None
+    first = reached = chunks[0].metadata.char_start
+    ranges: list[tuple[int, int]] = []
+    for chunk in chunks:
+        start, end = reached, reached + len(chunk.text)
+        if chunk.metadata.char_start != start or chunk.metadata.char_end != end:
+            return None
+        ranges.append((start - first, end - first))
+        reached = end
+    return Run(
+        chunks=tuple(chunks),
+        text="".join([chunk.text for chunk in chunks]),
+        ranges=tuple(ranges),
+        sources=tuple([first + start for start, _ in ranges]),
+        seams=(True,) * len(chunks),
+    )
+
+
 def guess_joiner(following: str, gap: int) -> str:
     """Return the white space that a splitter most likely dropped in front of a text.
 
@@ -251,6 +272,8 @@ def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = 16
     >>> [run.text for run in stitch(chunks)[0]]
     ['The bird sings.']
     """
+    if (run := _abutting(chunks)) is not None:
+        return [run], []
     builder = _Stitcher(joiner, max_gap)
     runs: list[Run] = []
     for chunk in chunks:

@@ -85,6 +85,33 @@ class ChunkNote:
     continuity: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UnitNote:
+    """Why a unit (a group of sentences) got its value; only with the calibrated scorer.
+
+    Parameters
+    ----------
+    doc_id, chunk_ids : where it stands; several chunks where a sentence goes on across their border
+    char_start : document offset of its first character; None without offsets
+    length : in characters
+    beginning : its first words
+    probability : that it holds evidence, in [0, 1]
+    value : what the selection counted for it, as a share of the best
+    selected : whether it is shown
+    reasons : the features that moved its log-odds most, each with what it added or took
+    """
+
+    doc_id: str
+    chunk_ids: tuple[int, ...]
+    char_start: int | None
+    length: int
+    beginning: str
+    probability: float
+    value: float
+    selected: bool
+    reasons: tuple[tuple[str, float], ...]
+
+
 @dataclass(frozen=True)
 class Trace:
     """The record of one composition; notes are made when somebody asks for them.
@@ -98,6 +125,7 @@ class Trace:
     scorer : which scorer gave the values
     selection : objective value, bound and whether it is proven to be the best
     make_notes : called once, when `notes` is read
+    make_unit_notes : called once, when `units` is read
     """
 
     steps: tuple[Step, ...]
@@ -107,8 +135,14 @@ class Trace:
     scorer: str
     selection: Mapping[str, Any]
     make_notes: Callable[[], tuple[ChunkNote, ...]] = field(repr=False, compare=False)
+    make_unit_notes: Callable[[], tuple[UnitNote, ...]] = field(default=tuple, repr=False, compare=False)
 
     @cached_property
     def notes(self) -> tuple[ChunkNote, ...]:
         """Every chunk that was touched, by document and position."""
         return self.make_notes()
+
+    @cached_property
+    def units(self) -> tuple[UnitNote, ...]:
+        """Every unit that was valued, best first; empty with the weighted scorer."""
+        return self.make_unit_notes()

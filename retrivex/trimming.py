@@ -72,7 +72,7 @@ def _cut_sentence(text: str, start: int, end: int, fits: Callable[[int, int], bo
     stop = _longest(start, words, fits)
     if stop is None:
         longest_word = words[0] if words else end
-        stop = _longest(start, [at for at in range(start + 1, longest_word + 1) if _may_cut(text, at)], fits)
+        stop = _longest(start, [at for at in range(start + 1, longest_word + 1) if may_cut(text, at)], fits)
     return None if stop is None else (start, stop)
 
 
@@ -87,7 +87,7 @@ def _longest(start: int, stops: Sequence[int], fits: Callable[[int, int], bool])
     return None if low < 0 else stops[low]
 
 
-def _may_cut(text: str, at: int) -> bool:
+def may_cut(text: str, at: int) -> bool:
     """Whether `at` does not part a letter from its accents, or the parts of an emoji."""
     if at >= len(text):
         return True

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from retrivex.assembly import SpanScorer, best_first, once_only, span_of, tokens_of_text
-from retrivex.candidates import CandidateSet, Pick, join_picks
-from retrivex.chunk import Embedding
+from retrivex.candidates import CandidateSet, Pick, join_picks, pieces_of
+from retrivex.choosing import choose, fits
+from retrivex.chunk import ChunkKey, Embedding
 from retrivex.config import RetrievalConfig
 from retrivex.continuity import SignatureCache
 from retrivex.exclusions import Exclusions
@@ -16,12 +17,13 @@ from retrivex.ordering import order_spans
 from retrivex.parents import swap_in
 from retrivex.rendering import Rendered, Style, render
 from retrivex.seeding import SeedHits
-from retrivex.selection import Candidates, fill, select
+from retrivex.selection import Candidates, fill, measure, room_left
 from retrivex.span import Span
 from retrivex.stitching import Run
 from retrivex.token_joins import JoinCounter
 from retrivex.tracing import Log
 from retrivex.trimming import trim
+from retrivex.valuation import Valuation, Valuer
 
 MAX_REFITS = 8
 """Rounds of choosing with a smaller allowance where the tokens of the joined text exceed what the parts promised."""
@@ -40,6 +42,7 @@ class Call:
     allowed : scopes the caller may see
     with_parents : whether there is a store that can be asked for parents
     style : how the context is written down
+    valuer : values candidates
     counter : token counts of texts and of joined texts
     signatures : word signatures
     warnings : to begin with
@@ -52,6 +55,7 @@ class Call:
     allowed: frozenset[str | None]
     with_parents: bool
     style: Style
+    valuer: Valuer
     counter: JoinCounter
     signatures: SignatureCache
     warnings: list[str] = field(default_factory=list)
@@ -92,7 +96,7 @@ class Writer:
     rebuild : makes the candidates again, given `distinct`: chunks that count although a better one has their text
     scorer : scores the spans that are made
     pinned : spans that come first, as far as they fit
-    quotas : per hit list its share of the budget and its own chunk values; empty where lists were fused
+    quotas : per hit list its share of the budget and what it makes of the candidates; empty where lists were fused
     exclusions : what may not be shown, by a parent either
     """
 
@@ -105,7 +109,7 @@ class Writer:
         rebuild: Callable[..., CandidateSet],
         scorer: SpanScorer,
         pinned: Sequence[Span],
-        quotas: Sequence[tuple[float, list[list[float]]]],
+        quotas: Sequence[tuple[float, Valuation]],
         exclusions: Exclusions,
     ) -> None:
         self.call = call
@@ -119,12 +123,17 @@ class Writer:
         self.exclusions = exclusions
         self.budget = self.config.token_budget
         self.pinned = list(pinned)
+        self.pinned_tokens = 0
+        # chunks of the best hits, which are to be shown whole, and those of them that are
+        self.top = list(scorer.relevance)[: self.config.keep_top]
+        self.whole: set[ChunkKey] = set()
 
     def write(self) -> Layout:
         """Return the best layout whose text has at most `token_budget` tokens."""
-        pinned_tokens = self._lay_out([]).tokens if self.pinned else 0
-        allowance = self.budget - pinned_tokens
+        self.pinned_tokens = self._lay_out([]).tokens if self.pinned else 0
+        allowance = self.budget - self.pinned_tokens
         made = self._trimmed() if self._too_long(allowance) else self._fitted(allowance)
+        self._warn_of_top()
         self.log.mark("render", len(made.spans), made.tokens)
         return made
 
@@ -133,7 +142,7 @@ class Writer:
     def _too_long(self, allowance: int) -> bool:
         """Whether the best candidate does not fit by itself, so that choosing others would leave it out."""
         best = self._best()
-        if best is None:
+        if best is None or self._kept(allowance):
             return False
         numbers = self.candidates.numbers
         return numbers.costs[best] + numbers.openings[best] > allowance
@@ -151,6 +160,8 @@ class Writer:
             chosen = self._choose(allowance)
             if self._revive(chosen):
                 chosen = self._choose(allowance)
+            if not chosen:
+                break
             made = self._lay_out(join_picks(self.candidates, chosen))
             if made.tokens <= self.budget:
                 return self._with_parents(self._refilled(made, chosen))
@@ -168,15 +179,47 @@ class Writer:
             self.candidates = self.rebuild(distinct=lone)
         return bool(lone)
 
+    def _kept(self, allowance: int) -> tuple[int, ...]:
+        """Pieces of the best hits that are to be shown whole, best first as far as they fit."""
+        kept: tuple[int, ...] = ()
+        self.whole = set()
+        for key in self.top:
+            tried = tuple(sorted({*kept, *pieces_of(self.candidates, self.runs, key)}))
+            limit = self.config.max_spans
+            if fits(self.candidates.numbers, tried, allowance, max_runs=limit, caps=self._caps()):
+                kept = tried
+                self.whole.add(key)
+        return kept
+
+    def _caps(self) -> list[int] | None:
+        """Most tokens of each document; None without a limit."""
+        cap, documents = self.config.max_tokens_per_document, self.candidates.numbers.documents
+        return None if cap is None or documents is None else [cap] * (max(documents, default=-1) + 1)
+
+    def _warn_of_top(self) -> None:
+        for key in self.top:
+            if key not in self.whole:
+                self.log.warn(
+                    f"keep_top={self.config.keep_top}: hit {key!r} is not shown whole, it does not fit "
+                    "token_budget, max_spans or max_tokens_per_document beside better ones"
+                )
+
     def _choose(self, allowance: int) -> tuple[int, ...]:
-        config, numbers = self.config, self.candidates.numbers
+        config, numbers, caps = self.config, self.candidates.numbers, self._caps()
         began = len(numbers)
-        chosen: tuple[int, ...] = ()
-        for share, values in self.quotas:
-            chosen = self._choose_for_list(chosen, values, int(allowance * share))
+        chosen = kept = self._kept(allowance)
+        rest = allowance - measure(numbers, kept, 0.0)[1]
+        for share, valuation in self.quotas:
+            chosen = self._choose_for_list(chosen, valuation, int(rest * share))
         if not self.quotas:
-            made = select(
-                numbers, allowance, run_cost=config.opening_cost, max_runs=config.max_spans, method=config.selection
+            made = choose(
+                numbers,
+                allowance,
+                run_cost=config.opening_cost,
+                max_runs=config.max_spans,
+                method=config.selection,
+                keep=kept,
+                caps=caps,
             )
             chosen = made.chosen
             self.log.selection = {
@@ -190,29 +233,34 @@ class Writer:
                     f"{made.bound:.4g}"
                 )
         else:
-            chosen = self._capped(chosen)
-        chosen = fill(numbers, chosen, allowance, run_cost=config.opening_cost, max_runs=config.max_spans)
+            chosen = self._capped(chosen, kept)
+        chosen = fill(numbers, chosen, allowance, run_cost=config.opening_cost, max_runs=config.max_spans, caps=caps)
         self.log.mark("select", began, len(chosen))
         return chosen
 
-    def _capped(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
-        """Keep the `max_spans` best stretches of what the hit lists chose."""
+    def _capped(self, chosen: tuple[int, ...], kept: Collection[int]) -> tuple[int, ...]:
+        """Keep the `max_spans` best stretches of what the hit lists chose, those of the best hits first of all."""
         limit = self.config.max_spans
         picks = join_picks(self.candidates, chosen)
         if limit is None or len(picks) <= limit:
             return chosen
-        best = sorted(picks, key=lambda pick: -pick.value)[:limit]
+        starts = [self.candidates.pieces[i] for i in kept]
+
+        def rank(pick: Pick) -> tuple[bool, float]:
+            return (not any(p.run == pick.run and pick.start <= p.start < pick.end for p in starts), -pick.value)
+
+        best = sorted(picks, key=rank)[:limit]
         places = [(i, self.candidates.pieces[i]) for i in chosen]
         return tuple(i for i, p in places if any(b.run == p.run and b.start <= p.start < b.end for b in best))
 
-    def _choose_for_list(self, chosen: tuple[int, ...], values: list[list[float]], allowance: int) -> tuple[int, ...]:
+    def _choose_for_list(self, chosen: tuple[int, ...], valuation: Valuation, allowance: int) -> tuple[int, ...]:
         """Add what is best for one hit list within its share; what other lists chose already is free."""
         numbers, config = self.candidates.numbers, self.config
         taken = set(chosen)
         mean = sum(numbers.costs) / max(len(numbers), 1) or 1.0
         worth = [
-            0.0 if i in taken or self.candidates.values[i] <= 0 else max(values[p.run][p.first : p.last + 1])
-            for i, p in enumerate(self.candidates.pieces)
+            0.0 if i in taken or self.candidates.values[i] <= 0 else self.candidates.worth(i, valuation)
+            for i in range(len(numbers))
         ]
         own = Candidates(
             costs=[0 if i in taken else cost for i, cost in enumerate(numbers.costs)],
@@ -220,20 +268,24 @@ class Writer:
             gains=[(w - config.min_value) * c / mean for w, c in zip(worth, numbers.costs, strict=True)],
             joined=numbers.joined,
             ranks=worth,
+            documents=numbers.documents,
         )
-        made = select(own, allowance, run_cost=config.opening_cost, method=config.selection)
+        caps = self._caps()
+        left = None if caps is None else room_left(numbers, chosen, caps)
+        made = choose(own, allowance, run_cost=config.opening_cost, method=config.selection, caps=left)
         return tuple(sorted(taken | set(made.chosen)))
 
     def _refilled(self, made: Layout, chosen: tuple[int, ...]) -> Layout:
         """Use what counting ahead had put aside for separators and markers that were not needed."""
         numbers, config = self.candidates.numbers, self.config
-        ahead = sum(numbers.costs[i] for i in chosen) + sum(
-            numbers.openings[i]
-            for at, i in enumerate(chosen)
-            if not (numbers.joined[i] and at and chosen[at - 1] == i - 1)
-        )
+        ahead = measure(numbers, chosen, 0.0)[1]
         more = fill(
-            numbers, chosen, ahead + self.budget - made.tokens, run_cost=config.opening_cost, max_runs=config.max_spans
+            numbers,
+            chosen,
+            ahead + self.budget - made.tokens,
+            run_cost=config.opening_cost,
+            max_runs=config.max_spans,
+            caps=self._caps(),
         )
         if more == tuple(chosen):
             return made
@@ -242,6 +294,9 @@ class Writer:
 
     def _trimmed(self) -> Layout:
         """Cut the best candidate around its best sentence; nothing where not even a word of it fits."""
+        self.whole = set()
+        cap = self.config.max_tokens_per_document
+        limit = self.budget if cap is None else min(self.budget, self.pinned_tokens + cap)
         empty = self._lay_out([])
         best = self._best()
         if best is None:
@@ -257,21 +312,28 @@ class Writer:
             low, high = piece.start + start, piece.start + end
             inside = touched(low, high)
             value = self.candidates.numbers.gains[best] * (end - start) / (piece.end - piece.start)
-            return self._lay_out([Pick(piece.run, inside[0], inside[-1], low, high, value, ((low, high),))])
+            score = self.candidates.scores[best] if self.candidates.scores else None
+            return self._lay_out([Pick(piece.run, inside[0], inside[-1], low, high, value, ((low, high),), score)])
 
-        def fits(start: int, end: int) -> bool:
+        def keeps(start: int, end: int) -> bool:
             # a joiner alone is nothing to show
-            return bool(touched(piece.start + start, piece.start + end)) and lay_out(start, end).tokens <= self.budget
+            return bool(touched(piece.start + start, piece.start + end)) and lay_out(start, end).tokens <= limit
 
-        part = trim(run.text[piece.start : piece.end], fits, self.call.question, within=self._seed_range(best))
+        part = trim(run.text[piece.start : piece.end], keeps, self.call.question, within=self._seed_range(best))
         if part is None:
             self.log.warn(
-                f"token_budget={self.budget} leaves no room for any of the best passage: the context holds no hit"
+                f"{self._limit_name(limit)} leaves no room for any of the best passage: the context holds no hit"
             )
             return empty
         if part != (0, piece.end - piece.start):
-            self.log.warn(f"the best passage, of {run.doc_id!r}, was cut to fit token_budget={self.budget}")
+            self.log.warn(f"the best passage, of {run.doc_id!r}, was cut to fit {self._limit_name(limit)}")
+        else:
+            self.whole = {key for key in self.top if set(pieces_of(self.candidates, self.runs, key)) <= {best}}
         return lay_out(*part)
+
+    def _limit_name(self, limit: int) -> str:
+        cap = self.config.max_tokens_per_document
+        return f"token_budget={self.budget}" if limit == self.budget else f"max_tokens_per_document={cap}"
 
     def _seed_range(self, best: int) -> tuple[int, int]:
         """Where in a candidate's text its best seed stands: a whole window is trimmed around that."""

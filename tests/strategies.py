@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from fuzz_cases import CHOICES, Case, OddStore
+from fuzz_cases import CHOICES, QUERIES, Case, OddStore
 from fuzz_worlds import PIECES, World
 from hypothesis import strategies as st
 
@@ -226,7 +226,7 @@ def cases(draw: st.DrawFn, *, tokenizers: Sequence[str] = ("words", "characters"
         store=store,
         parent_store=world.parents if draw(st.booleans()) else None,
         scope=draw(st.sampled_from((None, None, "acme", ("acme", None)))),
-        query=draw(st.sampled_from((None, "honey bees in winter", "蜂王产卵"))),
+        query=draw(st.sampled_from(QUERIES if knobs.get("scoring") == "calibrated" else (None, *QUERIES))),
         query_embedding=draw(st.sampled_from((None, None, [0.5, -0.5]))),
         tokenizer=draw(st.sampled_from(tokenizers)),
         knobs=knobs,

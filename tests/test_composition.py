@@ -84,7 +84,7 @@ def test_coverage(made: Composition) -> None:
 def test_every_step_is_traced(made: Composition) -> None:
     assert {"seeds", "expand", "merge", "score", "select", "render"} <= {step.name for step in made.trace.steps}
     assert all(step.microseconds >= 0 for step in made.trace.steps)
-    assert made.trace.scorer == "weighted"
+    assert made.trace.scorer == "calibrated"  # the question was given
 
 
 def test_every_touched_chunk_has_a_note() -> None:
@@ -128,7 +128,7 @@ def test_other_dictionaries_are_refused(data: dict[str, Any]) -> None:
 @given(cases())
 def test_a_composition_survives_json(case: Any) -> None:
     composer, _ = Bench()(case.tokenizer)
-    made = composer.compose(case.hits, case.store, case.parent_store, scope=case.scope, **case.knobs)
+    made = composer.compose(case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.knobs)
     check_round_trip(made)
 
 

@@ -88,6 +88,19 @@ def test_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [("c.json", '{"coefficients": "%s"}'), ("c.toml", 'coefficients = "%s"\n')],
+)
+def test_relative_coefficients_count_from_the_folder_of_the_file(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / "folder" / name
+    path.parent.mkdir()
+    path.write_text(content % "sub/mine.json", encoding="utf-8")
+    assert RetrievalConfig.from_file(path).coefficients == tmp_path / "folder" / "sub" / "mine.json"
+    path.write_text(content % (tmp_path / "mine.json").as_posix(), encoding="utf-8")
+    assert RetrievalConfig.from_file(path).coefficients == tmp_path / "mine.json"
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("c.json", "{", "cannot be read"),

@@ -14,6 +14,9 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+BLOCK_AND_OUTPUT = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
 PRINTS = {
     "own_retriever.py": ["1 request to the store", "A hive has one queen."],
     "parents.py": ["('winter', 'Winter. Bees form"],
@@ -24,13 +27,14 @@ PRINTS = {
 }
 
 
-def run(program: str, name: str) -> str:
-    """Run a program as a user would, warnings shown as errors; return what it prints."""
+def run(program: str, name: str, folder: Path | None = None) -> str:
+    """Run a program as a user would, in a folder, warnings shown as errors; return what it prints."""
     paths = [str(ROOT), *filter(None, sys.path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         env=environment,
+        cwd=folder,
         capture_output=True,
         encoding="utf-8",
         timeout=60,
@@ -54,3 +58,13 @@ def test_the_first_block_of_the_readme_runs() -> None:
     blocks = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert blocks, "the README opens with a program that runs"
     assert run(blocks[0], "README.md").strip()
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_blocks_of_the_docs_print_what_stands_below_them(path: Path, tmp_path: Path) -> None:
+    for program, output in BLOCK_AND_OUTPUT.findall(path.read_text(encoding="utf-8")):
+        assert run(program, path.name, tmp_path) == output
+
+
+def test_a_block_of_the_docs_is_checked() -> None:
+    assert any(BLOCK_AND_OUTPUT.search(path.read_text(encoding="utf-8")) for path in DOCS)

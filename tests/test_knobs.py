@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from strategies import bare, compose, hits_of, make_chunk, make_store, sentences
 
 from retrivex import Composition, RetrivexError, SeedHit, SpanComposer
 from retrivex.config import RetrievalConfig
+from retrivex.scoring.calibrated import shipped_coefficients
 
 EFFECTS: dict[str, Callable[[], None]] = {}
 TEN = bare("d", sentences("d", 10))
@@ -243,6 +247,43 @@ def factors(**knobs: Any) -> Any:
     return made({5: 1.0}, window=1, run_cost=0.0, **knobs).spans[0]
 
 
+HONEY = bare("d", ["Wasps build with paper.", "Bees live on honey in winter.", "Ants carry leaves home."])
+
+
+def asked(**knobs: Any) -> Composition:
+    """Compose equal hits on three sentences for a question."""
+    hits = hits_of(HONEY, dict.fromkeys(range(3), 0.5))
+    return compose(hits, HONEY, query="What do bees live on?", window=0, **knobs)
+
+
+@shows("scoring")
+def _scoring() -> None:
+    assert asked(scoring="auto").trace.units[0].beginning == "Bees live on honey in winter."
+    assert asked(scoring="calibrated").confidence is not None
+    assert asked(scoring="weighted").confidence is None
+
+
+@shows("coefficients")
+def _coefficients() -> None:
+    model = shipped_coefficients().to_dict()
+    for feature in model["features"].values():
+        feature["weight"] = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        path.write_text(json.dumps({**model, "intercept": -30.0}), encoding="utf-8")
+        made = asked(coefficients=path)
+    assert made.confidence is not None
+    assert made.confidence < asked().confidence  # type: ignore[operator]
+    with pytest.raises(RetrivexError, match="cannot be read"):
+        asked(coefficients=path)
+
+
+@shows("boosts")
+def _boosts() -> None:
+    best = asked(boosts=lambda chunk: 20.0 if chunk.metadata.chunk_id == 2 else 0.0).trace.units[0]
+    assert best.beginning == "Ants carry leaves home."
+
+
 @shows("similarity_weight")
 def _similarity_weight() -> None:
     assert factors(similarity_weight=2.0).score == pytest.approx(factors().score + 1.0)
@@ -350,6 +391,24 @@ def _min_value() -> None:
 @shows("max_spans")
 def _max_spans() -> None:
     assert ids({1: 0.9, 5: 0.8, 8: 0.7}, window=0, max_spans=2) == [1, 5]
+
+
+@shows("max_tokens_per_document")
+def _max_tokens_per_document() -> None:
+    store = {**TEN, **bare("e", sentences("e", 3))}
+    hits = [*hits_of(store, {1: 0.9, 5: 0.8}), *hits_of(store, {1: 0.1}, "e")]
+    assert [len(shown_ids(compose(hits, store, window=0).spans, doc_id)) for doc_id in "de"] == [2, 1]
+    capped = compose(hits, store, window=0, max_tokens_per_document=12, gap_markers=False)
+    assert [shown_ids(capped.spans, doc_id) for doc_id in "de"] == [[1], [1]]
+
+
+@shows("keep_top")
+def _keep_top() -> None:
+    # the best hit is long, and the two others together are worth more
+    said: dict[str, Any] = {"window": 0, "token_budget": 13, "run_cost": 0.0, "numbered": False, "gap_markers": False}
+    scores = {0: 1.0, 5: 0.99, 9: 0.99}
+    assert ids(scores, KNAPSACK, score_scale="unit", **said) == [5, 9]
+    assert ids(scores, KNAPSACK, score_scale="unit", keep_top=1, **said) == [0]
 
 
 @shows("dedupe_overlaps")

@@ -78,7 +78,9 @@ def test_a_question_is_needed() -> None:
 @given(cases(), st.integers(0, 80), st.integers(0, 9))
 def test_a_prompt_keeps_its_promise_or_is_refused(case: Any, max_tokens: int, reserve: int) -> None:
     composer, count = Bench()(case.tokenizer)
-    composition = composer.compose(case.hits, case.store, case.parent_store, scope=case.scope, **case.knobs)
+    composition = composer.compose(
+        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.knobs
+    )
     try:
         prompt = composition.prompt("Why?", template=SHORT, max_tokens=max_tokens, answer_reserve=reserve)
     except BudgetError:

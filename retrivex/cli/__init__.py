@@ -6,14 +6,16 @@ from typing import Annotated
 
 import typer
 
-from retrivex.cli import compose, demo, index, inspect, query
+from retrivex.cli import compose, demo, index, inspect, query, tune
 from retrivex.cli.failures import Guarded
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
 
 __all__ = ["app", "main"]
 
-_EXIT_CODES = "Exit codes: 0 done, 1 some items failed, 2 wrong usage, 3 cannot be done, 130 interrupted."
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 some items failed, 2 wrong usage, 3 cannot be done, 4 no improvement, 130 interrupted."
+)
 
 app = typer.Typer(
     cls=Guarded,
@@ -25,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-for command in (index.index, query.query, compose.compose, inspect.inspect, demo.demo):
+for command in (index.index, query.query, compose.compose, inspect.inspect, tune.tune, demo.demo):
     app.command()(command)
 
 

@@ -27,6 +27,9 @@ MAX_EMPTY_DOCUMENTS = 4
 MAX_DROPPED = 10
 """Hits left out that are listed one by one."""
 
+MAX_UNITS = 3
+"""Groups of sentences of which the reasons are listed."""
+
 _WIDE = 110  # columns from which on the factors' names fit as headings
 _NARROW = 60  # columns below which a table of factors is a list
 
@@ -52,6 +55,8 @@ class Explanation:
             yield from _section("Spans", _spans(composition.spans, options))
         if self.brief:
             return
+        if composition.confidence is not None:
+            yield from _section("Why", *_reasons(composition))
         yield from _section("Steps", _steps(composition.trace.steps, options))
         if composition.dropped:
             yield from _section("Hits left out", *_dropped(composition.dropped, options))
@@ -67,6 +72,15 @@ def summary(composition: Composition) -> str:
         f"{composition.tokens:,} of {composition.token_budget:,} tokens ({composition.tokenizer}), "
         f"{spans} {'span' if spans == 1 else 'spans'} of {documents} {'document' if documents == 1 else 'documents'}"
     )
+
+
+def _reasons(composition: Composition) -> Iterator[RenderableType]:
+    """Say how sure the scorer is, and what speaks for the best groups of sentences."""
+    yield Text(f"confidence {composition.confidence:.2f} that the candidates hold evidence")
+    for note in [note for note in composition.trace.units if note.selected][:MAX_UNITS]:
+        moved = ", ".join(f"{name} {by:+.2f}" for name, by in note.reasons)
+        yield Text(f"{note.probability:.2f}  {one_line(note.beginning)}")
+        yield Text(f"      {moved}", style="dim")
 
 
 def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:

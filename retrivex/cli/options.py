@@ -27,6 +27,9 @@ Embed: TypeAlias = Annotated[
         "sentence-transformers model. Left out, it is the one the database was indexed with.",
     ),
 ]
+Scopes: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")
+]
 Budget: TypeAlias = Annotated[
     int | None, typer.Option("--budget", "-b", metavar="TOKENS", help="Most tokens of context.", rich_help_panel=_KNOBS)
 ]

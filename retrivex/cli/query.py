@@ -25,6 +25,7 @@ from retrivex.cli.options import (
     Embed,
     Order,
     Preset,
+    Scopes,
     Settings,
     WindowSize,
     make_config,
@@ -81,9 +82,7 @@ def query(
             help="Only such chunks: doc_id, source, page, timestamp, heading or metadata.<key>; repeatable.",
         ),
     ] = None,
-    scope: Annotated[
-        list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")
-    ] = None,
+    scope: Scopes = None,
     budget: Budget = None,
     window: WindowSize = None,
     order: Order = None,

@@ -250,7 +250,10 @@ def test_vector_search_is_exact(vectors: SQLiteStore, seed: int, k: int, row: in
     rows = np.random.default_rng(0).standard_normal((60, 8))
     cosines = rows @ query / np.linalg.norm(rows, axis=1) / np.linalg.norm(query)
     hits = vectors.search_vector(query, k)
-    assert [hit.chunk.metadata.chunk_id for hit in hits] == np.argsort(-cosines)[:k].tolist()
+    found = [hit.chunk.metadata.chunk_id for hit in hits]
+    assert len(set(found)) == len(found)
+    # vectors are kept as float32: rows closer together than its precision may change places
+    np.testing.assert_allclose(cosines[found], np.sort(cosines)[::-1][:k], atol=2e-6)
     np.testing.assert_allclose([hit.similarity_score for hit in hits], np.sort(cosines)[::-1][:k], atol=2e-6)
 
 

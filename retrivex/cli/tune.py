@@ -1,0 +1,225 @@
+"""`retrivex tune`: knobs and coefficients for one's own questions, written only where they are sure to be better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from retrivex.chunk import Chunk, ChunkKey, Scope
+from retrivex.cli.encoders import encoder_for_query
+from retrivex.cli.failures import NO_IMPROVEMENT
+from retrivex.cli.options import (
+    DEFAULT_DATABASE,
+    AsJson,
+    Budget,
+    ConfigFile,
+    Database,
+    Embed,
+    Preset,
+    Scopes,
+    Settings,
+    make_config,
+    make_scope,
+)
+from retrivex.cli.query import DEFAULT_HITS, Mode
+from retrivex.cli.requests import KEYS, RequestError, read_request
+from retrivex.cli.terminal import note, progress, write_json, write_text
+from retrivex.errors import LoadError
+from retrivex.evaluation.labelled import (
+    EvidenceFinder,
+    LabelledQuestion,
+    QuestionLine,
+    locate,
+    read_question_lines,
+    texts_of,
+)
+from retrivex.loading import read_chunks
+from retrivex.retriever import LocalRetriever
+from retrivex.stores import SQLiteStore
+from retrivex.stores.memory import index_chunks
+
+if TYPE_CHECKING:
+    from retrivex.evaluation.tuning import TuneResult
+
+_SHOWN_PROBLEMS = 5
+
+Labelled = tuple[list[LabelledQuestion], list[str]]
+
+
+def tune(
+    questions: Annotated[
+        Path, typer.Argument(metavar="QUESTIONS", help="JSONL of questions and evidence.", show_default=False)
+    ],
+    db: Database = DEFAULT_DATABASE,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where config.json and coefficients.json are written.")
+    ] = Path("tuned"),
+    trials: Annotated[int, typer.Option("--trials", min=1, metavar="N", help="Candidates to try.")] = 40,
+    hold_out: Annotated[
+        float, typer.Option("--hold-out", min=0.1, max=0.7, metavar="SHARE", help="Questions that decide.")
+    ] = 0.3,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of the parts and of the search.")] = 0,
+    k: Annotated[int, typer.Option("--k", min=1, metavar="N", help="Hits to start from.")] = DEFAULT_HITS,
+    mode: Annotated[Mode, typer.Option("--mode", help="Find hits by words, by meaning, or both.")] = Mode.AUTO,
+    embed: Embed = None,
+    scope: Scopes = None,
+    chunks: Annotated[
+        Path | None,
+        typer.Option("--chunks", metavar="FILE", help="JSONL of chunks, for questions that bring their own hits."),
+    ] = None,
+    budget: Budget = None,
+    preset: Preset = None,
+    config: ConfigFile = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tune knobs and coefficients on your own questions; refuse what is no improvement.
+
+    A part of the questions is held back. A change is written only if it is better there, by a 95 % interval;
+    otherwise nothing is written and the exit code is 4. Needs the extra 'tune'.
+
+    \b
+    Examples:
+      retrivex tune questions.jsonl --db retrivex.db
+      retrivex query "How do bees survive the winter?" --config tuned/config.json
+      retrivex tune requests.jsonl --chunks chunks.jsonl --budget 1000
+
+    \b
+    A line, with any of the three forms of evidence; an empty list where nothing answers:
+      {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "quote": "They sleep at night."}]}
+      {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "start": 120, "end": 140}]}
+      {"question": "Do bees sleep?", "evidence": [{"quote": "They sleep at night."}]}
+    """
+    tuning = import_module("retrivex.evaluation.tuning")  # it needs an extra
+    lines = read_question_lines(questions)
+    knobs = make_config(preset, config, settings, token_budget=budget)
+    run = partial(tuning.tune, config=knobs, trials=trials, hold_out=hold_out, seed=seed)
+    if chunks is not None or any(line.record.get("hits") is not None for line in lines):
+        labelled = _with_own_hits(lines, {} if chunks is None else index_chunks(read_chunks(chunks)))
+        result = _tuned(run, questions, *labelled)
+    else:
+        with SQLiteStore(db, read_only=True) as store:
+            labelled = _with_hits_of(store, lines, k, mode, embed, make_scope(scope))
+            result = _tuned(run, questions, *labelled)
+    _finish(result, out, labelled[1], as_json=as_json)
+
+
+def _tuned(
+    run: Callable[..., TuneResult], path: Path, labelled: Sequence[LabelledQuestion], problems: Sequence[str]
+) -> TuneResult:
+    """Say which questions are left out, and tune with the others."""
+    if problems and not any(question.evidence for question in labelled):
+        raise LoadError(f"no evidence of {path} was found; {problems[0]}")
+    for problem in problems[:_SHOWN_PROBLEMS]:
+        note(problem)
+    if len(problems) > _SHOWN_PROBLEMS:
+        note(f"{len(problems) - _SHOWN_PROBLEMS:,} more like these, {len(problems):,} in all")
+    with progress("tuning") as bar:
+
+        def report(what: str, done: int, total: int) -> None:
+            bar.update(bar.task_ids[0], description=what, completed=done, total=total)
+
+        return run(labelled, report=report)
+
+
+def _finish(result: TuneResult, out: Path, problems: Sequence[str], *, as_json: bool) -> None:
+    """Write what was accepted, print the figures, and end with the code that belongs to them."""
+    path = result.save(out) if result.accepted else None
+    if as_json:
+        written = None if path is None else str(path)
+        write_json({**result.to_dict(), "config": written, "left_out": list(problems)})
+    else:
+        write_text("\n".join(table(result)))
+        write_text(f"\nwritten: {path}" if path is not None else "\nnothing written")
+    if path is None:
+        raise typer.Exit(NO_IMPROVEMENT)
+
+
+def table(result: TuneResult) -> Iterator[str]:
+    """Yield the lines of the report: what was measured, before and after, and what would be turned."""
+    unanswerable = f", {result.unanswerable:,} without evidence" if result.unanswerable else ""
+    apart = "no document in both" if result.by_document else "documents in both"
+    yield f"fitted on {result.fitted_on:,} questions, held back {result.held_back:,} ({apart}){unanswerable}"
+    yield ""
+    yield f"{'held back':<12}{'before':>9}{'after':>9}{'change':>9}   95 % interval"
+    for name, measure in result.measures.items():
+        digits = 1 if name in ("spans", "tokens") else 3
+        change = measure.difference
+        figures = f"{measure.before:9.{digits}f}{measure.after:9.{digits}f}{change.mean:+9.{digits}f}"
+        yield f"{name:<12}{figures}   {change.low:+.{digits}f} to {change.high:+.{digits}f}"
+    yield ""
+    for name, value in result.changes.items():
+        yield f"{name}: {getattr(result.before, name)} -> {value}"
+    yield "coefficients: fitted anew" if result.coefficients is not None else "coefficients: kept"
+    yield f"{'accepted' if result.accepted else 'refused'}: {result.reason}"
+
+
+def _with_hits_of(
+    store: SQLiteStore, lines: Sequence[QuestionLine], k: int, mode: Mode, embed: str | None, scope: Scope
+) -> Labelled:
+    """Find evidence and hits of all questions in a database."""
+    encoder, said = encoder_for_query(embed, store, mode.value)
+    retriever = LocalRetriever(store, encoder, mode.value)
+    for warning in (said,) if said else retriever.warnings:
+        note(warning)
+    dense = encoder if retriever.mode in ("dense", "hybrid") else None
+    found, problems = locate(lines, EvidenceFinder(_StoredTexts(store, scope)))
+    made = []
+    for line in lines:
+        if line.number in found:
+            hits = retriever.retrieve(line.text, k, scope)
+            vector = np.asarray(dense.encode([line.text]))[0] if dense is not None and hits else None
+            made.append(LabelledQuestion(line.text, found[line.number], hits, store, vector, scope))
+    return made, problems
+
+
+class _StoredTexts(Mapping[str, str]):
+    """The documents of a database as far as `scope` may see them, each read when it is asked for."""
+
+    def __init__(self, store: SQLiteStore, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+        self._names = [info.doc_id for info in store.documents()]
+
+    def __getitem__(self, doc_id: str) -> str:
+        document = self._store.get_document(doc_id, self._scope)
+        if document is None:
+            raise KeyError(doc_id)
+        return document.text
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._names if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _with_own_hits(lines: Sequence[QuestionLine], shared: Mapping[ChunkKey, Chunk]) -> Labelled:
+    """Bring requests as `retrivex compose` reads them into the same form."""
+    common = EvidenceFinder(texts_of(shared.values()))
+    made: list[LabelledQuestion] = []
+    problems: list[str] = []
+    for line in lines:
+        record = {key: value for key, value in line.record.items() if key in KEYS}
+        if record.pop("config", None):
+            raise RequestError(
+                f"line {line.number} has a 'config': tuning needs one config for all, give it as --config"
+            )
+        try:
+            request = read_request(record, shared, strict=False)
+        except ValueError as error:
+            raise RequestError(f"line {line.number}: {error}") from error
+        finder = common if not request.store.own else EvidenceFinder(texts_of({**shared, **request.store.own}.values()))
+        found, lost = locate([line], finder)
+        problems += [*lost, *(f"line {line.number}: {problem}" for problem in request.problems)]
+        made += [
+            LabelledQuestion(line.text, evidence, request.hits, request.store, request.query_embedding, request.scope)
+            for evidence in found.values()
+        ]
+    return made, problems

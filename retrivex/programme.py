@@ -1,0 +1,107 @@
+"""The exact programme over the few candidates that bounds leave undecided: a knapsack on a chain, in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Row(NamedTuple):
+    """A candidate.
+
+    Parameters
+    ----------
+    gain : what it is worth
+    cost : its tokens; 0 where they are paid already
+    opening : tokens more where a run opens at it
+    joined : whether it continues the row before it
+    forced : whether every set has to hold it
+    """
+
+    gain: float
+    cost: int
+    opening: int
+    joined: bool
+    forced: bool
+
+
+def best_rows(rows: Sequence[Row], room: int, run_cost: float, layers: int) -> tuple[int, ...]:
+    """Return the positions of the best set within `room` tokens, ascending; empty where no set holds what is forced.
+
+    Parameters
+    ----------
+    rows : in order
+    room : tokens
+    run_cost : price of a run, in the unit of the gains
+    layers : most runs and 1; 1 where runs are not counted
+
+    Notes
+    -----
+    States are (layer = runs so far, tokens spent at most, whether the last candidate is taken); the arrays have
+    shape (layers, room + 1), and with one layer runs are not counted. Only decisions are kept for the way back.
+    """
+    width = room + 1
+    up = int(layers > 1)
+    dearest = max((row.cost + row.opening for row in rows), default=0)
+    edge = min(dearest, width)
+
+    def table() -> NDArray[np.float64]:
+        """States, with an edge of minus infinity on the side of what cannot be paid, and below the first layer."""
+        return np.full((up + layers, edge + width), -np.inf)
+
+    def paid(values: NDArray[np.float64], tokens: int, opened: int) -> NDArray[np.float64]:
+        """View of `values` where every state has spent `tokens` more and opened that many runs."""
+        left = edge - min(tokens, edge)
+        return values[up - opened : up - opened + layers, left : left + width]
+
+    shut, live, spare, taken = table(), table(), table(), table()
+    paid(shut, 0, 0)[:] = 0.0
+    onwards = np.empty((layers, width))
+    rest_live = np.empty((len(rows), layers, width), dtype=np.bool_)
+    from_live = np.zeros((len(rows), layers, width), dtype=np.bool_)
+    for at, (gain, cost, opening, joined, must) in enumerate(rows):
+        np.greater(paid(live, 0, 0), paid(shut, 0, 0), out=rest_live[at])
+        rest = np.maximum(live, shut, out=spare)
+        made = paid(taken, 0, 0)
+        np.add(paid(shut if joined else rest, cost + opening, up), gain - run_cost, out=made)
+        if joined:
+            np.add(paid(live, cost, 0), gain, out=onwards)
+            np.greater_equal(onwards, made, out=from_live[at])
+            np.maximum(onwards, made, out=made)
+        if must:
+            rest[:] = -np.inf
+        live, shut, spare, taken = taken, rest, live, shut
+    return _trace_back(rows, rest_live, from_live, paid(live, 0, 0), paid(shut, 0, 0))
+
+
+def _trace_back(
+    rows: Sequence[Row],
+    rest_live: NDArray[np.bool_],
+    from_live: NDArray[np.bool_],
+    live: NDArray[np.float64],
+    shut: NDArray[np.float64],
+) -> tuple[int, ...]:
+    layers, width = live.shape
+    best = np.maximum(live, shut)[:, -1]
+    layer, spent = int(np.argmax(best)), width - 1
+    if not np.isfinite(best[layer]):
+        return ()
+    on = bool(live[layer, spent] > shut[layer, spent])
+    chosen: list[int] = []
+    for at in range(len(rows) - 1, -1, -1):
+        row = rows[at]
+        if not on:
+            on = bool(rest_live[at, layer, spent])
+            continue
+        chosen.append(at)
+        stays = row.joined and bool(from_live[at, layer, spent])
+        spent -= row.cost
+        if stays:
+            continue
+        spent -= row.opening
+        layer -= layers > 1
+        on = not row.joined and bool(rest_live[at, layer, spent])
+    return tuple(reversed(chosen))

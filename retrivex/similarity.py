@@ -1,0 +1,96 @@
+"""Cosine of candidates with the question, where both are embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.chunk import ChunkKey, Embedding
+from retrivex.errors import RetrivexError
+from retrivex.stitching import Run
+
+
+def query_vector(embedding: Embedding) -> NDArray[np.float64]:
+    """Return the question's embedding at unit length, shape (d,).
+
+    Raises
+    ------
+    RetrivexError
+        If it is not one finite, non-zero vector.
+    """
+    try:
+        query = np.asarray(embedding, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise RetrivexError(
+            f"query_embedding is {type(embedding).__name__} and no vector of numbers ({error}); "
+            "pass what the retriever's model made of the question"
+        ) from error
+    norm = float(np.linalg.norm(query)) if query.ndim == 1 else 0.0
+    if not norm > 0 or not np.isfinite(norm):
+        raise RetrivexError(
+            f"query_embedding has shape {query.shape} and norm {norm:g}: it must be one finite, non-zero vector; "
+            "pass what the retriever's model made of the question"
+        )
+    return query / norm
+
+
+def _vector(embedding: Embedding, size: int) -> NDArray[np.float64] | None:
+    """Return an embedding as an array of shape (size,); None for what is no row of so many numbers."""
+    try:
+        made = np.asarray(embedding, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return made if made.shape == (size,) else None
+
+
+def cosines(runs: Sequence[Run], embedding: Embedding) -> tuple[dict[ChunkKey, float], list[str]]:
+    """Compare every candidate that carries an embedding with the question.
+
+    Returns
+    -------
+    dict
+        Cosine in [-1, 1] by key; chunks without a usable embedding are not in it.
+    list of str
+        Warnings.
+
+    Raises
+    ------
+    RetrivexError
+        If the question's embedding is not one finite, non-zero vector.
+    """
+    query = query_vector(embedding)
+    keys: list[ChunkKey] = []
+    rows: list[NDArray[np.float64]] = []
+    unlike = 0
+    for run in runs:
+        for chunk in run.chunks:
+            if chunk.embedding is None:
+                continue
+            vector = _vector(chunk.embedding, len(query))
+            if vector is None:
+                unlike += 1
+            else:
+                keys.append(chunk.key)
+                rows.append(vector)
+    warnings = (
+        [f"{unlike} candidates have embeddings of another size than the query's {len(query)}: left uncompared"]
+        if unlike
+        else []
+    )
+    if not rows:
+        return {}, warnings
+    matrix = np.asarray(rows)
+    norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
+    # an all-zero or non-finite embedding says nothing
+    usable = np.isfinite(norms) & (norms > 0)
+    found = matrix[usable] @ query / norms[usable]
+    kept = [key for key, use in zip(keys, usable.tolist(), strict=True) if use]
+    return dict(zip(kept, found.tolist(), strict=True)), warnings
+
+
+def share_of_best(found: Mapping[ChunkKey, float]) -> dict[ChunkKey, float]:
+    """Bring cosines to [0, 1], 1 for the best; empty where none is positive."""
+    best = max(found.values(), default=0.0)
+    return {key: max(value, 0.0) / best for key, value in found.items()} if best > 0 else {}

@@ -1,0 +1,225 @@
+"""What the candidates of a query are worth, by either scorer, chunk by chunk and unit by unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.chunk import Chunk, ChunkKey
+from retrivex.config import RetrievalConfig
+from retrivex.continuity import Continuity
+from retrivex.errors import RetrivexError
+from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
+from retrivex.scoring.features import UnitTable, unit_features
+from retrivex.scoring.weighted import chunk_values
+from retrivex.seeding import Seed
+from retrivex.similarity import share_of_best
+from retrivex.stitching import Run
+from retrivex.units import Unit, UnitCutter
+
+Scorer: TypeAlias = Literal["weighted", "calibrated"]
+
+REASONS = 5
+"""Features that the trace names for a unit."""
+
+
+@dataclass(frozen=True)
+class Valuation:
+    """Values of the candidates, the best 1.
+
+    Parameters
+    ----------
+    make_chunks : called once, when `chunks` is read
+    units : what is picked; None where whole chunks are
+    values : of the units, as shares of the best
+    scores : probability of each unit; empty with the weighted scorer
+    make_chunk_scores : called once, when `chunk_scores` is read
+    table, log_odds, model : of the calibrated scorer; None with the weighted one
+    """
+
+    make_chunks: Callable[[], list[list[float]]]
+    units: list[Unit] | None = None
+    values: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    make_chunk_scores: Callable[[], list[list[float]]] = list
+    table: UnitTable | None = None
+    log_odds: NDArray[np.float64] | None = None
+    model: Coefficients | None = None
+
+    @cached_property
+    def chunks(self) -> list[list[float]]:
+        """Per run, one value a chunk."""
+        return self.make_chunks()
+
+    @cached_property
+    def chunk_scores(self) -> list[list[float]]:
+        """Per run, the best unit's probability of each chunk; empty with the weighted scorer."""
+        return self.make_chunk_scores()
+
+    @property
+    def scorer(self) -> Scorer:
+        """Which scorer gave the values."""
+        return "weighted" if self.model is None else "calibrated"
+
+    @property
+    def confidence(self) -> float | None:
+        """Probability that the candidates hold evidence; None with the weighted scorer or without candidates."""
+        if self.model is None or self.log_odds is None or not len(self.log_odds):
+            return None
+        return self.model.confidence_of(float(self.log_odds.max()))
+
+    def reasons(self, unit: int) -> tuple[tuple[str, float], ...]:
+        """Return what moved a unit's log-odds most; empty with the weighted scorer."""
+        if self.model is None or self.table is None:
+            return ()
+        return self.model.reasons(self.table.values[unit], REASONS)
+
+
+class Valuer:
+    """Values candidates the way a call asks for.
+
+    Parameters
+    ----------
+    config : `scoring`, `coefficients`, `boosts`, `selection_unit`, and the weights of the weighted scorer
+    question : None without one
+    cutter : cuts runs into units
+
+    Raises
+    ------
+    RetrivexError
+        If the calibrated scorer is asked for without a question, or its coefficients cannot be read.
+    """
+
+    def __init__(self, config: RetrievalConfig, question: str | None, cutter: UnitCutter) -> None:
+        asked = bool(question and question.strip())
+        if config.scoring == "calibrated" and not asked:
+            raise RetrivexError(
+                "scoring='calibrated' without a question: pass query=..., or leave scoring at 'auto', which takes "
+                "the weighted scorer where there is none"
+            )
+        self.config = config
+        self.question = question or ""
+        self.cutter = cutter
+        calibrated = asked and config.scoring != "weighted"
+        self.model = load_coefficients(config.coefficients) if calibrated else None
+
+    def value(
+        self,
+        runs: Sequence[Run],
+        seeds: Sequence[Seed],
+        linked: Mapping[ChunkKey, float],
+        continuity: Mapping[ChunkKey, Continuity],
+        similarity: Mapping[ChunkKey, float],
+    ) -> Valuation:
+        """Return what the candidates are worth.
+
+        Parameters
+        ----------
+        runs : of candidates
+        seeds : the hits, best first, with their relevance
+        linked : strength in [0, 1] with which links reach a chunk
+        continuity : of each chunk with the one before it
+        similarity : cosine with the question, where it is known
+        """
+        if self.model is None:
+            relevance = {seed.key: seed.relevance for seed in seeds}
+            rows = chunk_values(runs, relevance, linked, continuity, self.config, share_of_best(similarity))
+            if self.config.selection_unit != "unit":
+                return Valuation(lambda: rows)
+            units = self.cutter.units(runs)
+            return Valuation(lambda: rows, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
+        return self._calibrated(self.model, runs, seeds, linked, similarity)
+
+    def _calibrated(
+        self,
+        model: Coefficients,
+        runs: Sequence[Run],
+        seeds: Sequence[Seed],
+        linked: Mapping[ChunkKey, float],
+        similarity: Mapping[ChunkKey, float],
+    ) -> Valuation:
+        units = self.cutter.units(runs)
+        table = unit_features(self.question, runs, units, seeds, similarity, linked, self.cutter.lowered(runs))
+        log_odds = model.log_odds(table.values)
+        if self.config.boosts:
+            log_odds = log_odds + self._boosts(runs, units)
+        p = probabilities(log_odds)
+        shares = _shares(p, units)
+        scores: list[float] = p.tolist()
+        whole = self.config.selection_unit in ("chunk", "span")
+        return Valuation(
+            make_chunks=partial(_chunk_means, runs, units, shares),
+            units=None if whole else units,
+            values=shares,
+            scores=scores,
+            make_chunk_scores=partial(_chunk_bests, runs, units, scores),
+            table=table,
+            log_odds=log_odds,
+            model=model,
+        )
+
+    def _boosts(self, runs: Sequence[Run], units: Sequence[Unit]) -> NDArray[np.float64]:
+        """Log-odds that the caller's own features add, shape (n,)."""
+        rows = [
+            [sum(self._boost(boost, chunk) for boost in self.config.boosts) for chunk in run.chunks] for run in runs
+        ]
+        return np.array([max(rows[u.run][u.first : u.last + 1]) for u in units])
+
+    @staticmethod
+    def _boost(boost: object, chunk: Chunk) -> float:
+        made = boost(chunk) if callable(boost) else None
+        if isinstance(made, bool) or not isinstance(made, (int, float, np.number)) or not np.isfinite(made):
+            raise RetrivexError(
+                f"a boost gave {made!r} for chunk {chunk.key!r}: it must be a finite number, added to the log-odds; "
+                "return 0.0 where there is nothing to say"
+            )
+        return float(made)
+
+
+def _shares(p: NDArray[np.float64], units: Sequence[Unit]) -> list[float]:
+    """Return what units count for, as a share of the best: half its own probability, half its two neighbours'.
+
+    Evidence seldom ends where a unit does, and what stands beside it is needed to read it.
+    """
+    if not len(p):
+        return []
+    runs = np.array([unit.run for unit in units])
+    same = runs[1:] == runs[:-1]
+    before, after = p.copy(), p.copy()
+    before[1:][same] = p[:-1][same]
+    after[:-1][same] = p[1:][same]
+    value = p / 2 + (before + after) / 4
+    best = float(value.max())
+    return (value / best).tolist() if best > 0 else [1.0] * len(p)
+
+
+def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:
+    rows: list[list[float]] = [[0.0] * len(run) for run in runs]
+    for unit, score in zip(units, scores, strict=True):
+        row = rows[unit.run]
+        for at in range(unit.first, unit.last + 1):
+            row[at] = max(row[at], score)
+    return rows
+
+
+def _chunk_means(runs: Sequence[Run], units: Sequence[Unit], shares: Sequence[float]) -> list[list[float]]:
+    """Value of every chunk: of its units, by the characters each has in it."""
+    rows: list[list[float]] = [[0.0] * len(run) for run in runs]
+    sizes: list[list[int]] = [[0] * len(run) for run in runs]
+    for unit, share in zip(units, shares, strict=True):
+        ranges = runs[unit.run].ranges
+        for at in range(unit.first, unit.last + 1):
+            inside = min(unit.end, ranges[at][1]) - max(unit.start, ranges[at][0])
+            if inside > 0:
+                rows[unit.run][at] += share * inside
+                sizes[unit.run][at] += inside
+    made = [
+        [v / n if n else 0.0 for v, n in zip(row, size, strict=True)] for row, size in zip(rows, sizes, strict=True)
+    ]
+    best = max((max(row, default=0.0) for row in made), default=0.0)
+    return [[value / best for value in row] for row in made] if best > 0 else made

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import builtins
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from retrivex import RetrievalConfig
+from retrivex.cli import app
+
+run = CliRunner().invoke
+
+WORDS = ("amber", "basalt", "cedar", "delta", "ember", "fjord", "glacier", "harbour", "island", "jungle")
+FAR_TOO_DEAR = ["--set", "run_cost=40", "--budget", "120"]
+
+
+def _documents() -> dict[str, list[str]]:
+    """Two sentences of each document name what its question asks for; the others are of other things."""
+    draws = random.Random(3)
+    made = {}
+    for number in range(28):
+        sentences = [f"{' '.join(draws.choices(WORDS, k=26)).capitalize()}." for _ in range(12)]
+        for at in draws.sample(range(0, 12, 2), 2):
+            sentences[at] = f"The engine{number} pump runs on {' '.join(draws.choices(WORDS, k=22))}."
+        made[f"d{number}"] = sentences
+    return made
+
+
+DOCUMENTS = _documents()
+
+
+def _evidence(number: int) -> list[dict[str, Any]]:
+    return [{"doc_id": f"d{number}", "quote": s} for s in DOCUMENTS[f"d{number}"] if s.startswith("The engine")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("tune")
+    lines = [json.dumps({"id": name, "text": " ".join(sentences)}) for name, sentences in DOCUMENTS.items()]
+    (made / "docs.jsonl").write_text("\n".join(lines))
+    result = run(app, ["index", str(made / "docs.jsonl"), "--db", str(made / "store.db"), "--size", "45"])
+    assert result.exit_code == 0, result.output
+    asked = [{"question": f"What does the engine{n} pump run on?", "evidence": _evidence(n)} for n in range(28)]
+    (made / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    return made
+
+
+def tune(folder: Path, *args: str, questions: str = "questions.jsonl") -> Any:
+    return run(app, ["tune", str(folder / questions), "--db", str(folder / "store.db"), "--trials", "4", *args])
+
+
+def test_a_bad_knob_is_repaired_and_the_file_is_read_by_query(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = tune(folder, "--out", str(out), "--json", *FAR_TOO_DEAR)
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert report["accepted"]
+    assert report["measures"]["quality"]["low"] > 0
+    assert report["config"] == str(out / "config.json")
+    assert report["left_out"] == []
+    config = RetrievalConfig.from_file(out / "config.json")
+    assert config.token_budget == 120
+    assert report["changes"] or report["refitted"]
+    assert all(getattr(config, name) == value for name, value in report["changes"].items())
+    assert (config.coefficients == out / "coefficients.json") == report["refitted"]
+    question = "What does the engine7 pump run on?"
+    asked = run(app, ["query", question, "--db", str(folder / "store.db"), "--config", str(out / "config.json")])
+    assert asked.exit_code == 0, asked.output
+    assert asked.stdout.count("The engine7 pump") == 2
+
+
+def test_the_report_shows_before_and_after(folder: Path, tmp_path: Path) -> None:
+    result = tune(folder, "--out", str(tmp_path / "out"), *FAR_TOO_DEAR)
+    assert result.exit_code == 0, result.output
+    assert "before    after   change   95 % interval" in result.stdout
+    assert "fitted on 20 questions, held back 8 (no document in both)" in result.stdout
+    assert "coefficients: " in result.stdout
+    assert "accepted: better on the questions held back" in result.stdout
+    assert f"written: {tmp_path / 'out' / 'config.json'}" in result.stdout
+
+
+def test_no_improvement_writes_nothing_and_has_its_own_exit_code(folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "questions.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    mixed = [{**record, "evidence": records[at - 5]["evidence"]} for at, record in enumerate(records)]
+    (folder / "mixed.jsonl").write_text("\n".join(map(json.dumps, mixed)))
+    result = tune(folder, "--out", str(tmp_path / "out"), "--budget", "120", questions="mixed.jsonl")
+    assert result.exit_code == 4, result.output
+    assert "refused: " in result.stdout
+    assert "nothing written" in result.stdout
+    assert "quality" in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_evidence_that_is_not_found_is_told(folder: Path, tmp_path: Path) -> None:
+    lost = {"question": "Where?", "evidence": [{"quote": "Nobody wrote this."}]}
+    text = (folder / "questions.jsonl").read_text() + "\n" + json.dumps(lost)
+    (folder / "lost.jsonl").write_text(text)
+    result = tune(folder, "--out", str(tmp_path / "out"), "--json", *FAR_TOO_DEAR, questions="lost.jsonl")
+    assert result.exit_code == 0, result.output
+    assert "line 29 left out: quote 'Nobody wrote this.' is not in any document" in result.stderr
+    assert len(json.loads(result.stdout)["left_out"]) == 1
+
+
+def _own_hits(with_chunks: bool) -> list[dict[str, Any]]:
+    lines = []
+    for number, sentences in enumerate(DOCUMENTS.values()):
+        chunks, start = [], 0
+        for at, text in enumerate(sentences):
+            end = start + len(text)
+            chunks.append({"doc_id": f"d{number}", "chunk_id": at, "text": text, "char_start": start, "char_end": end})
+            start = end + 1
+        hits = [{"doc_id": f"d{number}", "chunk_id": at, "score": 1.0 - at / 20} for at in range(12)]
+        line = {"question": f"What does the engine{number} pump run on?", "evidence": _evidence(number), "hits": hits}
+        lines.append({**line, "chunks": chunks} if with_chunks else line)
+    return lines
+
+
+def test_own_hits_need_no_database(tmp_path: Path) -> None:
+    requests = tmp_path / "requests.jsonl"
+    requests.write_text("\n".join(map(json.dumps, _own_hits(with_chunks=True))))
+    args = ["tune", str(requests), "--trials", "4", "--out", str(tmp_path / "out"), "--json", *FAR_TOO_DEAR]
+    whole = run(app, args)
+    assert whole.exit_code in (0, 4), whole.output
+    assert json.loads(whole.stdout)["fitted_on"] == 20
+    chunks = [chunk for line in _own_hits(with_chunks=True) for chunk in line["chunks"]]
+    (tmp_path / "chunks.jsonl").write_text("\n".join(map(json.dumps, chunks)))
+    requests.write_text("\n".join(map(json.dumps, _own_hits(with_chunks=False))))
+    shared = run(app, [*args, "--chunks", str(tmp_path / "chunks.jsonl")])
+    assert json.loads(shared.stdout)["measures"] == json.loads(whole.stdout)["measures"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "code", "message"),
+    [
+        (None, [], 3, "none.jsonl cannot be read"),
+        ([], [], 3, "hold no line"),
+        (["{"], [], 3, "line 1 of"),
+        (['{"question": "a"}'], [], 3, "has the evidence None"),
+        (['{"question": "a", "evidence": [{"quote": "Nowhere to be seen."}]}'], [], 3, "no evidence of"),
+        (['{"question": "a", "evidence": []}'], [], 3, "0 questions have evidence: tuning needs at least 20"),
+        (['{"question": "a", "evidence": [], "hits": [], "config": {"k": 1}}'], [], 3, "line 1 has a 'config'"),
+        (['{"question": "a", "evidence": [], "hits": 5}'], [], 3, "line 1: 'hits' is 5"),
+        (['{"question": "a", "evidence": []}'], ["--db", "missing.db"], 3, "missing.db does not exist"),
+        (['{"question": "a", "evidence": []}'], ["--hold-out", "0.9"], 2, "--hold-out"),
+        (['{"question": "a", "evidence": []}'], ["--set", "nonsense=1"], 2, "there is no such knob"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    folder: Path, lines: list[str] | None, options: list[str], code: int, message: str
+) -> None:
+    name = "none.jsonl" if lines is None else "bad.jsonl"
+    if lines is not None:
+        (folder / name).write_text("\n".join(lines))
+    result = tune(folder, *options, questions=name)
+    assert result.exit_code == code, result.output
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    as_json = tune(folder, "--json", *options, questions=name)
+    assert as_json.exit_code == code
+    assert message in json.loads(as_json.stderr.splitlines()[-1])["error"]["message"]
+
+
+def test_without_optuna_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: Any, **named: Any) -> Any:
+        if name == "optuna":
+            raise ImportError(name)
+        return real(name, *args, **named)
+
+    for module in ("tuning", "knob_search"):
+        monkeypatch.delitem(sys.modules, f"retrivex.evaluation.{module}", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    result = tune(folder)
+    assert result.exit_code == 3
+    assert "pip install 'retrivex-rag[tune]'" in result.stderr

@@ -1,0 +1,131 @@
+"""The model and its file."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrivex import RetrivexError
+from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities, shipped_coefficients
+from retrivex.scoring.features import NAMES
+
+SIZE = len(NAMES)
+
+
+def model(seed: int = 0) -> Coefficients:
+    rng = np.random.default_rng(seed)
+    return Coefficients(rng.normal(size=SIZE), -1.5, rng.normal(size=SIZE), (1.2, 0.4), {"on": "nothing"})
+
+
+def written(path: Path, **changes: Any) -> Path:
+    path.write_text(json.dumps({**model().to_dict(), **changes}), encoding="utf-8")
+    return path
+
+
+def test_the_shipped_model_is_of_this_version() -> None:
+    shipped = shipped_coefficients()
+    assert shipped.weights.shape == shipped.means.shape == (SIZE,)
+    assert shipped.fitted, "the file says on what it was fitted"
+    assert load_coefficients(None) is shipped
+
+
+def test_a_model_survives_its_file(tmp_path: Path) -> None:
+    read = load_coefficients(written(tmp_path / "model.json"))
+    np.testing.assert_allclose(read.weights, model().weights)
+    np.testing.assert_allclose(read.means, model().means)
+    assert (read.intercept, read.confidence, dict(read.fitted)) == (-1.5, (1.2, 0.4), {"on": "nothing"})
+    assert read.to_dict() == model().to_dict()
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    path = written(tmp_path / "model.json")
+    assert load_coefficients(path).intercept == -1.5
+    written(path, intercept=2.0)
+    os.utime(path, ns=(1, 1))
+    assert load_coefficients(str(path)).intercept == 2.0
+
+
+def _without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in model().to_dict()["features"].items() if key != name}
+
+
+def _broken(name: str, feature: Any) -> dict[str, Any]:
+    return {**model().to_dict()["features"], name: feature}
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"format": 99}, "have format 99: this version reads format 1"),
+        ({"format": None}, "have format None"),
+        ({"features": _without("words")}, "differ in features words"),
+        ({"features": _broken("phase of the moon", {"weight": 1, "mean": 0})}, "differ in features phase of the moon"),
+        ({"features": _broken("words", {"weight": 1})}, "are broken"),
+        ({"features": _broken("words", {"weight": "much", "mean": 0})}, "are broken"),
+        ({"features": _broken("words", {"weight": math.inf, "mean": 0})}, "not finite"),
+        ({"intercept": "high"}, "are broken"),
+        ({"intercept": math.nan}, "not finite"),
+        ({"confidence": [1.0]}, "are broken"),
+    ],
+)
+def test_a_bad_file_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], match: str) -> None:
+    path = written(tmp_path / "bad.json", **changes)
+    with pytest.raises(RetrivexError, match=match) as error:
+        load_coefficients(path)
+    assert "bad.json" in str(error.value)
+
+
+def test_no_file_and_no_json_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RetrivexError, match=r"none\.json cannot be read"):
+        load_coefficients(tmp_path / "none.json")
+    (tmp_path / "words.json").write_text("words", encoding="utf-8")
+    with pytest.raises(RetrivexError, match=r"words\.json cannot be read"):
+        load_coefficients(tmp_path / "words.json")
+    (tmp_path / "list.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(RetrivexError, match="have format 'list'"):
+        load_coefficients(tmp_path / "list.json")
+
+
+@given(st.integers(0, 99))
+def test_all_reasons_add_up_to_the_log_odds(seed: int) -> None:
+    row = np.random.default_rng(seed).normal(size=SIZE)
+    made = model(seed)
+    moved = sum(value for _, value in made.reasons(row, SIZE))
+    usual = float(made.log_odds(made.means[None, :])[0])
+    assert usual + moved == pytest.approx(float(made.log_odds(row[None, :])[0]))
+
+
+def test_the_strongest_reasons_come_first() -> None:
+    reasons = model().reasons(np.ones(SIZE), 5)
+    sizes = [abs(value) for _, value in reasons]
+    assert len(reasons) == 5
+    assert sizes == sorted(sizes, reverse=True)
+    assert {name for name, _ in reasons} <= set(NAMES)
+    assert model().reasons(model().means, 3)[0][1] == 0.0
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=9))
+def test_probabilities_lie_between_0_and_1_and_rise(odds: list[float]) -> None:
+    ordered = np.sort(np.array(odds))
+    made = probabilities(ordered)
+    assert ((made >= 0) & (made <= 1)).all()
+    assert (np.diff(made) >= 0).all()
+    np.testing.assert_allclose(made + probabilities(-ordered), 1.0)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 100))
+def test_confidence_is_a_probability_and_rises(odds: float, more: float) -> None:
+    made = model()
+    assert 0.0 <= made.confidence_of(odds) <= made.confidence_of(odds + more) <= 1.0
+
+
+def test_log_odds_of_no_rows() -> None:
+    assert model().log_odds(np.zeros((0, SIZE))).shape == (0,)

@@ -1,0 +1,111 @@
+"""Words of a question in the candidates: whose language it is does not matter."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import texts
+
+from retrivex.scoring.lexical import K1, MAX_TERMS, B, bm25, inverse_frequency, lowered, question_terms, term_counts
+
+
+def counted(question: str, *stretches: str) -> list[list[int]]:
+    """How often each word stands in each stretch; words that stand in none, or everywhere, have no row."""
+    pool = "\n".join(map(lowered, stretches))
+    starts = np.cumsum([0, *(len(stretch) + 1 for stretch in stretches[:-1])])
+    return [[int(count) for count in row] for row in term_counts(question, pool, starts)]
+
+
+@given(texts)
+def test_lower_case_keeps_every_character_in_its_place(text: str) -> None:
+    made = lowered(text)
+    assert len(made) == len(text)
+    for small, letter in zip(made, text, strict=True):
+        assert small in (letter, letter.lower()) or letter in "Σ"
+
+
+def test_letters_whose_small_form_is_longer_stay() -> None:
+    assert lowered("İZMİR und ÄPFEL") == "İzmİr und äpfel"
+    assert counted("izmir? äpfel?", "ÄPFEL aus İzmir", "Birnen") == [[1, 0]]
+
+
+def test_words_are_looked_for_by_their_stems() -> None:
+    assert counted("treated", "the treatment", "entreated", "nothing") == [[1, 0, 0]]
+    assert counted("the bee", "a bee", "bees", "beehive") == [[1, 0, 0]]
+    assert counted("Königinnen", "Die Königin legt Eier", "Könige", "König") == [[1, 0, 0]]
+
+
+def test_a_word_begins_where_a_word_begins() -> None:
+    assert counted("art", "art", "part", "arts", "the art.") == [[1, 0, 0, 1]]
+
+
+def test_chinese_is_matched_by_pairs_of_characters() -> None:
+    assert question_terms("蜜蜂睡觉") == [("蜜蜂", False), ("蜂睡", False), ("睡觉", False)]
+    assert question_terms("蜂") == [("蜂", False)]
+    assert counted("蜜蜂睡觉", "蜜蜂住在蜂巢里。", "人睡觉。", "冬天") == [[1, 0, 0], [0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [("ミツバチ", "ミツバチは蜜を集める。"), ("ผึ้ง", "ผึ้งทำน้ำผึ้ง"), ("벌집은", "벌집은 크다"), ("Привет?", "привет мир"),
+     ("été", "L'Été dernier"), ("שלום", "שלום עולם"), ("मधुमक्खी", "मधुमक्खी उड़ती है")],
+)  # fmt: skip
+def test_every_script_is_found(question: str, text: str) -> None:
+    found = counted(question, text, "nothing of it", "and here neither")
+    assert found
+    assert all(row[0] > 0 and row[1:] == [0, 0] for row in found)
+
+
+def test_mixed_scripts_and_numbers() -> None:
+    terms = [term for term, _ in question_terms("GPT-4 在2026年")]
+    assert terms[:2] == ["gpt", "4"]
+    assert "2026" in terms
+
+
+@given(texts)
+def test_terms_are_distinct_and_not_too_many(question: str) -> None:
+    terms = [term for term, _ in question_terms(question * 30)]
+    assert len(terms) == len(set(terms)) <= MAX_TERMS
+    assert all(re.fullmatch(r"[^\W_]+", term) for term in terms if term.isascii())
+
+
+@given(texts, st.lists(texts, min_size=1, max_size=5))
+def test_counts_are_of_every_stretch(question: str, stretches: list[str]) -> None:
+    for row in counted(question, *stretches):
+        assert len(row) == len(stretches)
+        assert sum(row) > 0
+
+
+def test_no_words_in_common() -> None:
+    assert term_counts("xylophone?", "bees live in hives", np.array([0])).shape == (0, 1)
+    assert term_counts("?!", "bees live in hives", np.array([0])).shape == (0, 1)
+
+
+def slow_bm25(documents: list[list[str]], words: list[str]) -> list[float]:
+    """The formula as it is printed, one word and document at a time."""
+    mean = sum(map(len, documents)) / len(documents)
+    scores = []
+    for document in documents:
+        score = 0.0
+        for word in words:
+            holding = sum(word in other for other in documents)
+            idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
+            count = document.count(word)
+            score += idf * count * (K1 + 1) / (count + K1 * (1 - B + B * len(document) / mean))
+        scores.append(score)
+    return scores
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=12), min_size=1, max_size=8))
+def test_bm25_is_the_formula(documents: list[list[str]]) -> None:
+    words = ["a", "b", "f"]
+    counts = np.array([[document.count(word) for document in documents] for word in words], dtype=float)
+    lengths = np.array([len(document) for document in documents], dtype=float)
+    made = bm25(counts, lengths, inverse_frequency(counts))
+    assert made == pytest.approx(slow_bm25(documents, words))
+    assert (made >= 0).all()

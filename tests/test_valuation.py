@@ -1,0 +1,133 @@
+"""Which scorer values what, and how the caller's own features join in."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from strategies import count_words, hits_of, tile
+
+from retrivex import Chunk, RetrievalConfig, RetrivexError, SpanComposer
+from retrivex.valuation import Valuation
+
+QUESTION = "What do bees live on in winter?"
+STORE = tile("d", [
+    "A hive has one queen. She lays many eggs a day. ",
+    "Bees form a cluster in winter. They live on honey until spring. ",
+    "Drones leave the hive in summer. They do not return. ",
+])  # fmt: skip
+
+
+def valuation(query: str = QUESTION, scores: dict[int, float] | None = None, **said: Any) -> Valuation:
+    hits = hits_of(STORE, scores or {0: 0.9, 1: 0.5, 2: 0.1})
+    return SpanComposer(tokenizer=count_words).value_units(hits, STORE, query=query, **said).valuation
+
+
+def test_auto_is_calibrated_with_a_question_and_weighted_without() -> None:
+    assert valuation().scorer == "calibrated"
+    assert valuation(scoring="calibrated").scorer == "calibrated"
+    assert valuation(scoring="weighted").scorer == "weighted"
+    composed = SpanComposer(tokenizer=count_words).compose(hits_of(STORE, {0: 1.0}), STORE, query=" \n")
+    assert composed.trace.scorer == "weighted"
+    assert SpanComposer(tokenizer=count_words).compose(hits_of(STORE, {0: 1.0}), STORE).trace.scorer == "weighted"
+
+
+@pytest.mark.parametrize("query", [None, "", "  \n"])
+def test_calibrated_needs_a_question(query: str | None) -> None:
+    with pytest.raises(RetrivexError, match=r"scoring='calibrated' without a question: pass query="):
+        SpanComposer(tokenizer=count_words).compose(hits_of(STORE, {0: 1.0}), STORE, query=query, scoring="calibrated")
+
+
+def test_a_question_of_signs_alone_is_one() -> None:
+    assert valuation("?!").scorer == "calibrated"
+
+
+def test_values_are_shares_of_the_best() -> None:
+    made = valuation()
+    assert max(made.values) == 1.0
+    assert all(0.0 <= value <= 1.0 for value in made.values)
+    assert all(0.0 <= score <= 1.0 for score in made.scores)
+    assert max(value for row in made.chunks for value in row) == 1.0
+    assert [len(row) for row in made.chunk_scores] == [len(row) for row in made.chunks]
+    assert max(score for row in made.chunk_scores for score in row) == max(made.scores)
+
+
+def test_the_weighted_scorer_knows_no_probabilities() -> None:
+    made = valuation(scoring="weighted")
+    assert (made.scores, made.confidence, made.reasons(0)) == ([], None, ())
+
+
+@pytest.mark.parametrize(
+    ("scoring", "unit", "cut"),
+    [("calibrated", "auto", True), ("calibrated", "unit", True), ("calibrated", "chunk", False),
+     ("calibrated", "span", False), ("weighted", "auto", False), ("weighted", "unit", True),
+     ("weighted", "chunk", False), ("weighted", "span", False)],
+)  # fmt: skip
+def test_what_is_picked(scoring: str, unit: str, cut: bool) -> None:
+    made = valuation(scoring=scoring, selection_unit=unit)
+    assert (made.units is not None) is cut
+    assert max(value for row in made.chunks for value in row) == 1.0
+    if made.units is not None:
+        assert len(made.values) == len(made.units)
+
+
+def test_units_take_the_value_of_their_chunk_from_the_weighted_scorer() -> None:
+    made = valuation(scoring="weighted", selection_unit="unit")
+    assert made.units is not None
+    assert made.values == [max(made.chunks[u.run][u.first : u.last + 1]) for u in made.units]
+
+
+def test_no_candidates() -> None:
+    made = SpanComposer(tokenizer=count_words).value_units([], STORE, query=QUESTION).valuation
+    assert (made.units, made.values, made.scores, made.confidence) == ([], [], [], None)
+
+
+# ---- boosts
+
+
+def test_a_boost_adds_to_the_log_odds_of_its_chunk() -> None:
+    def trusted(chunk: Chunk) -> float:
+        return 2.0 if chunk.metadata.chunk_id == 2 else 0.0
+
+    plain, boosted = valuation(), valuation(boosts=trusted)
+    assert plain.log_odds is not None
+    assert boosted.log_odds is not None
+    assert plain.units is not None
+    added = boosted.log_odds - plain.log_odds
+    assert added.tolist() == pytest.approx([2.0 if u.last == 2 else 0.0 for u in plain.units])
+    twice = valuation(boosts=(trusted, trusted)).log_odds
+    assert twice is not None
+    assert (twice - plain.log_odds).max() == pytest.approx(4.0)
+
+
+def test_a_boost_may_be_a_number_of_numpy() -> None:
+    assert valuation(boosts=lambda chunk: np.float32(0.5)).scorer == "calibrated"
+    assert valuation(boosts=lambda chunk: 1).scorer == "calibrated"
+
+
+@pytest.mark.parametrize("bad", [None, "much", math.nan, math.inf, True, [1.0]])
+def test_a_boost_that_is_no_number_is_refused(bad: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"a boost gave .* for chunk \('d', 0\): it must be a finite number"):
+        valuation(boosts=lambda chunk: bad)
+
+
+def test_what_a_boost_raises_reaches_the_caller() -> None:
+    def broken(chunk: Chunk) -> float:
+        raise LookupError("no date")
+
+    with pytest.raises(LookupError, match="no date"):
+        valuation(boosts=broken)
+
+
+def test_a_boost_that_cannot_be_called_is_refused_by_the_config() -> None:
+    with pytest.raises(ValueError, match="boosts"):
+        RetrievalConfig.model_validate({"boosts": (3.0,)})
+
+
+def test_the_weighted_scorer_asks_no_boost() -> None:
+    def broken(chunk: Chunk) -> float:
+        raise LookupError("never asked")
+
+    assert valuation(boosts=broken, scoring="weighted").scorer == "weighted"
