@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.chunk import Chunk, Embedding
+from retrivex.norms import with_norms
 
 SIGNATURE_BITS = 2048
 MIN_WORD = 4  # letters; shorter words of most languages are function words that any two texts share
@@ -103,8 +104,9 @@ def _unit(vector: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """Return the unit vector; None for no, all-zero or non-finite embeddings, which say nothing."""
     if vector is None:
         return None
-    norm = float(np.sqrt(vector @ vector))
-    return vector / norm if norm > 0 and np.isfinite(norm) else None
+    rows, norms = with_norms(vector[None, :])
+    unit: NDArray[np.float64] | None = rows[0] / norms[0] if norms[0] else None
+    return unit
 
 
 def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
@@ -121,11 +123,11 @@ def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
         return None  # some embedding is no row of numbers: the caller looks at each by itself
     if matrix.ndim != 2:
         return None
-    squares = np.einsum("ij,ij->i", matrix, matrix)
-    if not (np.isfinite(squares).all() and squares.all()):
+    matrix, norms = with_norms(matrix)
+    if not norms.all():
         return None
     cosines: NDArray[np.float64] = np.einsum("ij,ij->i", matrix[:-1], matrix[1:])
-    cosines /= np.sqrt(squares[:-1] * squares[1:])
+    cosines /= norms[:-1] * norms[1:]
     return cosines
 
 

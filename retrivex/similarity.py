@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from retrivex.chunk import ChunkKey, Embedding
 from retrivex.errors import RetrivexError
+from retrivex.norms import with_norms
 from retrivex.stitching import Run
 
 
@@ -27,13 +28,16 @@ def query_vector(embedding: Embedding) -> NDArray[np.float64]:
             f"query_embedding is {type(embedding).__name__} and no vector of numbers ({error}); "
             "pass what the retriever's model made of the question"
         ) from error
-    norm = float(np.linalg.norm(query)) if query.ndim == 1 else 0.0
-    if not norm > 0 or not np.isfinite(norm):
-        raise RetrivexError(
-            f"query_embedding has shape {query.shape} and norm {norm:g}: it must be one finite, non-zero vector; "
-            "pass what the retriever's model made of the question"
-        )
-    return query / norm
+    if query.ndim == 1:
+        rows, norms = with_norms(query[None, :])
+        if norms[0]:
+            unit: NDArray[np.float64] = rows[0] / norms[0]
+            return unit
+    norm = float(np.linalg.norm(query))
+    raise RetrivexError(
+        f"query_embedding has shape {query.shape} and norm {norm:g}: it must be one finite, non-zero vector; "
+        "pass what the retriever's model made of the question"
+    )
 
 
 def _vector(embedding: Embedding, size: int) -> NDArray[np.float64] | None:
@@ -81,10 +85,8 @@ def cosines(runs: Sequence[Run], embedding: Embedding) -> tuple[dict[ChunkKey, f
     )
     if not rows:
         return {}, warnings
-    matrix = np.asarray(rows)
-    norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
-    # an all-zero or non-finite embedding says nothing
-    usable = np.isfinite(norms) & (norms > 0)
+    matrix, norms = with_norms(np.asarray(rows))
+    usable = norms > 0  # an all-zero or non-finite embedding says nothing
     found = matrix[usable] @ query / norms[usable]
     kept = [key for key, use in zip(keys, usable.tolist(), strict=True) if use]
     return dict(zip(kept, found.tolist(), strict=True)), warnings
