@@ -17,12 +17,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
 from retrivex.programme import Row, best_rows
+from retrivex.relaxation import Chain
 
 MAX_CELLS = 40_000_000
 """Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
@@ -34,7 +37,16 @@ _STEP = 1.6
 """The best price is first looked for between a guess and this many times more or less: it seldom is further off."""
 
 
-@dataclass(frozen=True, slots=True)
+class _Arrays(NamedTuple):
+    """The numbers of `Candidates` as arrays, shape (n,)."""
+
+    costs: NDArray[np.int64]
+    openings: NDArray[np.int64]
+    gains: NDArray[np.float64]
+    joined: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
 class Candidates:
     """What can be chosen, in document order; all sequences have the same length n.
 
@@ -64,6 +76,16 @@ class Candidates:
                 f"candidates have {len(self.costs)} costs, {len(self.openings)} openings, {len(self.gains)} gains, "
                 f"{len(self.joined)} joins: they must be as many; give one of each per candidate"
             )
+
+    @cached_property
+    def arrays(self) -> _Arrays:
+        """The same as arrays."""
+        return _Arrays(
+            np.array(self.costs, dtype=np.int64),
+            np.array(self.openings, dtype=np.int64),
+            np.array(self.gains, dtype=np.float64),
+            np.array(self.joined, dtype=np.bool_),
+        )
 
     def opens(self, chosen: Sequence[bool], i: int) -> bool:
         """Whether candidate `i`, chosen, begins a run."""
@@ -132,6 +154,8 @@ def select(
         chosen = fill(candidates, (), budget, run_cost=0.0, max_runs=max_runs, by_rank=True)
         value, tokens = measure(candidates, chosen, run_cost)
         return Selection(chosen, value, tokens, bound=float("inf"), proven=False)
+    if not len(candidates):
+        return Selection((), 0.0, 0, 0.0, proven=True)
     return _Exact(candidates, budget, run_cost, max_runs).solve()
 
 
@@ -182,11 +206,20 @@ def fill(
         return (-worth, i)
 
     def affordable() -> list[tuple[float, int]]:
-        """Heap of all that fits by now."""
-        most = left + given_back  # nothing longer can fit, whatever stands beside it
-        made = [
-            entry(i) for i in range(n) if costs[i] <= most and gains[i] > 0 and not taken[i] and change(i)[0] <= left
-        ]
+        """Heap of all that fits by now; `change` and `entry` for all candidates at once."""
+        arrays, on = candidates.arrays, np.array(taken, dtype=np.bool_)
+        opened = np.ones(n, dtype=np.int64)
+        opened[1:] -= arrays.joined[1:] & on[:-1]
+        tokens = arrays.costs + arrays.openings * opened
+        melts = arrays.joined[1:] & on[1:]
+        opened[:-1] -= melts
+        tokens[:-1] -= arrays.openings[1:] * melts
+        fitting = np.flatnonzero((tokens <= left) & (arrays.gains > 0) & ~on)
+        if by_rank:
+            made = [(-candidates.rank(i), i) for i in fitting.tolist()]
+        else:
+            worth = (arrays.gains - run_cost * opened)[fitting] / np.maximum(tokens[fitting], 1)
+            made = list(zip((-worth).tolist(), fitting.tolist(), strict=True))
         heapq.heapify(made)
         return made
 
@@ -196,7 +229,8 @@ def fill(
             heap, more_room = affordable(), False
             continue
         worth, i = heapq.heappop(heap)
-        if taken[i] or (worth, i) != entry(i):
+        # the first test spares the others: what is longer than this cannot fit, whatever stands beside it
+        if costs[i] > left + given_back or taken[i] or (worth, i) != entry(i):
             continue
         tokens, opened = change(i)
         if tokens > left or (max_runs is not None and opened > 0 and runs + opened > max_runs):
@@ -264,7 +298,8 @@ class _Exact:
 
     def __init__(self, candidates: Candidates, budget: int, run_cost: float, max_runs: int | None) -> None:
         self.candidates = candidates
-        self.rows = list(zip(candidates.gains, candidates.costs, candidates.openings, candidates.joined, strict=True))
+        arrays = candidates.arrays
+        self.chain = Chain(arrays.gains, arrays.costs, arrays.openings, arrays.joined)
         self.budget = budget
         self.run_cost = run_cost
         self.max_runs = max_runs
@@ -273,10 +308,10 @@ class _Exact:
 
     def solve(self) -> Selection:
         toll, price, bound = 0.0, *self._dual(self.run_cost)
-        if self.max_runs is not None and self._relax(price, self.run_cost)[2] > self.max_runs:
+        if self.max_runs is not None and self.chain.best(price, self.run_cost).runs > self.max_runs:
             toll, price, bound = self._toll(price, bound)
         self._improve(self._filled(self.best))
-        proven = bound <= self.best_value + TOLERANCE or self._decide(*self._fix(price, toll, bound))
+        proven = bound <= self.best_value + TOLERANCE or self._decide(*self._undecided(price, toll, bound))
         if not proven:
             # without a proof, at least no worse than the simple way
             self._improve(self._filled((), by_rank=True))
@@ -293,53 +328,11 @@ class _Exact:
         if value > self.best_value + TOLERANCE and tokens <= self.budget and fits:
             self.best, self.best_value = chosen, value
 
-    def _relax(self, price: float, run_cost: float) -> tuple[float, int, int]:
-        """Best value at `price` per token without a budget, and the tokens and runs it takes; one pass."""
-        shut, shut_tokens, shut_runs = 0.0, 0, 0
-        live, live_tokens, live_runs = -np.inf, 0, 0
-        for gain, cost, opening, joined in self.rows:
-            if live > shut:
-                rest, rest_tokens, rest_runs = live, live_tokens, live_runs
-            else:
-                rest, rest_tokens, rest_runs = shut, shut_tokens, shut_runs
-            before = shut if joined else rest
-            fresh = before - run_cost - price * opening
-            worth = gain - price * cost
-            if joined and live >= fresh:
-                live, live_tokens = live + worth, live_tokens + cost
-            elif joined:
-                live, live_tokens, live_runs = fresh + worth, shut_tokens + cost + opening, shut_runs + 1
-            else:
-                live, live_tokens, live_runs = fresh + worth, rest_tokens + cost + opening, rest_runs + 1
-            shut, shut_tokens, shut_runs = rest, rest_tokens, rest_runs
-        return (live, live_tokens, live_runs) if live > shut else (shut, shut_tokens, shut_runs)
-
-    def _solution(self, price: float, run_cost: float) -> tuple[int, ...]:
-        """Return the set behind `_relax`, traced back."""
-        shut, live = 0.0, -np.inf
-        came: list[tuple[bool, bool]] = []  # (live from live, shut from live)
-        for gain, cost, opening, joined in self.rows:
-            rest_live = live > shut
-            rest = live if rest_live else shut
-            fresh = (shut if joined else rest) - run_cost - price * opening
-            stays = joined and live >= fresh
-            came.append((stays or (not joined and rest_live), rest_live))
-            live, shut = (live if stays else fresh) + gain - price * cost, rest
-        chosen: list[int] = []
-        on = live > shut
-        for i in range(len(self.rows) - 1, -1, -1):
-            if on:
-                chosen.append(i)
-                on = came[i][0]
-            else:
-                on = came[i][1]
-        return tuple(reversed(chosen))
-
     def _dual(self, run_cost: float) -> tuple[float, float]:
         """Return the price per token with the lowest bound, and that bound; keeps the best set seen."""
         over, within = self._bracket(run_cost)
         if over is None:
-            self._improve(self._solution(0.0, run_cost))
+            self._improve(self.chain.solution(0.0, run_cost))
             return 0.0, within.value
         while True:
             # where the two known sets are worth the same, less or more tokens can only be worth more
@@ -354,7 +347,7 @@ class _Exact:
             if bound <= line + TOLERANCE:
                 break
         if within.price is not None:
-            self._improve(self._solution(within.price, run_cost))
+            self._improve(self.chain.solution(within.price, run_cost))
         return price, bound
 
     def _bracket(self, run_cost: float) -> tuple[_Priced | None, _Priced]:
@@ -375,14 +368,12 @@ class _Exact:
 
     def _priced(self, price: float, run_cost: float) -> _Priced:
         """Return what is best at `price` per token where no budget limits it."""
-        worth, tokens, _ = self._relax(price, run_cost)
+        worth, tokens, _ = self.chain.best(price, run_cost)
         return _Priced(worth + price * tokens, tokens, price)
 
     def _guess(self) -> float:
         """Gain per token at which the budget would be used up if opening a run cost nothing."""
-        if not self.rows:
-            return 0.0
-        gains, costs = np.asarray(self.candidates.gains), np.asarray(self.candidates.costs)
+        costs, _, gains, _ = self.candidates.arrays
         density = gains / np.maximum(costs, 1)
         order = np.argsort(-density)
         at = int(np.searchsorted(np.cumsum(costs[order]), self.budget))
@@ -394,7 +385,7 @@ class _Exact:
         `price` and `bound` are those without a toll.
         """
         assert self.max_runs is not None
-        low, high = 0.0, max(self.candidates.gains) * len(self.rows) / self.max_runs + 1.0
+        low, high = 0.0, max(self.candidates.gains) * len(self.candidates) / self.max_runs + 1.0
         best = (0.0, price, bound)
         for _ in range(16):
             toll = (low + high) / 2
@@ -402,45 +393,15 @@ class _Exact:
             bound += toll * self.max_runs
             if bound < best[2]:
                 best = (toll, price, bound)
-            runs = self._relax(price, self.run_cost + toll)[2]
+            runs = self.chain.best(price, self.run_cost + toll).runs
             if high - low < 1e-3:
                 break
             low, high = (toll, high) if runs > self.max_runs else (low, toll)
         return best
 
-    def _fix(self, price: float, toll: float, bound: float) -> tuple[list[int], list[bool]]:
-        """Drop what no optimal set can hold; return the rest, and which of it every optimal set holds.
-
-        `ahead[i]` and `behind[i]` are the best of everything before and after candidate i, given whether i is
-        taken; their sum less the bound says what forcing i in or out costs at least.
-        """
-        n, run_cost = len(self.rows), self.run_cost + toll
-        slack = bound - self.best_value + TOLERANCE
-        live_after, shut_after = [0.0] * (n + 1), [0.0] * (n + 1)
-        take_on, skip = 0.0, 0.0  # value of everything behind i, given whether i is taken
-        for i in range(n - 1, -1, -1):
-            gain, cost, opening, joined = self.rows[i]
-            take = gain - price * cost + take_on
-            fresh = take - run_cost - price * opening
-            # value of i and everything after it, given whether i - 1 is taken
-            onwards = take if joined else fresh
-            take_on = live_after[i] = onwards if onwards > skip else skip
-            skip = shut_after[i] = fresh if fresh > skip else skip
-        least = shut_after[0] - slack
-        keep: list[int] = []
-        forced: list[bool] = []
-        live, shut = -np.inf, 0.0  # best of everything before i, given whether i - 1 is taken
-        for i, (gain, cost, opening, joined) in enumerate(self.rows):
-            rest = live if live > shut else shut
-            taken = (shut if joined else rest) - run_cost - price * opening
-            if joined and live > taken:
-                taken = live
-            taken += gain - price * cost
-            if taken + live_after[i + 1] >= least:
-                keep.append(i)
-                forced.append(rest + shut_after[i + 1] < least)
-            live, shut = taken, rest
-        return keep, forced
+    def _undecided(self, price: float, toll: float, bound: float) -> tuple[list[int], list[bool]]:
+        """Return what sets better than the best one known may hold, and which of it all of them hold."""
+        return self.chain.undecided(price, self.run_cost + toll, bound - self.best_value + TOLERANCE)
 
     def _decide(self, keep: list[int], forced: list[bool]) -> bool:
         """Exact programme over `keep`; True if it was run, False where it would be larger than `MAX_CELLS`."""

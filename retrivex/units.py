@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from retrivex.scoring.lexical import lowered
+from retrivex.scoring.words import WordPool, Words, index_words, lowered
 from retrivex.sentences import sentence_ranges
 from retrivex.stitching import Run
 from retrivex.tokens import TokenCache
@@ -16,7 +17,7 @@ UNIT_TOKENS = 50
 """Tokens of a group of sentences, about; a longer sentence is a unit of its own, up to two groups long."""
 
 _ENDS_SENTENCE = frozenset(".!?。！？｡…:;：；\"'”’»)）]】」』》|`")
-_MAX_CHARS = 64_000_000  # characters of chunk text whose cuts are remembered
+_MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered, and of those whose words are
 
 
 class Cuts(NamedTuple):
@@ -26,12 +27,17 @@ class Cuts(NamedTuple):
     ----------
     ends : end of each group of sentences, ascending; the last is the length of the text
     tokens : of each group
-    lowered : the text in lower case
     """
 
     ends: tuple[int, ...]
     tokens: tuple[int, ...]
+
+
+class _Indexed(NamedTuple):
+    """A chunk's text in lower case, and where its words begin."""
+
     lowered: str
+    words: Words
 
 
 class Unit(NamedTuple):
@@ -63,7 +69,7 @@ def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cu
     >>> from retrivex.tokens import CallableTokenizer
     >>> words = TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words"))
     >>> group_sentences("Bees sleep. Ants work. They never rest.", words, size=5)
-    Cuts(ends=(23, 39), tokens=(4, 3), lowered='bees sleep. ants work. they never rest.')
+    Cuts(ends=(23, 39), tokens=(4, 3))
     """
     # as many characters as have `size` tokens on average in this text: each group is then counted once, exactly
     room = size * len(text) / max(1, cache.count(text))
@@ -78,7 +84,7 @@ def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cu
             begun = ends[-1] if ends else 0
             ends.append(end)
     counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
-    return Cuts(tuple(ends), tuple(counts), lowered(text))
+    return Cuts(tuple(ends), tuple(counts))
 
 
 def _bearable(edges: Sequence[int], text: str, room: int) -> list[int]:
@@ -97,7 +103,7 @@ def _bearable(edges: Sequence[int], text: str, room: int) -> list[int]:
 
 
 class UnitCutter:
-    """Cuts runs into units; remembers where the texts it has seen may be cut. Safe for several threads.
+    """Cuts runs into units; remembers cuts and words of the texts it has seen. Safe for several threads.
 
     Parameters
     ----------
@@ -110,6 +116,8 @@ class UnitCutter:
         self.size = size
         self._known: dict[str, Cuts] = {}
         self._chars = 0
+        self._indexed: dict[str, _Indexed] = {}
+        self._indexed_chars = 0
         self._lock = threading.Lock()
 
     def cuts(self, text: str) -> Cuts:
@@ -135,15 +143,36 @@ class UnitCutter:
             self._cut_run(number, run, made)
         return made
 
-    def lowered(self, runs: Sequence[Run]) -> list[str]:
-        """Return the texts of runs in lower case, every character in its place."""
-        return [self._lowered(run) for run in runs]
+    def words(self, runs: Sequence[Run]) -> WordPool:
+        """Return where the words of runs begin; two characters between runs."""
+        indexed = self._index(dict.fromkeys([chunk.text for run in runs for chunk in run.chunks]))
+        parts: list[Words] = []
+        bases: list[int] = []
+        texts: list[list[str]] = []
+        base = 0
+        for run in runs:
+            known = _tiling(run, indexed) or [_index([run.text])[0]]
+            parts += [one.words for one in known]
+            texts.append([one.lowered for one in known])
+            bases += [base + low for low, _ in run.ranges] if len(known) > 1 else [base]
+            base += len(run.text) + 2
+        return WordPool(parts, bases, lambda: "\n\n".join(["".join(row) for row in texts]))
 
-    def _lowered(self, run: Run) -> str:
-        edges = [0, *[high for _, high in run.ranges]]
-        if edges[:-1] == [low for low, _ in run.ranges] and edges[-1] == len(run.text):
-            return "".join([self.cuts(chunk.text).lowered for chunk in run.chunks])
-        return lowered(run.text)
+    def _index(self, texts: Collection[str]) -> dict[str, _Indexed]:
+        """Return the words of each text, those met for the first time all at once."""
+        remembered = self._indexed  # replaced as a whole by other threads, never emptied
+        known = {text: remembered[text] for text in texts if text in remembered}
+        fresh = [text for text in texts if text not in known]
+        if fresh:
+            found = dict(zip(fresh, _index(fresh), strict=True))
+            with self._lock:
+                if self._indexed_chars > _MAX_CHARS:
+                    self._indexed = {}
+                    self._indexed_chars = 0
+                self._indexed.update(found)
+                self._indexed_chars += sum(map(len, fresh))
+            known.update(found)
+        return known
 
     def _cut_run(self, number: int, run: Run, made: list[Unit]) -> None:
         reached = 0
@@ -198,3 +227,18 @@ class UnitCutter:
         before = text[max(0, reached - 8) : low]
         solid = before.rstrip()
         return bool(solid) and solid[-1] not in _ENDS_SENTENCE and "\n" not in before[len(solid) :]
+
+
+def _index(texts: Sequence[str]) -> list[_Indexed]:
+    low = [lowered(text) for text in texts]
+    return [_Indexed(text, words) for text, words in zip(low, index_words(low), strict=True)]
+
+
+def _tiling(run: Run, indexed: Mapping[str, _Indexed]) -> list[_Indexed]:
+    """Words of a run's chunks; none where chunks overlap, or where the border of two cuts through a word."""
+    edges = [0, *[high for _, high in run.ranges]]
+    if edges[:-1] != [low for low, _ in run.ranges] or edges[-1] != len(run.text):
+        return []
+    found = [indexed[chunk.text] for chunk in run.chunks]
+    torn = any(left.words.ends and right.words.begins for left, right in itertools.pairwise(found))
+    return [] if torn else found

@@ -144,7 +144,7 @@ class Valuer:
         similarity: Mapping[ChunkKey, float],
     ) -> Valuation:
         units = self.cutter.units(runs)
-        table = unit_features(self.question, runs, units, seeds, similarity, linked, self.cutter.lowered(runs))
+        table = unit_features(self.question, runs, units, seeds, similarity, linked, self.cutter.words(runs))
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
             log_odds = log_odds + self._boosts(runs, units)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.chunk import ChunkKey
-from retrivex.scoring.lexical import bm25, inverse_frequency, lowered, term_counts
+from retrivex.scoring.lexical import bm25, inverse_frequency, term_counts
+from retrivex.scoring.words import WordPool
 from retrivex.seeding import Seed
 from retrivex.stitching import Run
 from retrivex.units import Unit
@@ -209,7 +210,7 @@ def unit_features(
     seeds: Sequence[Seed],
     similarity: Mapping[ChunkKey, float],
     linked: Mapping[ChunkKey, float] | None = None,
-    texts: Sequence[str] | None = None,
+    pool: WordPool | None = None,
 ) -> UnitTable:
     """Describe every unit.
 
@@ -221,7 +222,7 @@ def unit_features(
     seeds : the hits, best first
     similarity : cosine of chunks with the question, where both are embedded; may be empty or miss some
     linked : strength in [0, 1] with which links reach a chunk
-    texts : of the runs in lower case, where they are known
+    pool : words of the runs, where they are known
 
     Returns
     -------
@@ -251,7 +252,7 @@ def unit_features(
     columns += [hit, hit_rank, hit - hit.max(), (steps == 0).astype(np.float64), np.minimum(steps, 4.0)]
     columns += [line.mean(hit, width) for width in WIDTHS]
     columns += _document_features(runs, units, seeds)
-    words = _word_signals(question, texts or [lowered(run.text) for run in runs], units, line, centres)
+    words = _word_signals(question, pool or WordPool.of([run.text for run in runs]), units, line, centres)
     own = _z(np.sqrt(words[0]))
     columns += [own, _rank(words[0]), own - own.max(), *line.sides(own)]
     words_around = [line.mean(own, width) for width in WIDTHS]
@@ -293,12 +294,8 @@ def _document_features(runs: Sequence[Run], units: Sequence[Unit], seeds: Sequen
     return [np.asarray(share)[of], np.asarray(same)[of]]
 
 
-def _word_signals(
-    question: str, texts: Sequence[str], units: Sequence[Unit], line: _Line, centres: _Centres
-) -> list[Floats]:
+def _word_signals(question: str, pool: WordPool, units: Sequence[Unit], line: _Line, centres: _Centres) -> list[Floats]:
     """BM25 of each unit, of its surroundings at each of `WORD_WIDTHS`, and the share of the words it holds."""
-    # two characters between runs, as on the axis of centres
-    pool = "\n\n".join(texts)
     starts = np.array([centres.bases[unit.run] + unit.start for unit in units], dtype=np.int64)
     counts = term_counts(question, pool, starts)
     if not len(counts):

@@ -8,40 +8,23 @@ characters. Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 a
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from itertools import accumulate
-
 import numpy as np
 from numpy.typing import NDArray
+
+from retrivex.scoring.words import WordPool, is_letter, is_unspaced, lowered
 
 K1 = 1.2
 B = 0.75
 
 _FEW = 8  # stretches: in fewer, no word is too frequent to tell anything
+_OFTEN = 3  # times a stretch
+_TINY = 2  # letters
 
 MAX_TERMS = 64
 """Words of a question that are looked for; of a longer one, the longest words."""
 
-_UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-
 _LAST_WITH_ENDINGS = "\u058f"
 """Up to here scripts (Latin, Greek, Cyrillic, Armenian) write small words apart: a short word has to end as well."""
-
-
-def lowered(text: str) -> str:
-    """Return the text in lower case, every character in its place.
-
-    Examples
-    --------
-    >>> lowered("İstanbul") == "i̇stanbul", len(lowered("İstanbul"))
-    (False, 8)
-    """
-    low = text.lower()
-    if len(low) != len(text):  # a few capitals have small forms of two characters
-        low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
-    return low
 
 
 def question_terms(question: str) -> list[tuple[str, bool]]:
@@ -60,7 +43,7 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     """
     terms: dict[str, bool] = {}
     for word in _words(lowered(question)):
-        if _IS_UNSPACED.match(word):
+        if is_unspaced(word[0]):
             for at in range(max(1, len(word) - 1)):
                 terms[word[at : at + 2]] = False
         elif len(word) > 5:
@@ -71,30 +54,28 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     return [(term, terms[term]) for term in terms if term in kept]
 
 
-def term_counts(question: str, pool: str, starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Count how often each word of the question stands in each stretch of a text.
+def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Count how often each word of the question stands in each stretch of the candidates.
 
     Parameters
     ----------
     question : any language
-    pool : all candidates as one text, in lower case
-    starts : shape (n,), where each stretch begins, ascending; it ends where the next begins
+    pool : words of all candidates
+    starts : shape (n,), where on the pool's axis each stretch begins, ascending; it ends where the next begins
 
     Returns
     -------
     ndarray
-        Shape (terms, n). Words that stand nearly everywhere are left out: they tell nothing apart.
+        Shape (terms, n). Words that stand nearly everywhere are left out: they tell nothing apart. So are those of
+        one or two letters that, in and outside other words, stand everywhere.
     """
+    most = _OFTEN * len(starts) + _FEW
     rows = []
     for term, whole in question_terms(question):
-        # splitting finds all places at once, at the speed of a search
-        parts = pool.split(term)
-        if not 1 < len(parts) <= 3 * len(starts) + _FEW:
+        unspaced = is_unspaced(term[0])
+        places = pool.anywhere(term) if unspaced else pool.words(term, whole=whole)
+        if not 0 < len(places) < most or (not unspaced and len(term) <= _TINY and pool.text.count(term) >= most):
             continue
-        # the parts before a place, with a term after each of them
-        places = list(accumulate([len(parts[0]), *[len(term) + len(part) for part in parts[1:-1]]]))
-        if _IS_UNSPACED.match(term) is None:
-            places = [at for at in places if _is_word(pool, at, at + len(term), whole=whole)]
         stretches = np.searchsorted(starts, places, side="right") - 1
         counts = np.bincount(stretches, minlength=len(starts)).astype(np.float64)
         if 0 < np.count_nonzero(counts) <= 0.7 * len(starts) + _FEW:
@@ -102,17 +83,12 @@ def term_counts(question: str, pool: str, starts: NDArray[np.int64]) -> NDArray[
     return np.asarray(rows) if rows else np.zeros((0, len(starts)))
 
 
-def _is_letter(character: str) -> bool:
-    """Whether a character belongs to a word: letters, digits, and the marks that some scripts write vowels with."""
-    return character.isalnum() or (character > "\u02ff" and unicodedata.category(character)[0] == "M")
-
-
 def _words(text: str) -> list[str]:
     """Return the words of a text; stretches of a script without spaces count as words of their own."""
     words: list[str] = []
     last = None
     for character in text:
-        kind = _IS_UNSPACED.match(character) is not None if _is_letter(character) else None
+        kind = is_unspaced(character) if is_letter(character) else None
         if kind is not None:
             if kind == last:
                 words[-1] += character
@@ -120,13 +96,6 @@ def _words(text: str) -> list[str]:
                 words.append(character)
         last = kind
     return words
-
-
-def _is_word(pool: str, start: int, end: int, *, whole: bool) -> bool:
-    """Whether a stretch begins a word, and with `whole` ends it as well."""
-    if start and _is_letter(pool[start - 1]):
-        return False
-    return not (whole and end < len(pool) and _is_letter(pool[end]))
 
 
 def bm25(counts: NDArray[np.float64], lengths: NDArray[np.float64], idf: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import texts
 
-from retrivex.scoring.lexical import K1, MAX_TERMS, B, bm25, inverse_frequency, lowered, question_terms, term_counts
+from retrivex.scoring.lexical import K1, MAX_TERMS, B, bm25, inverse_frequency, question_terms, term_counts
+from retrivex.scoring.words import WordPool, lowered
 
 
 def counted(question: str, *stretches: str) -> list[list[int]]:
     """How often each word stands in each stretch; words that stand in none, or everywhere, have no row."""
-    pool = "\n".join(map(lowered, stretches))
-    starts = np.cumsum([0, *(len(stretch) + 1 for stretch in stretches[:-1])])
-    return [[int(count) for count in row] for row in term_counts(question, pool, starts)]
+    starts = np.cumsum([0, *(len(stretch) + 2 for stretch in stretches[:-1])])
+    return [[int(count) for count in row] for row in term_counts(question, WordPool.of(stretches), starts)]
 
 
 @given(texts)
@@ -82,8 +82,14 @@ def test_counts_are_of_every_stretch(question: str, stretches: list[str]) -> Non
 
 
 def test_no_words_in_common() -> None:
-    assert term_counts("xylophone?", "bees live in hives", np.array([0])).shape == (0, 1)
-    assert term_counts("?!", "bees live in hives", np.array([0])).shape == (0, 1)
+    pool = WordPool.of(["bees live in hives"])
+    assert term_counts("xylophone?", pool, np.array([0])).shape == (0, 1)
+    assert term_counts("?!", pool, np.array([0])).shape == (0, 1)
+
+
+def test_letters_that_stand_everywhere_say_nothing() -> None:
+    assert counted("an apple", *["banana bandana cabana"] * 40, "an apple a day") == [[0] * 40 + [1]]
+    assert counted("an apple", *["we buy fruit", "they sell it"] * 20, "an apple a day") == [[0] * 40 + [1]] * 2
 
 
 def slow_bm25(documents: list[list[str]], words: list[str]) -> list[float]:

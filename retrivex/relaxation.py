@@ -1,0 +1,172 @@
+"""What is best where tokens have a price and no budget limits them: a chain programme over few groups.
+
+At a price :math:`\\lambda` a candidate is worth :math:`g_i - \\lambda c_i`. Neighbours that continue each other and are
+all worth something are taken together or not at all, and so are neighbours that all cost more than they bring: a run
+only ever leads through all of them. So the programme runs over groups, of which there are far fewer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Relaxed(NamedTuple):
+    """The best set at a price: gains less runs and the price of its tokens; and how many tokens and runs it takes."""
+
+    worth: float
+    tokens: int
+    runs: int
+
+
+class _Groups(NamedTuple):
+    """Candidates in groups; `net` has one entry a candidate, all others one a group."""
+
+    net: Floats
+    starts: Integers
+    worth: list[float]
+    opening: list[float]
+    joined: list[bool]
+
+
+class Chain:
+    """A row of candidates, ready to be relaxed at any price.
+
+    Parameters
+    ----------
+    gains, costs, openings, joined : shape (n,), n >= 1, as in `Candidates`
+    """
+
+    def __init__(self, gains: Floats, costs: Integers, openings: Integers, joined: NDArray[np.bool_]) -> None:
+        self.gains = gains
+        self.costs = costs
+        self.openings = openings
+        self.joined = joined.copy()
+        self.joined[0] = False
+        step = np.diff(openings)
+        self._edges = np.empty(len(gains), dtype=np.bool_)
+        self._edges[0] = True
+        self._edges[1:] = ~self.joined[1:] | (step != 0)
+        # a run may begin with the last candidate before a dearer opening, so that this one stands alone
+        self._edges[:-1] |= self.joined[1:] & (step > 0)
+
+    def _groups(self, price: float, run_cost: float) -> _Groups:
+        net = self.gains - price * self.costs
+        pays = net >= 0
+        edges = self._edges.copy()
+        edges[1:] |= pays[1:] != pays[:-1]
+        starts = np.flatnonzero(edges)
+        opening = price * self.openings[starts] + run_cost
+        return _Groups(
+            net, starts, np.add.reduceat(net, starts).tolist(), opening.tolist(), self.joined[starts].tolist()
+        )
+
+    def best(self, price: float, run_cost: float) -> Relaxed:
+        """Return the best at `price` per token and `run_cost` per run."""
+        groups = self._groups(price, run_cost)
+        tokens = np.add.reduceat(self.costs, groups.starts).tolist()
+        openings = self.openings[groups.starts].tolist()
+        shut, shut_tokens, shut_runs = 0.0, 0, 0
+        live, live_tokens, live_runs = -np.inf, 0, 0
+        for worth, toll, joined, cost, opening in zip(
+            groups.worth, groups.opening, groups.joined, tokens, openings, strict=True
+        ):
+            if live > shut:
+                rest, rest_tokens, rest_runs = live, live_tokens, live_runs
+            else:
+                rest, rest_tokens, rest_runs = shut, shut_tokens, shut_runs
+            fresh = (shut if joined else rest) - toll
+            if joined and live >= fresh:
+                live, live_tokens = live + worth, live_tokens + cost
+            elif joined:
+                live, live_tokens, live_runs = fresh + worth, shut_tokens + cost + opening, shut_runs + 1
+            else:
+                live, live_tokens, live_runs = fresh + worth, rest_tokens + cost + opening, rest_runs + 1
+            shut, shut_tokens, shut_runs = rest, rest_tokens, rest_runs
+        return Relaxed(live, live_tokens, live_runs) if live > shut else Relaxed(shut, shut_tokens, shut_runs)
+
+    def solution(self, price: float, run_cost: float) -> tuple[int, ...]:
+        """Return the set behind `best`, traced back."""
+        groups = self._groups(price, run_cost)
+        shut, live = 0.0, -np.inf
+        came: list[tuple[bool, bool]] = []  # (live from live, shut from live)
+        for worth, toll, joined in zip(groups.worth, groups.opening, groups.joined, strict=True):
+            rest_live = live > shut
+            rest = live if rest_live else shut
+            fresh = (shut if joined else rest) - toll
+            stays = joined and live >= fresh
+            came.append((stays or (not joined and rest_live), rest_live))
+            live, shut = (live if stays else fresh) + worth, rest
+        ends = [*groups.starts[1:].tolist(), len(self.gains)]
+        parts: list[range] = []
+        on = live > shut
+        for group in range(len(ends) - 1, -1, -1):
+            if on:
+                parts.append(range(int(groups.starts[group]), ends[group]))
+                on = came[group][0]
+            else:
+                on = came[group][1]
+        return tuple([i for part in reversed(parts) for i in part])
+
+    def undecided(self, price: float, run_cost: float, slack: float) -> tuple[list[int], list[bool]]:
+        """Drop what no set within `slack` of the best holds; return the rest, and which of it all of them hold.
+
+        The best with a candidate is what is best before its group, through the candidate, and behind it; the best
+        without it likewise. Both are exact or too high, never too low.
+        """
+        groups = self._groups(price, run_cost)
+        enter, before, best = _forward(groups)
+        on, off = _backward(groups)
+        sums = np.cumsum(groups.net)
+        least = best - slack - 1e-12 * float(np.abs(sums).max())
+        of = np.repeat(np.arange(len(groups.starts)), np.diff(groups.starts, append=len(groups.net)))
+        opening, worth = np.asarray(groups.opening)[of], np.asarray(groups.worth)[of]
+        enter, before, on, off = enter[of], before[of], on[of], off[of]
+        upto = sums - (sums - groups.net)[groups.starts][of]  # of its group, up to the candidate
+        held = np.where(
+            groups.net >= 0,
+            enter + worth + on,
+            np.maximum(enter + upto, before - opening + groups.net) + np.maximum(on + worth - upto, off),
+        )
+        without = np.where(
+            groups.net >= 0,
+            np.maximum(before, enter + upto - groups.net) + np.maximum(off, on + worth - upto - opening),
+            before + off,
+        )
+        keep = np.flatnonzero(held >= least)
+        return keep.tolist(), (without[keep] < least).tolist()
+
+
+def _forward(groups: _Groups) -> tuple[Floats, Floats, float]:
+    """Best before each group, given that it is entered or passed over, and the best of all."""
+    enter: list[float] = []
+    before: list[float] = []
+    live, shut = -np.inf, 0.0
+    for worth, toll, joined in zip(groups.worth, groups.opening, groups.joined, strict=True):
+        rest = live if live > shut else shut
+        come = (shut if joined else rest) - toll
+        if joined and live > come:
+            come = live
+        enter.append(come)
+        before.append(rest)
+        live, shut = come + worth, rest
+    return np.asarray(enter), np.asarray(before), live if live > shut else shut
+
+
+def _backward(groups: _Groups) -> tuple[Floats, Floats]:
+    """Best behind each group, given whether its last candidate is taken."""
+    count = len(groups.starts)
+    behind_on, behind_off = [0.0] * count, [0.0] * count
+    on, off = 0.0, 0.0
+    for at in range(count - 1, -1, -1):
+        behind_on[at], behind_off[at] = on, off
+        taken = groups.worth[at] + on
+        fresh = taken - groups.opening[at]
+        onwards = taken if groups.joined[at] else fresh
+        on, off = onwards if onwards > off else off, fresh if fresh > off else off
+    return np.asarray(behind_on), np.asarray(behind_off)

@@ -1,0 +1,67 @@
+"""Where words begin, against a plain walk along the text."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import texts
+
+from retrivex.chunk import Chunk, ChunkMetadata
+from retrivex.scoring.words import WordPool, index_words, is_letter, is_unspaced, lowered
+from retrivex.stitching import stitch
+from retrivex.tokens import CallableTokenizer, TokenCache
+from retrivex.units import UnitCutter
+
+LETTERS = st.text(st.sampled_from("abeinst\u00e9\u0436 .-_\n9\u871c\U00010400"), max_size=60)
+
+
+def walked(text: str) -> list[tuple[int, str]]:
+    """Words of a text with their places, character by character; those of scripts without spaces are none."""
+    found: list[tuple[int, str]] = []
+    inside = False
+    for at, character in enumerate(text):
+        here = is_letter(character) and not is_unspaced(character)
+        if here and inside:
+            found[-1] = (found[-1][0], found[-1][1] + character)
+        elif here:
+            found.append((at, character))
+        inside = here
+    return found
+
+
+@given(st.lists(LETTERS | texts, min_size=1, max_size=4), st.sampled_from("abeinst\u00e9\u0436"), st.integers(1, 12))
+def test_words_are_those_of_a_plain_walk(stretches: list[str], letter: str, size: int) -> None:
+    pool = WordPool.of(stretches)
+    axis = "\n\n".join(map(lowered, stretches))
+    assert pool.text == axis
+    words = walked(axis)
+    assert pool.places.tolist() == [at for at, _ in words]
+    for term in {letter, *(word[:size] for _, word in words)}:
+        assert pool.words(term, whole=False).tolist() == [at for at, word in words if word.startswith(term)]
+        if len(term) <= 5:
+            assert pool.words(term, whole=True).tolist() == [at for at, word in words if word == term]
+
+
+@given(st.lists(LETTERS, max_size=4))
+def test_texts_are_indexed_together_as_each_by_itself(stretches: list[str]) -> None:
+    for together, text in zip(index_words(stretches), stretches, strict=True):
+        (alone,) = index_words([text])
+        assert all(np.array_equal(a, b) for a, b in zip(together, alone, strict=True))
+
+
+def test_a_word_in_latin_letters_ends_where_chinese_begins() -> None:
+    assert WordPool.of(["\u4f7f\u7528python\u7f16\u7a0b"]).words("python", whole=True).tolist() == [2]
+
+
+@pytest.mark.parametrize(("left", "right"), [("two wo", "rds here"), ("two ", "words here"), ("two", " words here")])
+def test_a_word_cut_by_a_chunks_end_is_one_word(left: str, right: str) -> None:
+    chunks = [
+        Chunk(left, ChunkMetadata("a", 0, 0, len(left))),
+        Chunk(right, ChunkMetadata("a", 1, len(left), len(left + right))),
+    ]
+    runs, _ = stitch(chunks, "\n", 0)
+    cutter = UnitCutter(TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words")))
+    for _ in range(2):  # with fresh and with remembered texts
+        pool = cutter.words(runs)
+        assert pool.places.tolist() == [at for at, _ in walked(left + right)]
+        assert pool.words("words", whole=True).tolist() == [4]
