@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
+import numpy as np
+
 from retrivex.chunk import ChunkKey
 from retrivex.config import RetrievalConfig
 from retrivex.exclusions import Exclusions
@@ -53,7 +55,7 @@ class CandidateSet:
     repeated : chunks whose text stands in a better one, by the key of the other
     """
 
-    pieces: list[Piece]
+    pieces: Sequence[Piece | Unit]
     numbers: Candidates
     values: list[float]
     excluded: set[ChunkKey]
@@ -125,7 +127,7 @@ def _readable(run: Run, start: int, end: int, cuts: Sequence[tuple[int, int]]) -
 
 
 def _prices(
-    runs: Sequence[Run], pieces: Sequence[Piece], joined: Sequence[bool], cache: TokenCache
+    runs: Sequence[Run], pieces: Sequence[Piece | Unit], joined: Sequence[bool], cache: TokenCache
 ) -> tuple[list[int], list[int]]:
     """Tokens that each piece adds to the one before it, and what it costs more where a run opens at it."""
     whole = cache.count_many([
@@ -149,13 +151,15 @@ def _prices(
 
 def _unit_pieces(
     runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions
-) -> tuple[list[Piece], list[bool], list[int], set[ChunkKey]]:
-    """One piece a unit, or several where the middle is excluded; which continue the one before, and their units."""
+) -> tuple[Sequence[Piece | Unit], list[bool], list[int], set[ChunkKey]]:
+    """Units as pieces, or several of one where the middle is excluded; which continue the one before, and their units.
+
+    Where nothing is excluded the units are the pieces.
+    """
     if not exclusions:
-        pieces = [Piece(run, first, last, start, end) for run, first, last, start, end, _ in units]
-        runs_of = [piece.run for piece in pieces]
+        runs_of = [unit.run for unit in units]
         joined = [before == run for before, run in zip([-1, *runs_of], runs_of, strict=False)]
-        return pieces, joined, list(range(len(pieces))), set()
+        return units, joined, list(range(len(units))), set()
     return _cut_pieces(runs, units, exclusions)
 
 
@@ -219,6 +223,7 @@ def build_candidates(
     """
     unit_of: list[int] | None = None
     units = valuation.units
+    pieces: Sequence[Piece | Unit]
     if units is None:
         pieces, joined, excluded = _chunk_pieces(runs, exclusions)
     else:
@@ -232,8 +237,8 @@ def build_candidates(
         ]
         costs, extra = _prices(runs, pieces, joined, cache)
     else:
-        worth = [valuation.values[number] for number in unit_of]
-        costs = _unit_costs(runs, units, pieces, unit_of, cache)
+        worth = valuation.values if pieces is units else [valuation.values[number] for number in unit_of]
+        costs = [unit.tokens for unit in units] if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
         extra = [0] * len(costs)
     if repeated:
         # a unit across the border of a repeated chunk also says what follows it
@@ -243,13 +248,15 @@ def build_candidates(
     openings = [sample + repeated_part for sample, repeated_part in zip(samples, extra, strict=True)]
     mean = sum(costs) / len(costs) if sum(costs) else 1.0
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
-    gains = [(value - config.min_value) * max(cost, 1) / mean for value, cost in zip(worth, costs, strict=True)]
+    gains = ((np.array(worth) - config.min_value) * np.maximum(costs, 1) / mean).tolist()
     documents = None if config.max_tokens_per_document is None else _documents(runs, pieces)
     numbers = Candidates(costs, openings, gains, joined, worth, documents)
     scores: list[float] | None = None
     if valuation.model is not None:
         scores = (
-            [valuation.scores[number] for number in unit_of]
+            valuation.scores
+            if pieces is units
+            else [valuation.scores[number] for number in unit_of]
             if unit_of is not None
             else [max(valuation.chunk_scores[p.run][p.first : p.last + 1]) for p in pieces]
         )
@@ -257,7 +264,7 @@ def build_candidates(
     return _whole_runs(made) if config.selection_unit == "span" else made
 
 
-def _documents(runs: Sequence[Run], pieces: Sequence[Piece]) -> list[int]:
+def _documents(runs: Sequence[Run], pieces: Sequence[Piece | Unit]) -> list[int]:
     """Return the number of the document that each piece lies in, from 0."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(runs[piece.run].doc_id, len(numbers)) for piece in pieces]
@@ -270,7 +277,7 @@ def pieces_of(made: CandidateSet, runs: Sequence[Run], key: ChunkKey) -> tuple[i
     return tuple(i for i, piece in enumerate(made.pieces) if _shows(piece, runs[piece.run], key))
 
 
-def _shows(piece: Piece, run: Run, key: ChunkKey) -> bool:
+def _shows(piece: Piece | Unit, run: Run, key: ChunkKey) -> bool:
     """Whether a piece shows something of a chunk that is to be read; of chunks that overlap each shows its own."""
     at = key[1] - run.chunks[0].metadata.chunk_id
     if run.doc_id != key[0] or not 0 <= at < len(run) or not piece.first <= at <= piece.last:
@@ -280,7 +287,11 @@ def _shows(piece: Piece, run: Run, key: ChunkKey) -> bool:
 
 
 def _unit_costs(
-    runs: Sequence[Run], units: Sequence[Unit], pieces: Sequence[Piece], unit_of: Sequence[int], cache: TokenCache
+    runs: Sequence[Run],
+    units: Sequence[Unit],
+    pieces: Sequence[Piece | Unit],
+    unit_of: Sequence[int],
+    cache: TokenCache,
 ) -> list[int]:
     """Tokens of each piece: known, but for units of which a part is excluded."""
     return [

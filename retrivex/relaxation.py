@@ -7,6 +7,7 @@ only ever leads through all of them. So the programme runs over groups, of which
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+MANY = 100
+"""Candidates from which on arrays are faster than loops; of fewer, each is a group of its own."""
 
 
 class Relaxed(NamedTuple):
@@ -25,12 +29,19 @@ class Relaxed(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Candidates in groups; `net` has one entry a candidate, all others one a group."""
+    """Candidates in groups, one entry a group.
 
-    net: Floats
-    starts: Integers
+    Parameters
+    ----------
+    starts : first candidate
+    worth : gains less the price of the tokens
+    toll : what opening a run at the group costs
+    joined : whether it continues the one before
+    """
+
+    starts: Sequence[int]
     worth: list[float]
-    opening: list[float]
+    toll: list[float]
     joined: list[bool]
 
 
@@ -48,33 +59,39 @@ class Chain:
         self.openings = openings
         self.joined = joined.copy()
         self.joined[0] = False
-        step = np.diff(openings)
-        self._edges = np.empty(len(gains), dtype=np.bool_)
-        self._edges[0] = True
-        self._edges[1:] = ~self.joined[1:] | (step != 0)
-        # a run may begin with the last candidate before a dearer opening, so that this one stands alone
-        self._edges[:-1] |= self.joined[1:] & (step > 0)
+        self._lists = gains.tolist(), costs.tolist(), openings.tolist(), self.joined.tolist()
+        if len(gains) >= MANY:
+            step = np.diff(openings)
+            self._edges = np.empty(len(gains), dtype=np.bool_)
+            self._edges[0] = True
+            self._edges[1:] = ~self.joined[1:] | (step != 0)
+            # a run may begin with the last candidate before a dearer opening, so that this one stands alone
+            self._edges[:-1] |= self.joined[1:] & (step > 0)
 
     def _groups(self, price: float, run_cost: float) -> _Groups:
+        gains, costs, openings, joined = self._lists
+        if len(gains) < MANY:
+            worth = [gain - price * cost for gain, cost in zip(gains, costs, strict=True)]
+            return _Groups(range(len(gains)), worth, [price * opening + run_cost for opening in openings], joined)
         net = self.gains - price * self.costs
         pays = net >= 0
         edges = self._edges.copy()
         edges[1:] |= pays[1:] != pays[:-1]
         starts = np.flatnonzero(edges)
-        opening = price * self.openings[starts] + run_cost
-        return _Groups(
-            net, starts, np.add.reduceat(net, starts).tolist(), opening.tolist(), self.joined[starts].tolist()
-        )
+        tolls = (price * self.openings[starts] + run_cost).tolist()
+        return _Groups(starts.tolist(), np.add.reduceat(net, starts).tolist(), tolls, self.joined[starts].tolist())
 
     def best(self, price: float, run_cost: float) -> Relaxed:
         """Return the best at `price` per token and `run_cost` per run."""
         groups = self._groups(price, run_cost)
-        tokens = np.add.reduceat(self.costs, groups.starts).tolist()
-        openings = self.openings[groups.starts].tolist()
+        _, tokens, openings, _ = self._lists
+        if len(groups.starts) < len(tokens):
+            tokens = np.add.reduceat(self.costs, groups.starts).tolist()
+            openings = self.openings[groups.starts].tolist()
         shut, shut_tokens, shut_runs = 0.0, 0, 0
         live, live_tokens, live_runs = -np.inf, 0, 0
         for worth, toll, joined, cost, opening in zip(
-            groups.worth, groups.opening, groups.joined, tokens, openings, strict=True
+            groups.worth, groups.toll, groups.joined, tokens, openings, strict=True
         ):
             if live > shut:
                 rest, rest_tokens, rest_runs = live, live_tokens, live_runs
@@ -95,19 +112,19 @@ class Chain:
         groups = self._groups(price, run_cost)
         shut, live = 0.0, -np.inf
         came: list[tuple[bool, bool]] = []  # (live from live, shut from live)
-        for worth, toll, joined in zip(groups.worth, groups.opening, groups.joined, strict=True):
+        for worth, toll, joined in zip(groups.worth, groups.toll, groups.joined, strict=True):
             rest_live = live > shut
             rest = live if rest_live else shut
             fresh = (shut if joined else rest) - toll
             stays = joined and live >= fresh
             came.append((stays or (not joined and rest_live), rest_live))
             live, shut = (live if stays else fresh) + worth, rest
-        ends = [*groups.starts[1:].tolist(), len(self.gains)]
+        ends = [*groups.starts[1:], len(self.gains)]
         parts: list[range] = []
         on = live > shut
         for group in range(len(ends) - 1, -1, -1):
             if on:
-                parts.append(range(int(groups.starts[group]), ends[group]))
+                parts.append(range(groups.starts[group], ends[group]))
                 on = came[group][0]
             else:
                 on = came[group][1]
@@ -120,34 +137,35 @@ class Chain:
         without it likewise. Both are exact or too high, never too low.
         """
         groups = self._groups(price, run_cost)
-        enter, before, best = _forward(groups)
-        on, off = _backward(groups)
-        sums = np.cumsum(groups.net)
+        enters, befores, best = _forward(groups)
+        ons, offs = _backward(groups)
+        net = self.gains - price * self.costs
+        sums = np.cumsum(net)
         least = best - slack - 1e-12 * float(np.abs(sums).max())
-        of = np.repeat(np.arange(len(groups.starts)), np.diff(groups.starts, append=len(groups.net)))
-        opening, worth = np.asarray(groups.opening)[of], np.asarray(groups.worth)[of]
-        enter, before, on, off = enter[of], before[of], on[of], off[of]
-        upto = sums - (sums - groups.net)[groups.starts][of]  # of its group, up to the candidate
+        of = np.repeat(np.arange(len(groups.starts)), np.diff(groups.starts, append=len(net)))
+        table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])[:, of]
+        toll, worth, enter, before, on, off = table
+        upto = sums - (sums - net)[groups.starts][of]  # of its group, up to the candidate
         held = np.where(
-            groups.net >= 0,
+            net >= 0,
             enter + worth + on,
-            np.maximum(enter + upto, before - opening + groups.net) + np.maximum(on + worth - upto, off),
+            np.maximum(enter + upto, before - toll + net) + np.maximum(on + worth - upto, off),
         )
         without = np.where(
-            groups.net >= 0,
-            np.maximum(before, enter + upto - groups.net) + np.maximum(off, on + worth - upto - opening),
+            net >= 0,
+            np.maximum(before, enter + upto - net) + np.maximum(off, on + worth - upto - toll),
             before + off,
         )
         keep = np.flatnonzero(held >= least)
         return keep.tolist(), (without[keep] < least).tolist()
 
 
-def _forward(groups: _Groups) -> tuple[Floats, Floats, float]:
+def _forward(groups: _Groups) -> tuple[list[float], list[float], float]:
     """Best before each group, given that it is entered or passed over, and the best of all."""
     enter: list[float] = []
     before: list[float] = []
     live, shut = -np.inf, 0.0
-    for worth, toll, joined in zip(groups.worth, groups.opening, groups.joined, strict=True):
+    for worth, toll, joined in zip(groups.worth, groups.toll, groups.joined, strict=True):
         rest = live if live > shut else shut
         come = (shut if joined else rest) - toll
         if joined and live > come:
@@ -155,10 +173,10 @@ def _forward(groups: _Groups) -> tuple[Floats, Floats, float]:
         enter.append(come)
         before.append(rest)
         live, shut = come + worth, rest
-    return np.asarray(enter), np.asarray(before), live if live > shut else shut
+    return enter, before, live if live > shut else shut
 
 
-def _backward(groups: _Groups) -> tuple[Floats, Floats]:
+def _backward(groups: _Groups) -> tuple[list[float], list[float]]:
     """Best behind each group, given whether its last candidate is taken."""
     count = len(groups.starts)
     behind_on, behind_off = [0.0] * count, [0.0] * count
@@ -166,7 +184,7 @@ def _backward(groups: _Groups) -> tuple[Floats, Floats]:
     for at in range(count - 1, -1, -1):
         behind_on[at], behind_off[at] = on, off
         taken = groups.worth[at] + on
-        fresh = taken - groups.opening[at]
+        fresh = taken - groups.toll[at]
         onwards = taken if groups.joined[at] else fresh
         on, off = onwards if onwards > off else off, fresh if fresh > off else off
-    return np.asarray(behind_on), np.asarray(behind_off)
+    return behind_on, behind_off

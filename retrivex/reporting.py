@@ -160,12 +160,15 @@ class Account:
     def _places(self, wanted: Collection[ChunkKey]) -> dict[ChunkKey, list[int]]:
         """Numbers of the candidates that each of the wanted chunks is part of."""
         places: dict[ChunkKey, list[int]] = {}
-        for number, (run, first, last, _, _) in enumerate(self.candidates.pieces):
-            chunks = self.runs[run].chunks
-            for position in range(first, last + 1):
-                key = chunks[position].key
-                if key in wanted:
-                    places.setdefault(key, []).append(number)
+        looked_for = [
+            {at: key for at, chunk in enumerate(run.chunks) if (key := chunk.key) in wanted} for run in self.runs
+        ]
+        for number, piece in enumerate(self.candidates.pieces):
+            here = looked_for[piece.run]
+            if here:
+                for at in range(piece.first, piece.last + 1):
+                    if at in here:
+                        places.setdefault(here[at], []).append(number)
         return places
 
     def _why(self, key: ChunkKey, own: Sequence[int], tokens: int) -> tuple[DropReason, str]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
 from retrivex.programme import Row, best_rows
-from retrivex.relaxation import Chain
+from retrivex.relaxation import MANY, Chain
 
 MAX_CELLS = 40_000_000
 """Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
@@ -206,7 +206,13 @@ def fill(
         return (-worth, i)
 
     def affordable() -> list[tuple[float, int]]:
-        """Heap of all that fits by now; `change` and `entry` for all candidates at once."""
+        """Heap of all that fits by now."""
+        if n < MANY:
+            fits = [i for i in range(n) if gains[i] > 0 and not taken[i] and change(i)[0] <= left]
+            few = [entry(i) for i in fits]
+            heapq.heapify(few)
+            return few
+        # `change` and `entry` for all candidates at once
         arrays, on = candidates.arrays, np.array(taken, dtype=np.bool_)
         opened = np.ones(n, dtype=np.int64)
         opened[1:] -= arrays.joined[1:] & on[:-1]
@@ -412,15 +418,17 @@ class _Exact:
         layers = 1 if self.max_runs is None else self.max_runs + 1
         if len(keep) * (room + 1) * layers > MAX_CELLS:
             return False
-        rows = [
-            Row(
-                candidates.gains[i],
-                0 if must else candidates.costs[i],
-                candidates.openings[i],
-                joined=candidates.joined[i] and at > 0 and keep[at - 1] == i - 1,
-                forced=must,
-            )
-            for at, (i, must) in enumerate(zip(keep, forced, strict=True))
-        ]
-        self._improve(tuple(keep[at] for at in best_rows(rows, room, self.run_cost, layers)))
+        rows: list[Row] = []
+        members: list[list[int]] = []
+        for at, (i, must) in enumerate(zip(keep, forced, strict=True)):
+            joined = candidates.joined[i] and at > 0 and keep[at - 1] == i - 1
+            if joined and must and rows[-1].forced:  # what is taken together anyway is one row
+                rows[-1] = rows[-1]._replace(gain=rows[-1].gain + candidates.gains[i])
+                members[-1].append(i)
+                continue
+            cost = 0 if must else candidates.costs[i]
+            rows.append(Row(candidates.gains[i], cost, candidates.openings[i], joined=joined, forced=must))
+            members.append([i])
+        best = best_rows(rows, room, self.run_cost, layers)
+        self._improve(tuple([i for at in best for i in members[at]]))
         return True

@@ -23,7 +23,7 @@ def query_vector(embedding: Embedding) -> NDArray[np.float64]:
     """
     try:
         query = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise RetrivexError(
             f"query_embedding is {type(embedding).__name__} and no vector of numbers ({error}); "
             "pass what the retriever's model made of the question"
@@ -44,7 +44,7 @@ def _vector(embedding: Embedding, size: int) -> NDArray[np.float64] | None:
     """Return an embedding as an array of shape (size,); None for what is no row of so many numbers."""
     try:
         made = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return made if made.shape == (size,) else None
 
@@ -65,31 +65,39 @@ def cosines(runs: Sequence[Run], embedding: Embedding) -> tuple[dict[ChunkKey, f
         If the question's embedding is not one finite, non-zero vector.
     """
     query = query_vector(embedding)
-    keys: list[ChunkKey] = []
-    rows: list[NDArray[np.float64]] = []
-    unlike = 0
-    for run in runs:
-        for chunk in run.chunks:
-            if chunk.embedding is None:
-                continue
-            vector = _vector(chunk.embedding, len(query))
-            if vector is None:
-                unlike += 1
-            else:
-                keys.append(chunk.key)
-                rows.append(vector)
+    embedded = [chunk for run in runs for chunk in run.chunks if chunk.embedding is not None]
+    rows, unlike = _rows([chunk.embedding for chunk in embedded], len(query))
     warnings = (
         [f"{unlike} candidates have embeddings of another size than the query's {len(query)}: left uncompared"]
         if unlike
         else []
     )
-    if not rows:
-        return {}, warnings
-    matrix, norms = with_norms(np.asarray(rows))
+    matrix, norms = with_norms(rows)
     usable = norms > 0  # an all-zero or non-finite embedding says nothing
-    found = matrix[usable] @ query / norms[usable]
-    kept = [key for key, use in zip(keys, usable.tolist(), strict=True) if use]
-    return dict(zip(kept, found.tolist(), strict=True)), warnings
+    if not usable.all():
+        embedded = [chunk for chunk, use in zip(embedded, usable.tolist(), strict=True) if use]
+        matrix, norms = matrix[usable], norms[usable]
+    found = (matrix @ query / norms).tolist()
+    return {chunk.key: cosine for chunk, cosine in zip(embedded, found, strict=True)}, warnings
+
+
+def _rows(embeddings: Sequence[Embedding | None], size: int) -> tuple[NDArray[np.float64], int]:
+    """Return embeddings as rows, shape (n, size), and how many are no row of so many numbers: theirs are all zero."""
+    try:
+        matrix = np.array(embeddings, dtype=np.float64)  # at once, where all are as they should be
+    except (TypeError, ValueError, OverflowError):
+        matrix = np.empty(0)
+    if matrix.shape == (len(embeddings), size):
+        return matrix, 0
+    rows = np.zeros((len(embeddings), size))
+    unlike = 0
+    for at, embedding in enumerate(embeddings):
+        vector = None if embedding is None else _vector(embedding, size)
+        if vector is None:
+            unlike += 1
+        else:
+            rows[at] = vector
+    return rows, unlike
 
 
 def share_of_best(found: Mapping[ChunkKey, float]) -> dict[ChunkKey, float]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from retrivex.assembly import SpanScorer, best_first, once_only, span_of, tokens_of_text
 from retrivex.candidates import CandidateSet, Pick, join_picks, pieces_of
 from retrivex.choosing import choose, fits
@@ -127,6 +129,8 @@ class Writer:
         # chunks of the best hits, which are to be shown whole, and those of them that are
         self.top = list(scorer.relevance)[: self.config.keep_top]
         self.whole: set[ChunkKey] = set()
+        # a second layout has most spans in common with the first
+        self.made: dict[Pick, Span] = {}
 
     def write(self) -> Layout:
         """Return the best layout whose text has at most `token_budget` tokens."""
@@ -148,12 +152,10 @@ class Writer:
         return numbers.costs[best] + numbers.openings[best] > allowance
 
     def _best(self) -> int | None:
-        values = self.candidates.values
-        usable = [i for i, gain in enumerate(self.candidates.numbers.gains) if gain > 0]
-        return max(usable, key=lambda i: (values[i], -i)) if usable else None
+        usable = self.candidates.numbers.arrays.gains > 0
+        return int(np.argmax(np.where(usable, self.candidates.values, -np.inf))) if usable.any() else None
 
     def _fitted(self, allowance: int) -> Layout:
-        made = self._lay_out([])
         for _ in range(MAX_REFITS):
             if allowance <= 0:
                 break
@@ -348,7 +350,10 @@ class Writer:
 
     def _lay_out(self, picks: Sequence[Pick]) -> Layout:
         counter = self.call.counter
-        spans = [self.scorer.score(span_of(pick, self.runs[pick.run], counter)) for pick in picks]
+        for pick in picks:
+            if pick not in self.made:
+                self.made[pick] = self.scorer.score(span_of(pick, self.runs[pick.run], counter))
+        spans = [self.made[pick] for pick in picks]
         once = once_only(best_first(spans), counter)
         # a span that was cut in two counts twice
         return self._ordered(once if self.config.max_spans is None else once[: self.config.max_spans])
