@@ -230,9 +230,12 @@ def fill(
         return made
 
     heap, more_room = affordable(), False
+    # no candidate can ever take less, whatever stands on its two sides
+    shortest = min([costs[i] for _, i in heap], default=0) - 2 * given_back
     while heap or more_room:
-        if not heap:
-            heap, more_room = affordable(), False
+        if not heap or (left < shortest and not more_room):
+            heap, more_room = affordable() if more_room else [], False
+            shortest = -2 * given_back  # of a second heap, all are looked at
             continue
         worth, i = heapq.heappop(heap)
         # the first test spares the others: what is longer than this cannot fit, whatever stands beside it
