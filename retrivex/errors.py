@@ -37,3 +37,7 @@ class LoadError(RetrivexError):
 
 class BudgetError(RetrivexError):
     """A prompt cannot fit its token limit even without any context."""
+
+
+class OrderingError(RetrivexError):
+    """Passages cannot be ordered as asked: a score that is no finite number, or a setting out of its range."""

@@ -13,7 +13,7 @@ from retrivex.chunk import ChunkKey, Embedding
 from retrivex.config import RetrievalConfig
 from retrivex.continuity import SignatureCache
 from retrivex.exclusions import Exclusions
-from retrivex.ordering import order_spans
+from retrivex.span_order import order_spans
 from retrivex.parents import swap_in
 from retrivex.rendering import Rendered, Style, render
 from retrivex.seeding import SeedHits

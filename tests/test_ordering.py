@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from strategies import compose, hits_of, make_chunk, make_store
 
 from retrivex import OrderingStrategy
-from retrivex.ordering import back_first, edge_balanced, front_first, order_spans, score_desc
+from retrivex.ordering import back_first, edge_balanced, front_first, score_desc
+from retrivex.span_order import order_spans
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "orders.json").read_text(encoding="utf-8"))
 
