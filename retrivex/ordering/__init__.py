@@ -4,21 +4,28 @@ Each takes items and returns a new list of them. They sort by score themselves; 
 function reads of an item beside its score is named: a field of the item or of its `metadata`, or a callable.
 """
 
+from retrivex.ordering.automatic import AutoSettings, OrderChoice, auto, choose_order
 from retrivex.ordering.documents import document, document_edges
 from retrivex.ordering.edges import alternating, edge_balanced
 from retrivex.ordering.fields import Field
 from retrivex.ordering.groups import group_by, relevance_groups
 from retrivex.ordering.own import custom, shuffle
+from retrivex.ordering.questions import QuestionType, question_type
 from retrivex.ordering.ranking import back_first, best_last, front_first, score_desc
 from retrivex.ordering.times import TimeOrder, chronological
 from retrivex.ordering.weighted import place_weights, position_weighted
 
 __all__ = [
+    "AutoSettings",
     "Field",
+    "OrderChoice",
+    "QuestionType",
     "TimeOrder",
     "alternating",
+    "auto",
     "back_first",
     "best_last",
+    "choose_order",
     "chronological",
     "custom",
     "document",
@@ -28,6 +35,7 @@ __all__ = [
     "group_by",
     "place_weights",
     "position_weighted",
+    "question_type",
     "relevance_groups",
     "score_desc",
     "shuffle",
