@@ -23,16 +23,18 @@ from retrivex.intervals import Window, merge_windows
 from retrivex.links import follow
 from retrivex.parents import PlacedParent, place_parent
 from retrivex.reporting import Account, citations_of, coverage_of, unit_notes
+from retrivex.rerank.calling import RerankReply, RerankRequest
+from retrivex.rerank.seeds import rerank, reranked
 from retrivex.seed import DroppedHit
-from retrivex.seeding import Seed, prepare_seeds, scope_detail
+from retrivex.seeding import Seed, as_hit_lists, prepare_seeds, scope_detail
 from retrivex.similarity import cosines
 from retrivex.stitching import Run, stitch
 from retrivex.tracing import Log, Trace
 from retrivex.valuation import Valuation
 from retrivex.writing import Call, Writer, affordable
 
-Request: TypeAlias = ChunkRequest | ParentRequest
-Reply: TypeAlias = ChunkReply | ParentReply
+Request: TypeAlias = ChunkRequest | ParentRequest | RerankRequest
+Reply: TypeAlias = ChunkReply | ParentReply | RerankReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class Pipeline:
     def value(self) -> Generator[Request, Reply, Valued]:
         """Yield requests, be sent replies, return the candidates and what they are worth."""
         call, config = self.call, self.config
-        seeds, dropped = prepare_seeds(call.seed_hits, config, call.allowed)
+        seeds, dropped = yield from self._seeds()
         self.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
         planned = plan_windows(seeds, config)
         found, out_of_scope = yield from self._fetch(seeds, planned)
@@ -141,6 +143,19 @@ class Pipeline:
         valuation = call.valuer.value(runs, seeds, linked, expansion.continuity, similarity)
         return Valued(seeds, dropped, found, out_of_scope, expansion, linked, links, runs, similarity, valuation)
 
+    def _seeds(self) -> Generator[Request, Reply, tuple[list[Seed], list[DroppedHit]]]:
+        """Hits as they may grow, reranked where there is a reranker: it reads all of them, whatever `k` is."""
+        call, config = self.call, self.config
+        if call.rerank_scale is None:
+            return prepare_seeds(call.seed_hits, config, call.allowed)
+        lists = as_hit_lists(call.seed_hits)
+        seeds, dropped = prepare_seeds(lists, config.override(k=None), call.allowed)
+        scores = yield from rerank(seeds, call.question, self.log, config.strict)
+        if scores is None:
+            return prepare_seeds(lists, config, call.allowed)
+        kept, beyond = reranked(seeds, scores.tolist(), call.rerank_scale, config)
+        return kept, dropped + beyond
+
     # ---- what the stores know
 
     def _fetch(
@@ -151,10 +166,10 @@ class Pipeline:
             return {}, []
         windows = merge_windows(planned)
         reply = yield ChunkRequest(tuple(windows))
-        self.log.requests += reply.requests
-        self.log.mark("fetch", len(windows), len(reply.chunks) if isinstance(reply, ChunkReply) else 0)
         if not isinstance(reply, ChunkReply):
             raise TypeError(f"a chunk request was answered by {type(reply).__name__}")
+        self.log.requests += reply.requests
+        self.log.mark("fetch", len(windows), len(reply.chunks))
         if reply.problem:
             self.log.warn(reply.problem)
         if reply.conflicts:
@@ -244,9 +259,9 @@ class Pipeline:
         if not children:
             return {}
         reply = yield ParentRequest(tuple(children))
-        self.log.requests += reply.requests
         if not isinstance(reply, ParentReply):
             raise TypeError(f"a parent request was answered by {type(reply).__name__}")
+        self.log.requests += reply.requests
         if reply.problem:
             self.log.warn(reply.problem)
         self.log.mark("parents", len(children), len(reply.parents))

@@ -23,7 +23,7 @@ class Step:
 
     Parameters
     ----------
-    name : seeds, fetch, expand, merge, score, select, parents, order, render
+    name : rerank, seeds, fetch, expand, merge, score, select, parents, order, render
     n_in, n_out : how many things went in and came out
     microseconds : wall time
     """

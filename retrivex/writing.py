@@ -16,6 +16,7 @@ from retrivex.exclusions import Exclusions
 from retrivex.span_order import order_spans
 from retrivex.parents import swap_in
 from retrivex.rendering import Rendered, Style, render
+from retrivex.rerank.protocol import ScoreScale
 from retrivex.seeding import SeedHits
 from retrivex.selection import Candidates, fill, measure, room_left
 from retrivex.span import Span
@@ -46,6 +47,7 @@ class Call:
     counter : token counts of texts and of joined texts
     signatures : word signatures
     warnings : to begin with
+    rerank_scale : range of the reranker's scores; None without a reranker
     """
 
     seed_hits: SeedHits
@@ -59,6 +61,7 @@ class Call:
     counter: JoinCounter
     signatures: SignatureCache
     warnings: list[str] = field(default_factory=list)
+    rerank_scale: ScoreScale | None = None
 
 
 @dataclass(frozen=True, slots=True)
