@@ -10,15 +10,20 @@ from retrivex.ordering.edges import alternating, edge_balanced
 from retrivex.ordering.fields import Field
 from retrivex.ordering.groups import group_by, relevance_groups
 from retrivex.ordering.own import custom, shuffle
+from retrivex.ordering.positions import PROFILES, PositionProfile
+from retrivex.ordering.profiled import Placement, place, profile
 from retrivex.ordering.questions import QuestionType, question_type
 from retrivex.ordering.ranking import back_first, best_last, front_first, score_desc
 from retrivex.ordering.times import TimeOrder, chronological
 from retrivex.ordering.weighted import place_weights, position_weighted
 
 __all__ = [
+    "PROFILES",
     "AutoSettings",
     "Field",
     "OrderChoice",
+    "Placement",
+    "PositionProfile",
     "QuestionType",
     "TimeOrder",
     "alternating",
@@ -33,8 +38,10 @@ __all__ = [
     "edge_balanced",
     "front_first",
     "group_by",
+    "place",
     "place_weights",
     "position_weighted",
+    "profile",
     "question_type",
     "relevance_groups",
     "score_desc",

@@ -178,7 +178,7 @@ def _fill(items: Sequence[Any], tokens: Field, window: int | None) -> float | No
             f"token counts are {counts!r:.80}: context_window is set, so each item needs one; name their field with "
             "tokens=..., or leave context_window out"
         )
-    return sum(counts) / window
+    return float(sum(counts)) / window
 
 
 def auto(
