@@ -170,7 +170,8 @@ class HttpReranker:
             answer = response.json()
         except ValueError as error:
             raise RerankError(f"{self.url} answered with something else than JSON: {_words(response)}") from error
-        results = answer.get("results") if isinstance(answer, dict) and self.shape != "tei" else answer
+        listed = answer.get("results") if isinstance(answer, dict) else None
+        results = answer if self.shape == "tei" else listed
         if not isinstance(results, list):
             expected = "a list" if self.shape == "tei" else "an object with a list 'results'"
             raise RerankError(

@@ -104,4 +104,4 @@ def _load(name_or_path: str | PathLike[str], device: str | None) -> MultiVectorE
 def _is_fresh(module: object) -> bool:
     """Whether a projection has never been trained: torch draws its weights below 1 / sqrt(n); training leaves that."""
     linear = getattr(module, "linear", None)
-    return linear is not None and float(linear.weight.abs().max()) <= linear.in_features**-0.5
+    return linear is not None and float(linear.weight.detach().abs().max()) <= linear.in_features**-0.5
