@@ -10,6 +10,7 @@ from retrivex.config import OrderingStrategy, RetrievalConfig
 from retrivex.document import Document
 from retrivex.errors import RetrivexError
 from retrivex.intervals import Window, interval_graph
+from retrivex.reorder import Passage, Reorderer
 from retrivex.seed import DroppedHit, SeedHit
 from retrivex.span import Span
 from retrivex.version import __version__
@@ -25,6 +26,8 @@ __all__ = [
     "Document",
     "DroppedHit",
     "OrderingStrategy",
+    "Passage",
+    "Reorderer",
     "RetrievalConfig",
     "RetrivexError",
     "SeedHit",

@@ -23,6 +23,8 @@ PUBLIC = [
     "Document",
     "DroppedHit",
     "OrderingStrategy",
+    "Passage",
+    "Reorderer",
     "RetrievalConfig",
     "RetrivexError",
     "SeedHit",
