@@ -1,0 +1,80 @@
+"""Which passages take part: within the limit, above the least score, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from retrivex.errors import PassageError
+from retrivex.near_duplicates import repeats
+from retrivex.reorder.account import Account
+from retrivex.reorder.diagnostics import DroppedPassage
+from retrivex.reorder.options import ReorderOptions
+from retrivex.reorder.passage import Candidate
+
+T = TypeVar("T")
+
+
+def limited(candidates: Sequence[Candidate[T]], options: ReorderOptions, account: Account) -> list[Candidate[T]]:
+    """Return the first `max_input` candidates, or all.
+
+    Raises
+    ------
+    PassageError
+        If there are more and `max_input_behavior` is `raise`.
+    """
+    most = options.max_input
+    if most is None or len(candidates) <= most:
+        return list(candidates)
+    if options.max_input_behavior == "raise":
+        raise PassageError(
+            f"{len(candidates)} passages are more than max_input={most}: give fewer, raise it, or pass "
+            "max_input_behavior='truncate'"
+        )
+    account.drop(candidates[most:], "max_input")
+    account.warnings.append(f"only the first {most} of {len(candidates)} passages are taken (max_input)")
+    return list(candidates[:most])
+
+
+def filtered(candidates: Sequence[Candidate[T]], options: ReorderOptions, account: Account) -> list[Candidate[T]]:
+    """Clamp scores, then leave out what scores too low, then duplicates."""
+    left = list(candidates)
+    if options.score_clamp is not None:
+        low, high = options.score_clamp
+        left = [replace(one, score=min(high, max(low, one.score))) for one in left]
+    if options.min_score is not None:
+        account.drop((one for one in left if one.score < options.min_score), "min_score")
+        left = [one for one in left if one.score >= options.min_score]
+    return _deduplicated(left, options, account) if options.deduplicate else left
+
+
+def _deduplicated(candidates: Sequence[Candidate[T]], options: ReorderOptions, account: Account) -> list[Candidate[T]]:
+    clusters: dict[int, list[int]] = {}
+    for place, first in enumerate(_repeated(candidates, options.deduplicate_threshold)):
+        clusters.setdefault(first, []).append(place)
+    kept = []
+    for members in clusters.values():
+        survivor = _survivor(candidates, members, options.deduplicate_keep)
+        kept.append(survivor)
+        account.dropped.extend(
+            DroppedPassage(candidates[i].place, candidates[i].id, "duplicate", candidates[survivor].id)
+            for i in members
+            if i != survivor
+        )
+    return [candidates[i] for i in sorted(kept)]
+
+
+def _repeated(candidates: Sequence[Candidate[T]], threshold: float) -> list[int]:
+    """Return for each candidate the place of the first one that it repeats, or its own."""
+    texts = [candidate.text for candidate in candidates]
+    if threshold < 1:
+        return [int(place) for place in repeats(texts, threshold).of]
+    first: dict[str, int] = {}
+    return [first.setdefault(text, place) for place, text in enumerate(texts)]
+
+
+def _survivor(candidates: Sequence[Candidate[T]], members: Sequence[int], keep: str) -> int:
+    if keep == "highest_score":
+        return max(members, key=lambda i: candidates[i].score)
+    return members[0] if keep == "first" else members[-1]
