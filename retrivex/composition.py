@@ -265,6 +265,7 @@ class Composition:
                 "links": [[list(source), list(target)] for source, target in self.trace.links],
                 "scorer": self.trace.scorer,
                 "selection": dict(self.trace.selection),
+                "order": dict(self.trace.order),
                 "chunks": [asdict(note) for note in self.trace.notes],
                 "units": [_unit_to_dict(note) for note in self.trace.units[:_MOST_UNITS]],
             },
@@ -399,6 +400,7 @@ def _trace_from_dict(data: Mapping[str, Any]) -> Trace:
         links=tuple((tuple(source), tuple(target)) for source, target in data["links"]),
         scorer=data["scorer"],
         selection=data["selection"],
+        order=data["order"],
         make_notes=lambda: notes,
         make_unit_notes=lambda: units,
     )

@@ -105,6 +105,7 @@ class Pipeline:
             links=tuple(valued.links),
             scorer=valuation.scorer,
             selection=self.log.selection,
+            order=layout.order,
             make_notes=account.notes,
             make_unit_notes=partial(unit_notes, runs, valuation, spans),
         )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import compose, hits_of, make_chunk, make_store
 
-from retrivex import OrderingStrategy
+from retrivex import RetrievalConfig
 from retrivex.ordering import back_first, edge_balanced, front_first, score_desc
 from retrivex.span_order import order_spans
 
@@ -89,6 +89,6 @@ def test_document_order_begins_with_the_document_of_the_best_span() -> None:
 
 
 def test_an_order_is_given_by_name_or_by_enum() -> None:
-    assert order_spans([], OrderingStrategy.DOCUMENT) == []
+    assert order_spans([], RetrievalConfig(ordering_strategy="document")) == ([], {"strategy": "document"})
     with pytest.raises(ValueError, match="ordering_strategy"):
         compose([], {}, ordering_strategy="sideways")

@@ -10,8 +10,9 @@ from retrivex.ordering.edges import alternating, edge_balanced
 from retrivex.ordering.fields import Field
 from retrivex.ordering.groups import group_by, relevance_groups
 from retrivex.ordering.own import custom, shuffle
-from retrivex.ordering.positions import PROFILES, PositionProfile
+from retrivex.ordering.positions import PositionProfile
 from retrivex.ordering.profiled import Placement, place, profile
+from retrivex.ordering.profiles import PROFILES, profile_of
 from retrivex.ordering.questions import QuestionType, question_type
 from retrivex.ordering.ranking import back_first, best_last, front_first, score_desc
 from retrivex.ordering.times import TimeOrder, chronological
@@ -42,6 +43,7 @@ __all__ = [
     "place_weights",
     "position_weighted",
     "profile",
+    "profile_of",
     "question_type",
     "relevance_groups",
     "score_desc",

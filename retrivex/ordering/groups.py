@@ -20,12 +20,13 @@ def relevance_groups(
 ) -> list[T]:
     """Half of the highly relevant first, then the medium, the low, and the other half of the highly relevant last.
 
-    Inside each group best first; of an odd number of highly relevant ones the larger half is the first.
+    The highly relevant ones are sorted, best first, and of an odd number the larger half comes first. Within the other
+    two groups a threshold says that scores do not differ enough to matter: they keep the order given, e.g. by document.
 
     Parameters
     ----------
     items, score : as in `score_desc`; scores are always read, as the thresholds need them
-    ranked : the caller says that they are sorted already, best first
+    ranked : the caller says that the highly relevant ones are sorted already, best first
     high, medium : from this score on an item is highly relevant, or medium; `high >= medium`
 
     Raises
@@ -35,18 +36,19 @@ def relevance_groups(
 
     Examples
     --------
-    >>> relevance_groups([0.9, 0.5, 0.8, 0.1, 0.7, 0.45], score=float)
-    [0.9, 0.8, 0.5, 0.45, 0.1, 0.7]
+    >>> relevance_groups([0.9, 0.1, 0.8, 0.45, 0.7, 0.5], score=float)
+    [0.9, 0.8, 0.45, 0.5, 0.1, 0.7]
     """
     if not high >= medium:
         raise OrderingError(f"high is {high!r} and medium {medium!r}: high must be at least medium")
     scores = check_scores(items, score if callable(score) else reader(score))
-    order = range(len(scores)) if ranked else sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
-    top = [items[i] for i in order if scores[i] >= high]
-    between = [items[i] for i in order if medium <= scores[i] < high]
-    low = [items[i] for i in order if scores[i] < medium]
+    top = [i for i, value in enumerate(scores) if value >= high]
+    if not ranked:
+        top.sort(key=scores.__getitem__, reverse=True)
+    between = [i for i, value in enumerate(scores) if medium <= value < high]
+    low = [i for i, value in enumerate(scores) if value < medium]
     half = (len(top) + 1) // 2
-    return top[:half] + between + low + top[half:]
+    return [items[i] for i in [*top[:half], *between, *low, *top[half:]]]
 
 
 def group_by(

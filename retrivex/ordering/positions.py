@@ -18,9 +18,8 @@ from retrivex.errors import OrderingError
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_SCHEMA = "retrivex.position_profile/1"
-_U_KNOTS = 41
-"""Knots of the u-curve: chords of a parabola, at most 0.0007 above it."""
+SCHEMA = "retrivex.position_profile/1"
+"""Name and version of what `to_dict` returns."""
 
 
 @dataclass(frozen=True)
@@ -157,31 +156,35 @@ class PositionProfile:
         means = tuple(sum(values[x]) / len(values[x]) for x in positions)
         return cls(tuple(positions), means, name, source)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            "schema": SCHEMA,
+            "name": self.name,
+            "source": self.source,
+            "positions": list(self.positions),
+            "attention": list(self.attention),
+        }
+
     @classmethod
-    def named(cls, name: str) -> PositionProfile:
-        """Return a built-in profile: u_curve, lost_in_the_middle, flat or recency.
+    def from_dict(cls, data: Mapping[str, Any]) -> PositionProfile:
+        """Read what `to_dict` returned.
 
         Raises
         ------
         OrderingError
-            If there is none of that name.
+            If it is of another schema, lacks a part or has one of another type.
         """
-        if name not in PROFILES:
-            raise OrderingError(
-                f"position profile {name!r} does not exist: choose one of {', '.join(PROFILES)}, or measure your own"
-            )
-        return PROFILES[name]
+        if data.get("schema") != SCHEMA:
+            raise OrderingError(f"schema is {data.get('schema')!r}: a position profile is of {SCHEMA!r}; see to_dict")
+        try:
+            return cls(data["positions"], data["attention"], str(data["name"]), str(data["source"]))
+        except (KeyError, TypeError) as error:
+            raise OrderingError(f"not a position profile: {error!r}; give what to_dict returned") from error
 
     def save(self, path: str | Path) -> None:
         """Write the profile as JSON."""
-        data = {
-            "schema": _SCHEMA,
-            "name": self.name,
-            "source": self.source,
-            "positions": self.positions,
-            "attention": self.attention,
-        }
-        Path(path).write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        Path(path).write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> PositionProfile:
@@ -194,14 +197,16 @@ class PositionProfile:
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-            if data["schema"] != _SCHEMA:
-                raise KeyError("schema")
-            known: tuple[Any, ...] = (data["positions"], data["attention"], data["name"], data["source"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError) as error:
             raise OrderingError(
-                f"position profile {path} cannot be read: {error!r}; give a file that PositionProfile.save wrote"
+                f"position profile {path} cannot be read: {error}; give a file that PositionProfile.save wrote"
             ) from error
-        return cls(*known)
+        if not isinstance(data, dict):
+            raise OrderingError(f"position profile {path} holds {type(data).__name__}: give what save wrote")
+        return cls.from_dict(data)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def _measure(knots: Floats, heights: Floats, levels: Floats) -> tuple[Floats, Floats]:
@@ -214,27 +219,3 @@ def _measure(knots: Floats, heights: Floats, levels: Floats) -> tuple[Floats, Fl
     above = (widths * np.where(level, low > levels, rising)).sum(axis=0)
     from_on = (widths * np.where(level, low >= levels, rising)).sum(axis=0)
     return above, from_on
-
-
-def _u_curve() -> PositionProfile:
-    positions = np.linspace(0.0, 1.0, _U_KNOTS)
-    return PositionProfile(
-        tuple(positions),
-        tuple((2.0 * positions - 1.0) ** 2),
-        "u_curve",
-        "((i - mid) / mid)^2, the weights by which reordering tools measure how effective a position is",
-    )
-
-
-PROFILES: Mapping[str, PositionProfile] = {
-    "u_curve": _u_curve(),
-    "lost_in_the_middle": PositionProfile.from_measurements(
-        {1: 75.8, 5: 57.2, 10: 53.8, 15: 55.4, 20: 63.2},
-        count=20,
-        name="lost_in_the_middle",
-        source="Liu et al., Lost in the Middle, arXiv 2307.03172: GPT-3.5-Turbo, 20 documents, % right by place",
-    ),
-    "flat": PositionProfile((0.0, 1.0), (1.0, 1.0), "flat", "no position is better than another"),
-    "recency": PositionProfile((0.0, 1.0), (0.0, 1.0), "recency", "attention grows evenly towards the end"),
-}
-"""Built-in profiles by name."""

@@ -14,6 +14,7 @@ from retrivex.errors import OrderingError
 from retrivex.ordering.fields import Field, reader, score_of
 from retrivex.ordering.placing import Problem, best_order, upper_bound
 from retrivex.ordering.positions import Floats, PositionProfile
+from retrivex.ordering.profiles import profile_of
 from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
@@ -79,7 +80,8 @@ def place(
     items, score : as in `score_desc`; scores are always read, as the sum needs them
     ranked : the caller says that they are sorted already, best first
     tokens : reads an item's length, a positive number; None: all are equally long
-    profile : attention over the context, or the name of a built-in one: u_curve, lost_in_the_middle, flat, recency
+    profile : attention over the context, its file, or the name of a built-in one: u_curve, lost_in_the_middle, flat,
+        recency
 
     Raises
     ------
@@ -93,7 +95,7 @@ def place(
     >>> made.items, round(made.value, 3), made.gap
     (['a', 'cccc', 'bb'], 1.043, 0.0)
     """
-    curve = PositionProfile.named(profile) if isinstance(profile, str) else profile
+    curve = profile_of(profile)
     scores = np.array(check_scores(items, score if callable(score) else reader(score)), dtype=float)
     lengths = _lengths(items, tokens)
     if not len(items):
