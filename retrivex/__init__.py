@@ -7,6 +7,7 @@ from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.composer import BatchItem, ComposeRequest, SpanComposer
 from retrivex.composition import Citation, Composition, Coverage
 from retrivex.config import OrderingStrategy, RetrievalConfig
+from retrivex.dedup import deduplicate
 from retrivex.document import Document
 from retrivex.errors import RetrivexError
 from retrivex.intervals import Window, interval_graph
@@ -35,5 +36,6 @@ __all__ = [
     "SpanComposer",
     "Window",
     "__version__",
+    "deduplicate",
     "interval_graph",
 ]

@@ -63,7 +63,7 @@ def repeats(texts: Sequence[str], threshold: float, families: Sequence[object] |
     --------
     >>> found = repeats(["the cat sat on the mat", "a dog", "the cat sat on the mat."], 0.9)
     >>> found.of.tolist(), found.similarity.round(2).tolist()
-    ([0, 1, 0], [1.0, 1.0, 0.95])
+    ([0, 1, 0], [1.0, 1.0, 0.94])
     """
     join = _Join(texts, threshold, families)
     for position in range(len(texts)):

@@ -32,6 +32,7 @@ PUBLIC = [
     "SpanComposer",
     "Window",
     "__version__",
+    "deduplicate",
     "interval_graph",
 ]
 
