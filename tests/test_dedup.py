@@ -155,7 +155,7 @@ def test_unknown_policies() -> None:
         deduplicate([QUEEN], compare_with="all")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("score", [math.nan, math.inf, None, "0.9", True, 10**5000])
+@pytest.mark.parametrize("score", [math.nan, math.inf, None, "0.9", True, pytest.param(10**5000, id="huge")])
 def test_a_score_is_a_finite_number_where_it_is_needed(score: Any) -> None:
     passages = [{"text": QUEEN, "score": score}]
     with pytest.raises(PassageError, match=r"passage 0 has .* as its score"):
