@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from retrivex.dedup import find_duplicates
 from retrivex.errors import PassageError
-from retrivex.near_duplicates import repeats
 from retrivex.reorder.account import Account
 from retrivex.reorder.diagnostics import DroppedPassage
 from retrivex.reorder.options import ReorderOptions
@@ -50,31 +50,15 @@ def filtered(candidates: Sequence[Candidate[T]], options: ReorderOptions, accoun
 
 
 def _deduplicated(candidates: Sequence[Candidate[T]], options: ReorderOptions, account: Account) -> list[Candidate[T]]:
-    clusters: dict[int, list[int]] = {}
-    for place, first in enumerate(_repeated(candidates, options.deduplicate_threshold)):
-        clusters.setdefault(first, []).append(place)
-    kept = []
-    for members in clusters.values():
-        survivor = _survivor(candidates, members, options.deduplicate_keep)
-        kept.append(survivor)
-        account.dropped.extend(
-            DroppedPassage(candidates[i].place, candidates[i].id, "duplicate", candidates[survivor].id)
-            for i in members
-            if i != survivor
-        )
-    return [candidates[i] for i in sorted(kept)]
-
-
-def _repeated(candidates: Sequence[Candidate[T]], threshold: float) -> list[int]:
-    """Return for each candidate the place of the first one that it repeats, or its own."""
-    texts = [candidate.text for candidate in candidates]
-    if threshold < 1:
-        return [int(place) for place in repeats(texts, threshold).of]
-    first: dict[str, int] = {}
-    return [first.setdefault(text, place) for place, text in enumerate(texts)]
-
-
-def _survivor(candidates: Sequence[Candidate[T]], members: Sequence[int], keep: str) -> int:
-    if keep == "highest_score":
-        return max(members, key=lambda i: candidates[i].score)
-    return members[0] if keep == "first" else members[-1]
+    duplicates = find_duplicates(
+        candidates,
+        options.deduplicate_threshold,
+        options.deduplicate_keep,
+        text=lambda one: one.text,
+        score=lambda one: one.score,
+    )
+    for found in duplicates:
+        one = candidates[found.position]
+        account.dropped.append(DroppedPassage(one.place, one.id, "duplicate", candidates[found.kept].id))
+    gone = {found.position for found in duplicates}
+    return [one for position, one in enumerate(candidates) if position not in gone]

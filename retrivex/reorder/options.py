@@ -183,7 +183,7 @@ class ReorderOptions(BaseModel):
         for broken, rule in (
             (
                 (self.start_count is None) != (self.end_count is None),
-                "start_count and end_count go together: give both",
+                "start_count and end_count go together: give both or neither",
             ),
             (self.score_clamp and self.score_clamp[0] > self.score_clamp[1], "score_clamp is (low, high), in order"),
             ((self.min_top_k or 0) > (self.top_k or self.min_top_k or 0), "min_top_k cannot exceed top_k"),

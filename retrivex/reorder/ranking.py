@@ -28,11 +28,16 @@ def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ra
         return [Ranked(one, i, worth[i], worth[i], ranks[i]) for i, one in enumerate(candidates)]
     count = options.diversity.max_candidates or len(worth)
     picked = _picked(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
-    ranks = {index: rank for rank, index in enumerate([*picked, *best_first[count:]])}
-    return [
-        Ranked(candidates[i], i, worth[i], float(len(worth) - ranks[i]), ranks[i])
-        for i in [*picked, *sorted(best_first[count:])]
-    ]
+    rest = best_first[count:]
+    # equal priorities keep equal keys among the rest, and all of these stay below what was picked
+    keys = dict(zip(picked, range(len(picked), 0, -1), strict=True)) | _below_zero(rest, worth)
+    ranks = {index: rank for rank, index in enumerate([*picked, *rest])}
+    return [Ranked(candidates[i], i, worth[i], float(keys[i]), ranks[i]) for i in [*picked, *sorted(rest)]]
+
+
+def _below_zero(rest: Sequence[int], worth: Sequence[float]) -> dict[int, int]:
+    steps = {priority: -step for step, priority in enumerate(dict.fromkeys(worth[i] for i in rest))}
+    return {i: steps[worth[i]] for i in rest}
 
 
 def _picked(

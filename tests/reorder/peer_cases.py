@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-WORDS = ["bee", "hive", "queen", "drone", "honey", "comb", "wax", "nectar", "pollen", "swarm", "brood", "smoke", "frame", "winter", "spring", "larva"]
+WORDS = [
+    "bee", "hive", "queen", "drone", "honey", "comb", "wax", "nectar",
+    "pollen", "swarm", "brood", "smoke", "frame", "winter", "spring", "larva",
+]  # fmt: skip
 
 # ---- names there
 STRATEGIES = {
@@ -177,6 +180,9 @@ def knobs(draw: random.Random) -> dict[str, Any]:
         made |= {"max_input": draw.randint(1, 30), "max_input_behavior": draw.choice(["raise", "truncate"])}
     if draw.random() < 0.25:
         made["diversity"] = _diversity(draw)
+        if "max_candidates" in made["diversity"]:
+            # there, passages beyond max_candidates come first where their priority is above 1
+            made = {name: value for name, value in made.items() if name not in ("weights", "score_normalization")}
     if made["strategy"] == "custom":
         made["compare"] = by_weight
     if made["strategy"] == "auto" and draw.random() < 0.5:
