@@ -111,10 +111,14 @@ class _Join:
 
     def absorb(self, position: int) -> None:
         """Find the open later texts that repeat one, and close them."""
-        later = self._fitting(position, self._candidates(position))
-        later = np.concatenate([self._overlapping(position, part) for part in _blocks(later)])
-        own = trigrams(self.texts[position]) if len(later) else later
-        for other in later.tolist():
+        later = self._candidates(position)
+        if later is None or len(later):
+            later = self._fitting(position, later)
+        if not len(later):
+            return
+        own = trigrams(self.texts[position])
+        parts = [later[start : start + _BLOCK] for start in range(0, len(later), _BLOCK)]
+        for other in [other for part in parts for other in self._overlapping(position, part).tolist()]:
             equal = self.texts[other] == self.texts[position]
             similarity = 1.0 if equal else jaccard(own, trigrams(self.texts[other]))
             if similarity >= self.threshold:
@@ -138,11 +142,11 @@ class _Join:
         most = (1 - self.threshold) / (1 + self.threshold) * (sizes + own) + ROUNDING
         first, rest = slice(0, self.first_words), slice(self.first_words, None)
         fits &= self._apart(position, some, first) <= most
-        left = np.flatnonzero(fits)
+        left = fits.nonzero()[0]
         found: Ints = left + position + 1 if later is None else later[left]
-        apart = self._apart(position, found, first) + self._apart(position, found, rest)
-        fitting: Ints = found[apart <= most[left]]
-        return fitting
+        if len(found):
+            found = found[self._apart(position, found, first) + self._apart(position, found, rest) <= most[left]]
+        return found
 
     def _apart(self, position: int, others: Ints | slice, words: slice) -> NDArray[np.int64]:
         """Bits of some words of the sketches that differ from one text's."""
@@ -163,10 +167,6 @@ class _Join:
         least = self.threshold / (1 + self.threshold) * (sizes + own) - ROUNDING
         found: Ints = later[common[ends] - common[ends - sizes] >= least]
         return found
-
-
-def _blocks(texts: Ints) -> list[Ints]:
-    return [texts[start : start + _BLOCK] for start in range(0, max(len(texts), 1), _BLOCK)]
 
 
 def _numbered(families: Sequence[object]) -> Ints:

@@ -98,6 +98,8 @@ class SharedParts:
         """Return the later texts that share a part with one, ascending; None where there are more than `most`."""
         own = slice(self.firsts[text], self.firsts[text + 1])
         begins, ends = self.begins[own], self.ends[own]
+        if not len(begins):
+            return begins
         lengths = ends - begins
         total = int(lengths.sum())
         if total > most:
