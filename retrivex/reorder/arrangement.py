@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrivex import ordering
 from retrivex.reorder.fields import read_field
@@ -18,8 +17,7 @@ T = TypeVar("T")
 Order = Callable[[list[Ranked[T]]], list[Ranked[T]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Placed(Generic[T]):
+class Placed(NamedTuple, Generic[T]):
     """A passage in its place: which part of the order that is, and which group it stands in."""
 
     ranked: Ranked[T]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Generic, TypeVar
 
 from retrivex.reorder.account import Account
@@ -69,7 +69,7 @@ class Call(Generic[T]):
             return
         self._rerank["reranked"] = True
         scored = zip(self.candidates, reply.scores.tolist(), strict=True)
-        self.candidates = [replace(one, score=score) for one, score in scored]
+        self.candidates = [one._replace(score=score) for one, score in scored]
         if reply.cut:
             named = ", ".join(repr(self.candidates[place].id) for place in reply.cut[:_NAMED])
             self.account.warnings.append(

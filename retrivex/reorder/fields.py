@@ -74,7 +74,9 @@ def read_field(item: Any, name: str) -> Any:
     >>> read_field({"a.b": 1}, "a.b")
     1
     """
-    found = item.get(name, MISSING) if isinstance(item, Mapping) else getattr(item, name, MISSING)
+    # asking for dict by its type first: asking whether it is a Mapping takes longer than all the rest
+    is_mapping = type(item) is dict or isinstance(item, Mapping)
+    found = item.get(name, MISSING) if is_mapping else getattr(item, name, MISSING)
     if found is not MISSING or "." not in name:
         return found
     first, rest = name.split(".", 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from retrivex.dedup import find_duplicates
@@ -42,7 +41,7 @@ def filtered(candidates: Sequence[Candidate[T]], options: ReorderOptions, accoun
     left = list(candidates)
     if options.score_clamp is not None:
         low, high = options.score_clamp
-        left = [replace(one, score=min(high, max(low, one.score))) for one in left]
+        left = [one._replace(score=min(high, max(low, one.score))) for one in left]
     if options.min_score is not None:
         account.drop((one for one in left if one.score < options.min_score), "min_score")
         left = [one for one in left if one.score >= options.min_score]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -36,8 +36,7 @@ class Passage:
     token_count: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate(Generic[T]):
+class Candidate(NamedTuple, Generic[T]):
     """A passage as it was read: the caller's own object, and checked values beside it.
 
     `place` is its index in the input. `timestamp`, `section_index`, `page` and `source_reliability` are None where
@@ -58,8 +57,7 @@ class Candidate(Generic[T]):
     source_reliability: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked(Generic[T]):
+class Ranked(NamedTuple, Generic[T]):
     """A candidate that is left after filtering, with what it is ordered by.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -91,10 +91,10 @@ class PassageReader(Generic[T]):
         )
         if not self._bad:
             return candidate
-        return replace(candidate, metadata={name: value for name, value in metadata.items() if name not in self._bad})
+        return candidate._replace(metadata={name: known for name, known in metadata.items() if name not in self._bad})
 
     def _id(self, value: Any, place: int) -> str | int:
-        if isinstance(value, str) and value:
+        if (isinstance(value, str) and value) or type(value) is int:
             return value
         if isinstance(value, Integral) and not isinstance(value, bool):
             return int(value)
@@ -115,7 +115,7 @@ class PassageReader(Generic[T]):
     def _metadata(self, value: Any, place: int) -> Mapping[str, Any]:
         if value is MISSING or value is None:
             return {}
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             self._leave_out(self._fields.metadata, place, value, "a mapping")
             return {}
         return value
@@ -193,6 +193,8 @@ def finite(value: Any) -> float | None:
     >>> [finite(value) for value in (3, float("nan"), "0.5", True)]
     [3.0, None, None, None]
     """
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if not isinstance(value, Real) or isinstance(value, bool):
         return None
     try:
