@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from retrivex.errors import BudgetError
+from retrivex.prompts.escaping import escape
 from retrivex.prompts.source import Source
 from retrivex.prompts.templates import fill_template
 from retrivex.rendering import Style, render
@@ -124,10 +126,16 @@ def fit_prompt(
     filled = template
 
     def build(kept: Sequence[tuple[int, Span]]) -> str:
-        context = render([span for _, span in kept], style, [number for number, _ in kept]).text
+        shown = [_inside(span) if style.format == "xml" else span for _, span in kept]
+        context = render(shown, style, [number for number, _ in kept]).text
         return fill_template(filled, context, question, history)
 
     def cut(span: Span, start: int, end: int) -> Span:
         return cut_span(span, start, end, span.token_count)
 
     return fit(spans, build, tokenizer.count, cut, question, max_tokens, answer_reserve)
+
+
+def _inside(span: Span) -> Span:
+    """Span whose text cannot close the element around it; what was composed stays as the document has it."""
+    return replace(span, text=escape(span.text), prefix=escape(span.prefix) if span.prefix else span.prefix)
