@@ -15,7 +15,7 @@ from strategies import bare, cases, compose, count_words, hits_of, make_chunk, m
 
 from retrivex import Composition, RetrivexError
 from retrivex.errors import BudgetError
-from retrivex.prompts import ChatStyle, Place, Source
+from retrivex.prompts import ChatStyle, Place, Source, write_chat
 from retrivex.prompts.apis import APIS, texts_of
 from retrivex.prompts.chat import MESSAGE_TOKENS
 
@@ -193,6 +193,31 @@ def test_the_last_source_is_trimmed_and_its_place_is_known() -> None:
     assert "Bees sleep." in source.text
 
 
+class Words:
+    name = "words"
+    exact = True
+
+    def count(self, text: str) -> int:
+        return count_words(text)
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        return [count_words(text) for text in texts]
+
+
+def test_passages_from_elsewhere_keep_their_numbers() -> None:
+    passages = [
+        Source(7, "Bees sleep.", "bees.pdf", page=3, score=0.9),
+        Source(3, "Ants do too.", "ants.pdf", score=0.2),
+    ]
+    prompt = write_chat(passages, "Who?", Words(), api="openai", max_tokens=1000)
+    assert [source.number for source in prompt.sources] == [7, 3]
+    assert prompt.places("\ue200cite\ue202block3\ue201") == [Place(3, 0, 12)]
+    assert prompt.tokens is not None
+    assert write_chat(passages, "Who?", Words(), api="openai", max_tokens=prompt.tokens - 1).left_out == (3,)
+    with pytest.raises(RetrivexError, match=r"sources have the numbers \[7, 7\]"):
+        write_chat([passages[0]] * 2, "Who?", Words())
+
+
 def test_a_prompt_that_cannot_fit_is_refused() -> None:
     with pytest.raises(BudgetError, match="without any context and only 10 are left"):
         made().chat(max_tokens=12, answer_reserve=2)
@@ -310,6 +335,7 @@ def test_citations_of_another_prompt_are_refused(wrong: dict[str, Any], said: st
         ({"provenance": "all"}, "choose one of none, document, full"),
         ({"position_scales": (0,)}, "whole numbers of at least 1"),
         ({"position_scales": (1.5,)}, "whole numbers of at least 1"),
+        ({"position_scales": 2}, "whole numbers of at least 1"),
         ({"template": "{{ question }}"}, "give a JinjaTemplate"),
     ],
 )

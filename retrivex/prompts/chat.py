@@ -57,7 +57,8 @@ class ChatStyle:
             value = getattr(self, name)
             if value not in get_args(known):
                 raise RetrivexError(f"{name} is {value!r}: choose one of {', '.join(get_args(known))}")
-        if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in self.position_scales):
+        scales = self.position_scales
+        if not isinstance(scales, (tuple, list)) or any(type(scale) is not int or scale < 1 for scale in scales):
             raise RetrivexError(f"position_scales are {self.position_scales!r}: give whole numbers of at least 1")
         if self.template is not None and not hasattr(self.template, "render"):
             raise RetrivexError(
@@ -99,7 +100,7 @@ class Prompt:
 
 
 def write_chat(
-    spans: Sequence[Span],
+    spans: Sequence[Span | Source],
     question: str,
     counter: Tokenizer,
     *,
@@ -113,7 +114,7 @@ def write_chat(
 
     Parameters
     ----------
-    spans : in their order, numbered from 1
+    spans : in their order, numbered from 1; or `Source`s, which bring their numbers, for passages from elsewhere
     question : what is asked
     counter : counts tokens
     api : whose shape the messages have
@@ -146,7 +147,12 @@ def write_chat(
         messages = len(prompt.messages) + (prompt.system is not None)
         return sum(map(counter.count, texts)) + MESSAGE_TOKENS * messages
 
-    everything = [Source.of(span, number) for number, span in enumerate(spans, start=1)]
+    everything = [
+        span if isinstance(span, Source) else Source.of(span, number) for number, span in enumerate(spans, start=1)
+    ]
+    if len({source.number for source in everything}) < len(everything):
+        numbers = [source.number for source in everything]
+        raise RetrivexError(f"sources have the numbers {numbers}: give every one a number of its own, to cite it by")
     made = fit(everything, build, count, Source.cut, question, max_tokens, answer_reserve)
     shown = {source.number for source in made.sources}
     left_out = tuple(source.number for source in everything if source.number not in shown)

@@ -68,7 +68,11 @@ class HttpReranker:
             raise RerankError(f"shape is {shape!r}: choose one of {', '.join(_SHAPES)}")
         if model is None and shape != "tei":
             raise RerankError(f"model is None: an endpoint of the shape {shape!r} is told which model to use")
-        if not url.startswith(("http://", "https://")):
+        if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
+            raise RerankError(f"timeout_s is {timeout_s!r}: it must be a positive number of seconds")
+        if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
+            raise RerankError(f"max_tokens is {max_tokens!r}: it must be a whole number of at least 1, or None")
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise RerankError(
                 f"url is {url!r}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
             )

@@ -303,6 +303,8 @@ def test_the_composer_reranks_over_http_or_says_why_not(endpoint: Endpoint, stat
         ({"url": "localhost:8080", "shape": "tei"}, "the whole address"),
         ({"url": "http://localhost", "shape": "openai"}, "choose one of cohere, jina, tei, vllm"),
         ({"url": "http://localhost", "shape": "cohere"}, "model is None"),
+        ({"url": "http://localhost", "shape": "tei", "timeout_s": 0}, "timeout_s is 0"),
+        ({"url": "http://localhost", "shape": "tei", "max_tokens": 0}, "max_tokens is 0"),
     ],
 )
 def test_an_argument_that_breaks_its_rule_is_refused(said: dict[str, Any], words: str) -> None:
