@@ -93,7 +93,7 @@ class _Join:
     def _read(self) -> None:
         cells = [np.empty(0, dtype=np.uint16)]
         longest = max(map(len, self.texts), default=0)
-        parts = PartTable(self.threshold, longest) if self.threshold >= PARTS_FROM else None
+        parts = PartTable(self.threshold, longest, len(self.texts)) if self.threshold >= PARTS_FROM else None
         read = 0
         for batch in trigram_batches(self.texts):
             self.sizes[batch.texts] = batch.sizes
@@ -104,7 +104,7 @@ class _Join:
             if parts is not None:
                 parts.add(batch)
         self.cells = np.concatenate(cells)
-        self.shared = None if parts is None else parts.shared(len(self.texts))
+        self.shared = None if parts is None else parts.shared()
         self.bare: dict[str, list[int]] = {}
         for position in np.flatnonzero(self.sizes == 0).tolist():
             self.bare.setdefault(self.texts[position], []).append(position)

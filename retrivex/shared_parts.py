@@ -7,8 +7,11 @@ the same in both. Source: Arasu, Ganti and Kaushik, "Efficient exact set-similar
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrivex.trigrams import Ints, TrigramBatch, Words
+
+Bools = NDArray[np.bool_]
 
 ROUNDING = 1e-9
 """By which bounds give way, so that no pair of texts is missed by rounding."""
@@ -27,9 +30,11 @@ class PartTable:
     ----------
     threshold : least Jaccard similarity, above 0
     largest : most trigrams of a text
+    count : texts there are
     """
 
-    def __init__(self, threshold: float, largest: int) -> None:
+    def __init__(self, threshold: float, largest: int, count: int) -> None:
+        self.count = count
         edges = [1]
         while edges[-1] <= largest:
             edges.append(int(edges[-1] / threshold + ROUNDING) + 1)
@@ -38,8 +43,8 @@ class PartTable:
         biggest = self.edges[1:] - 1
         share = (1 - threshold) / (1 + threshold)
         self.parts: Ints = (share * (biggest[:-1] + biggest[1:]) + ROUNDING).astype(np.int64) + 1
-        self.owners: list[Ints] = []
-        self.keys: list[Words] = []
+        self._owner_bits = np.uint64(max(count - 1, 1).bit_length())
+        self._keys: list[Words] = []
 
     def add(self, batch: TrigramBatch) -> None:
         """Take in the parts of some texts."""
@@ -58,23 +63,27 @@ class PartTable:
         parts = starts[rows] + (high * counts[rows].astype(np.uint64) >> _SHIFT).astype(np.int64)
         sums = np.bincount(parts, low.astype(np.float64), minlength=len(owners)).astype(np.uint64)
         numbers = (np.arange(len(owners)) - starts[owners]).astype(np.uint64)
-        self.owners.append(batch.texts[owners])
-        self.keys.append(_mixed(sums * _MIX[0] ^ (classes[owners].astype(np.uint64) << _SHIFT | numbers) * _MIX[2]))
-
-    def shared(self, count: int) -> SharedParts:
-        """Return the parts that several of `count` texts share."""
-        none = np.empty(0, dtype=np.int64)
-        if not self.keys:
-            return SharedParts(none, none, count)
-        bits = np.uint64(max(count - 1, 1).bit_length())
+        keys = _mixed(sums * _MIX[0] ^ (classes[owners].astype(np.uint64) << _SHIFT | numbers) * _MIX[2])
         # key and owner in one number, so that a plain sort brings equal keys together, owners ascending
-        both = np.concatenate(self.keys) >> bits << bits | np.concatenate(self.owners).astype(np.uint64)
+        bits = self._owner_bits
+        self._keys.append(keys >> bits << bits | batch.texts[owners].astype(np.uint64))
+
+    def shared(self) -> SharedParts:
+        """Return the parts that several texts share; the table is empty then."""
+        both = np.concatenate([np.empty(0, dtype=np.uint64), *self._keys])
+        self._keys.clear()
         both.sort()
-        keys = both >> bits
-        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-        stops = np.append(starts[1:], len(keys))
-        members = (both & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
-        return SharedParts(members, np.repeat(stops, stops - starts), count)
+        first = self._opens_group(both)
+        both = both[~first | ~np.append(first[1:], True)[: len(both)]]
+        starts = np.flatnonzero(self._opens_group(both))
+        sizes = np.diff(np.append(starts, len(both)))
+        owners = both & ((np.uint64(1) << self._owner_bits) - np.uint64(1))
+        return SharedParts(owners.astype(np.int64), np.repeat(starts + sizes, sizes), self.count)
+
+    def _opens_group(self, both: Words) -> Bools:
+        """Whether the key of each is another than that of the one before."""
+        keys = both >> self._owner_bits
+        return np.append(True, keys[1:] != keys[:-1])[: len(both)]
 
 
 class SharedParts:
