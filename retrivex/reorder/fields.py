@@ -26,7 +26,9 @@ class FieldNames(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    id: str = Field(default="id", min_length=1, description="what names the passage")
+    id: str | None = Field(
+        default="id", min_length=1, description="what names the passage in diagnostics; None: its place names it"
+    )
     text: str = Field(default="text", min_length=1, description="its text")
     score: str | None = Field(
         default="score", min_length=1, description="its score; None: the passages come best first and have none"
@@ -45,7 +47,7 @@ class FieldNames(BaseModel):
 
 
 FRAMEWORK_FIELDS: dict[str, FieldNames] = {
-    "langchain": FieldNames(text="page_content", score="metadata.score"),
+    "langchain": FieldNames(id=None, text="page_content", score="metadata.score"),
     "llamaindex": FieldNames(id="node_id"),
     "haystack": FieldNames(text="content", metadata="meta"),
 }

@@ -138,7 +138,8 @@ class ReorderOptions(BaseModel):
     high_relevance: float = Field(default=0.7, description="relevance_groups: highly relevant from this score on")
     medium_relevance: float = Field(default=0.4, description="relevance_groups: relevant from this score on")
     position_weights: tuple[float, ...] | None = Field(
-        default=None, description="position_weighted: a weight for each place; None: 1 for the first tenth, 0.9 for the last"
+        default=None,
+        description="position_weighted: a weight for each place; None: 1 for the first tenth, 0.9 for the last",
     )
     profile: PositionProfile | str = Field(
         default="lost_in_the_middle", description="profile: attention by token position, or the name of a built-in one"

@@ -69,7 +69,7 @@ class PassageReader(Generic[T]):
         names = self._fields
         self._bad = set()
         text = read_field(item, names.text)
-        passage_id = self._id(read_field(item, names.id), place)
+        passage_id = self._id(item, place)
         if not isinstance(text, str):
             self._fault(f"passage without a text under {names.text!r}", place, text, "a string")
             self.report.dropped.append(DroppedPassage(place, passage_id, "unusable"))
@@ -93,12 +93,15 @@ class PassageReader(Generic[T]):
             return candidate
         return candidate._replace(metadata={name: known for name, known in metadata.items() if name not in self._bad})
 
-    def _id(self, value: Any, place: int) -> str | int:
+    def _id(self, item: T, place: int) -> str | int:
+        name = self._fields.id
+        if name is None:
+            return f"passage-{place}"
+        value = read_field(item, name)
         if (isinstance(value, str) and value) or type(value) is int:
             return value
         if isinstance(value, Integral) and not isinstance(value, bool):
             return int(value)
-        name = self._fields.id
         self._fault(f"passage without an id under {name!r}", place, value, "a non-empty string or an integer")
         return f"passage-{place}"
 
@@ -157,8 +160,9 @@ class PassageReader(Generic[T]):
         if self._strict:
             what = fault.removesuffix(" left out").removesuffix(" counts 0")
             raise PassageError(
-                f"passage {place}: {what} is {shown[:80]}: it must be {rule}; correct it, name other fields with "
-                "fields={...}, or pass validation='coerce'"
+                f"passage {place}: {what} is {shown[:80]}: it must be {rule}; correct it, name other fields as in "
+                "fields={'text': 'body', 'score': None}, where None is for what passages do not have, or pass "
+                "validation='coerce'"
             )
         self.report.faults.setdefault(fault, []).append(f"{shown[:40]} in passage {place}")
 

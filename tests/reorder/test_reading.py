@@ -101,6 +101,14 @@ def test_documents_of_frameworks() -> None:
     assert [one.id for one in Reorderer(fields="haystack", strategy="document").reorder(haystack)] == ["0", "2", "1"]
 
 
+def test_places_stand_in_for_ids() -> None:
+    made = Reorderer(fields={"id": None}, top_k=1).reorder_with_diagnostics(
+        [{"text": "a", "score": i} for i in range(2)]
+    )
+    assert [one["score"] for one in made.passages] == [1]
+    assert [one.id for one in made.diagnostics.dropped] == ["passage-0"]
+
+
 def test_passages_without_scores_count_as_ranked() -> None:
     plain = [{"id": name, "text": name} for name in "abcde"]
     assert ids(Reorderer(fields={"score": None}).reorder(plain)) == "acedb"
