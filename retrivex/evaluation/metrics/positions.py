@@ -21,7 +21,7 @@ def edge_weights(count: int) -> NDArray[np.float64]:
     if count < 2:
         return np.ones(count)
     middle = (count - 1) / 2
-    weights: NDArray[np.float64] = ((np.arange(count) - middle) / middle) ** 2
+    weights: NDArray[np.float64] = np.square((np.arange(count, dtype=np.float64) - middle) / middle)
     return weights
 
 
