@@ -15,7 +15,7 @@ from retrivex.reorder.diagnostics import Explanation, ReorderDiagnostics, Reorde
 from retrivex.reorder.filtering import filtered, limited
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.packing import Packed, Packing, pack
-from retrivex.reorder.passage import Candidate, Ranked
+from retrivex.reorder.passage import Candidate
 from retrivex.reorder.ranking import rank
 from retrivex.reorder.reading import InputReport, PassageReader, listed
 from retrivex.rerank import RerankReply, RerankRequest
@@ -77,8 +77,8 @@ class Call(Generic[T]):
                 f"read: {named}{', ...' if len(reply.cut) > _NAMED else ''}"
             )
 
-    def finish(self) -> ReorderResult[T]:
-        """Do the other steps.
+    def finish(self, *, explain: bool = True) -> ReorderResult[T]:
+        """Do the other steps; without `explain` there are no explanations beside the passages.
 
         Raises
         ------
@@ -97,7 +97,9 @@ class Call(Generic[T]):
         with self.account.step("pack"):
             packing = _packing(options, strategy)
             packed = self._pack(placed, packing, budget)
-        return self._result([placed[at] for at in packed.kept], strategy, reason, packing, budget)
+        kept = [placed[at] for at in packed.kept]
+        passages, explanations = self._shown(kept, strategy, explain)
+        return ReorderResult(passages, explanations, self._diagnostics(kept, strategy, reason, packing, budget))
 
     def _pack(self, placed: Sequence[Placed[T]], packing: Packing, budget: Budget) -> Packed:
         packed = pack(
@@ -112,16 +114,23 @@ class Call(Generic[T]):
         self.account.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
         return packed
 
-    def _result(
+    def _shown(
+        self, kept: Sequence[Placed[T]], strategy: str, explain: bool
+    ) -> tuple[list[T], tuple[Explanation, ...]]:
+        noted = self.options.include_priority_score or self.options.include_explanation
+        if not (explain or noted):
+            return [one.ranked.candidate.item for one in kept], ()
+        whys = tuple(_explained(one, position, strategy, self.options) for position, one in enumerate(kept))
+        return [self._noted(one.ranked.candidate, why) for one, why in zip(kept, whys, strict=True)], whys
+
+    def _diagnostics(
         self, kept: Sequence[Placed[T]], strategy: str, reason: str, packing: Packing, budget: Budget
-    ) -> ReorderResult[T]:
-        explanations = tuple(_explained(one, position, strategy, self.options) for position, one in enumerate(kept))
-        passages = [self._shown(one.ranked, why) for one, why in zip(kept, explanations, strict=True)]
+    ) -> ReorderDiagnostics:
         used = self._used([one.ranked.candidate for one in kept], budget)
         diagnostics = ReorderDiagnostics(
             input_count=self._input_count,
             used_count=self._used_count,
-            output_count=len(passages),
+            output_count=len(kept),
             strategy=strategy,
             reason=reason,
             packing=packing,
@@ -141,7 +150,7 @@ class Call(Generic[T]):
         )
         if self.options.on_diagnostics is not None:
             self.options.on_diagnostics(diagnostics)
-        return ReorderResult(passages, explanations, diagnostics)
+        return diagnostics
 
     def _used(self, kept: Sequence[Candidate[T]], budget: Budget) -> dict[str, Any]:
         if budget.limit is None:
@@ -157,13 +166,13 @@ class Call(Generic[T]):
         cached = sum(one.token_count for one in kept if one.token_count is not None)
         return {"budget_unit": "tokens", "tokens_used": used, "cached_tokens_used": cached}
 
-    def _shown(self, ranked: Ranked[T], why: Explanation) -> T:
+    def _noted(self, candidate: Candidate[T], why: Explanation) -> T:
         notes: dict[str, Any] = {}
         if self.options.include_priority_score:
             notes["priority_score"] = why.priority_score
         if self.options.include_explanation:
             notes["explanation"] = asdict(why)
-        return annotated(ranked.candidate, notes, self.options.fields) if notes else ranked.candidate.item
+        return annotated(candidate, notes, self.options.fields) if notes else candidate.item
 
 
 def _packing(options: ReorderOptions, strategy: str) -> Packing:

@@ -129,7 +129,11 @@ class PassageReader(Generic[T]):
         return self._number(metadata, name, place, lowest=0) if own is None else own
 
     def _number(self, metadata: Mapping[str, Any], name: str, place: int, lowest: float = -math.inf) -> float | None:
-        return self._checked(read_field(metadata, name), name, place, lowest) if metadata else None
+        if not metadata:
+            return None
+        # most passages lack most fields, and most fields are plain keys
+        value = metadata.get(name) if type(metadata) is dict and "." not in name else read_field(metadata, name)
+        return None if value is None else self._checked(value, name, place, lowest)
 
     def _checked(self, value: Any, name: str, place: int, lowest: float) -> float | None:
         if value is MISSING or value is None:

@@ -82,35 +82,41 @@ class Reorderer:
         pydantic.ValidationError
             If an override breaks its rule.
         """
-        return self.reorder_with_diagnostics(passages, query, **overrides).passages
+        return self._call(passages, query, overrides).finish(explain=False).passages
 
     def reorder_with_diagnostics(
         self, passages: Iterable[T], query: str | None = None, **overrides: Any
     ) -> ReorderResult[T]:
         """Return the passages, why each stands where it does, and what was done; otherwise as `reorder`."""
+        return self._call(passages, query, overrides).finish()
+
+    async def areorder(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> list[T]:
+        """Do what `reorder` does without blocking the event loop while a reranker works."""
+        return (await self._acall(passages, query, overrides)).finish(explain=False).passages
+
+    async def areorder_with_diagnostics(
+        self, passages: Iterable[T], query: str | None = None, **overrides: Any
+    ) -> ReorderResult[T]:
+        """Do what `reorder_with_diagnostics` does without blocking the event loop while a reranker works."""
+        return (await self._acall(passages, query, overrides)).finish()
+
+    def _call(self, passages: Iterable[T], query: str | None, overrides: dict[str, Any]) -> Call[T]:
         call = Call(passages, _question(query), self.options.override(**overrides))
         request = call.request()
         if request is not None and call.options.reranker is not None:
             with call.account.step("rerank"):
                 reply = call.options.reranker.run(request)
             call.rescore(reply)
-        return call.finish()
+        return call
 
-    async def areorder(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> list[T]:
-        """Do what `reorder` does without blocking the event loop while a reranker works."""
-        return (await self.areorder_with_diagnostics(passages, query, **overrides)).passages
-
-    async def areorder_with_diagnostics(
-        self, passages: Iterable[T], query: str | None = None, **overrides: Any
-    ) -> ReorderResult[T]:
-        """Do what `reorder_with_diagnostics` does without blocking the event loop while a reranker works."""
+    async def _acall(self, passages: Iterable[T], query: str | None, overrides: dict[str, Any]) -> Call[T]:
         call = Call(passages, _question(query), self.options.override(**overrides))
         request = call.request()
         if request is not None and call.options.reranker is not None:
             with call.account.step("rerank"):
                 reply = await call.options.reranker.arun(request)
             call.rescore(reply)
-        return call.finish()
+        return call
 
     @overload
     def reorder_stream(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> Iterator[T]: ...
