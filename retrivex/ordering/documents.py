@@ -13,6 +13,8 @@ from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
 
+_PLAIN = frozenset({str, int})
+
 
 def document(
     items: Sequence[T],
@@ -72,9 +74,9 @@ def document_edges(
 def _documents(items: Sequence[T], ranked: bool, score: Field, source: Field, position: Field) -> list[list[T]]:
     """Items by document, best document first, each in its own order."""
     groups = partition(items, source)
-    places = [reader(position)(item) for item in items]
+    places = [_number(value, i) for i, value in enumerate(map(reader(position), items))]
     for group in groups:
-        group.sort(key=lambda i: (_number(places[i], i), i))
+        group.sort(key=places.__getitem__)  # stable: equal places keep the order given
     if not ranked:
         scores = check_scores(items, score if callable(score) else reader(score))
         groups.sort(key=lambda group: max(scores[i] for i in group), reverse=True)
@@ -90,10 +92,13 @@ def partition(items: Sequence[Any], field: Field) -> list[list[int]]:
     groups: dict[Hashable, list[int]] = {}
     for i, item in enumerate(items):
         value = read(item)
-        known = isinstance(value, Hashable) and value not in (None, "")
+        # the plain types first: asking for a protocol takes longer than all the rest
+        known = type(value) in _PLAIN or (isinstance(value, Hashable) and value is not None)
+        known = known and value != ""
         groups.setdefault((known, value if known else None), []).append(i)
     return list(groups.values())
 
 
-def _number(value: Any, otherwise: int) -> float:
-    return float(value) if isinstance(value, Real) and math.isfinite(value) else float(otherwise)
+def _number(value: Any, otherwise: int) -> Any:
+    known = type(value) is int or (isinstance(value, Real) and math.isfinite(value))
+    return value if known else otherwise

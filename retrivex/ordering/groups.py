@@ -42,13 +42,19 @@ def relevance_groups(
     if not high >= medium:
         raise OrderingError(f"high is {high!r} and medium {medium!r}: high must be at least medium")
     scores = check_scores(items, score if callable(score) else reader(score))
-    top = [i for i, value in enumerate(scores) if value >= high]
+    top: list[int] = []
+    between: list[T] = []
+    low: list[T] = []
+    for i, value in enumerate(scores):
+        if value >= high:
+            top.append(i)
+        else:
+            (between if value >= medium else low).append(items[i])
     if not ranked:
         top.sort(key=scores.__getitem__, reverse=True)
-    between = [i for i, value in enumerate(scores) if medium <= value < high]
-    low = [i for i, value in enumerate(scores) if value < medium]
-    half = (len(top) + 1) // 2
-    return [items[i] for i in [*top[:half], *between, *low, *top[half:]]]
+    best = [items[i] for i in top]
+    half = (len(best) + 1) // 2
+    return best[:half] + between + low + best[half:]
 
 
 def group_by(

@@ -49,12 +49,14 @@ def chronological(
     times = [_seconds(value) for value in map(reader(timestamp), items)]
     scores = [0] * len(times) if ranked else check_scores(items, score if callable(score) else reader(score))
     sign = 1.0 if order == "asc" else -1.0
-    known = sorted((i for i, time in enumerate(times) if time is not None), key=lambda i: (sign * times[i], -scores[i]))
-    return [items[i] for i in known] + [items[i] for i, time in enumerate(times) if time is None]
+    keys = [(0, sign * time, -score) if time is not None else (1,) for time, score in zip(times, scores, strict=True)]
+    return [items[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
 
 
 def _seconds(value: Any) -> Any:
     """Return what sorts by time; None where there is nothing."""
+    if type(value) is int:
+        return value
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if value is None or (isinstance(value, Real) and not math.isfinite(value)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from retrivex.errors import OrderingError
@@ -57,10 +58,20 @@ def position_weighted(
     ['d', 'c', 'b', 'a']
     """
     best_first = score_desc(items, ranked=ranked, score=score)
-    known = place_weights(len(best_first)) if weights is None else list(weights)
-    if len(known) != len(best_first) or not all(map(math.isfinite, known)):
-        raise OrderingError(f"weights are {known!r:.80} for {len(best_first)} items: give one finite number for each")
+    places = _usual_places(len(best_first)) if weights is None else _places(weights, len(best_first))
     made = best_first[:]
-    for place, item in zip(sorted(range(len(known)), key=lambda i: -known[i]), best_first, strict=True):
+    for place, item in zip(places, best_first, strict=True):
         made[place] = item
     return made
+
+
+def _places(weights: Sequence[float], count: int) -> list[int]:
+    """Places, that of the largest weight first."""
+    if len(weights) != count or not all(map(math.isfinite, weights)):
+        raise OrderingError(f"weights are {weights!r:.80} for {count} items: give one finite number for each")
+    return sorted(range(count), key=lambda place: -weights[place])
+
+
+@lru_cache(maxsize=64)
+def _usual_places(count: int) -> list[int]:
+    return _places(place_weights(count), count)
