@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -10,10 +9,10 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
-from retrivex.errors import PassageError, RetrivexError
+from retrivex.errors import RetrivexError
 from retrivex.near_duplicates import Repeats, repeats
-from retrivex.ordering.fields import Field, reader
-from retrivex.seed import SeedHit
+from retrivex.ordering.fields import Field
+from retrivex.passage_fields import as_list, scores_of, texts_of
 
 T = TypeVar("T")
 
@@ -80,7 +79,7 @@ def deduplicate(
     >>> deduplicate(found, threshold=0.85)
     [{'text': 'A hive has one queen!', 'score': 0.9}]
     """
-    given = _as_list(passages)
+    given = as_list(passages)
     gone = {
         duplicate.position
         for duplicate in find_duplicates(given, threshold, keep, compare_with=compare_with, text=text, score=score)
@@ -106,9 +105,9 @@ def find_duplicates(
     [(2, 0, 0.9)]
     """
     _check(threshold, keep, compare_with)
-    given = _as_list(passages)
-    texts = _texts(given, text)
-    scores = _scores(given, score) if keep == "highest_score" else [0.0] * len(given)
+    given = as_list(passages)
+    texts = texts_of(given, text)
+    scores = scores_of(given, score) if keep == "highest_score" else [0.0] * len(given)
     # best first; of equals the earliest
     ranked = sorted(range(len(given)), key=lambda i: -i if keep == "last" else i)
     ranked.sort(key=lambda i: -scores[i])
@@ -153,53 +152,3 @@ def _check(threshold: float, keep: str, compare_with: str) -> None:
     for name, value, allowed in (("keep", keep, get_args(Keep)), ("compare_with", compare_with, get_args(CompareWith))):
         if value not in allowed:
             raise RetrivexError(f"{name} is {value!r}: choose one of {', '.join(allowed)}")
-
-
-def _as_list(passages: Iterable[T]) -> list[T]:
-    if isinstance(passages, (str, bytes)) or not isinstance(passages, Iterable):
-        raise PassageError(f"passages is {type(passages).__name__}: give a list of passages")
-    return list(passages)
-
-
-def _texts(passages: Sequence[Any], field: Field) -> list[str]:
-    read = reader(field)
-    texts = [_text(passage, read) for passage in passages]
-    for position, found in enumerate(texts):
-        if not isinstance(found, str):
-            raise PassageError(
-                f"passage {position} has {found!r:.80} as its text: it must be a str; name the field that holds it, "
-                "as in text='page_content', or give a function that reads it"
-            )
-    return texts
-
-
-def _text(passage: Any, read: Any) -> Any:
-    match passage:
-        case str():
-            return passage
-        case SeedHit():
-            return passage.chunk.text
-        case _:
-            return read(passage)
-
-
-def _scores(passages: Sequence[Any], field: Field) -> list[float]:
-    read = reader(field)
-    return [_score(position, passage, read) for position, passage in enumerate(passages)]
-
-
-def _score(position: int, passage: Any, read: Any) -> float:
-    """Read a score; plain texts have none and count the same."""
-    if isinstance(passage, str):
-        return 0.0
-    found = passage.similarity_score if isinstance(passage, SeedHit) else read(passage)
-    try:
-        value = math.nan if isinstance(found, bool) or not isinstance(found, Real) else float(found)
-    except OverflowError:  # a whole number that no float can hold
-        found = value = math.inf
-    if not math.isfinite(value):
-        raise PassageError(
-            f"passage {position} has {found!r:.80} as its score: it must be a finite number; name the field that holds "
-            "it, as in score='relevance', or choose keep='first'"
-        )
-    return value
