@@ -43,7 +43,7 @@ class Diversity(BaseModel):
 
     Examples
     --------
-    >>> Diversity(source_weight=0.2).relevance_weight
+    >>> Diversity(source_penalty=0.2).relevance_weight
     0.7
     """
 
@@ -52,10 +52,13 @@ class Diversity(BaseModel):
     relevance_weight: float = Field(
         default=0.7, ge=0, le=1, description="lambda: 1 looks at relevance alone, 0 at difference alone"
     )
-    source_weight: float = Field(
+    source_penalty: float = Field(
         default=0.15, ge=0, description="what a passage loses for each one picked before it of the same source"
     )
     source_field: str | None = Field(default=None, description="field that names the source; None: fields.source_id")
+    embedding_field: str | None = Field(
+        default=None, description="field of the embeddings, to compare by cosine; None: texts by their trigrams"
+    )
     max_candidates: int | None = Field(
         default=None, ge=2, description="only the best n take part, the rest follow as they are; None: all"
     )

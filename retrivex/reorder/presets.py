@@ -14,7 +14,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "standard": {"strategy": "edge_balanced", "packing": "edge_aware", "min_top_k": 4},
     "narrative": {"strategy": "document"},
     "temporal": {"strategy": "chronological", "chronological_order": "asc"},
-    "diverse": {"strategy": "edge_balanced", "diversity": {"relevance_weight": 0.7, "source_weight": 0.2}},
+    "diverse": {"strategy": "edge_balanced", "diversity": {"relevance_weight": 0.7, "source_penalty": 0.2}},
     "auto": {"strategy": "auto"},
     "docs_qa": {
         "strategy": "auto",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from retrivex.reorder.fields import read_field
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.diversity import pick_diverse
+from retrivex.errors import PassageError
+from retrivex.likeness import EmbeddingLikeness, Likeness, TextLikeness
+from retrivex.reorder.fields import MISSING, read_field
 from retrivex.reorder.options import Diversity, ReorderOptions
 from retrivex.reorder.passage import Candidate, Ranked, group_key
-from retrivex.reorder.priority import normalise_scores, priorities
-from retrivex.trigrams import jaccard, trigrams
+from retrivex.reorder.priority import priorities
 
 T = TypeVar("T")
 
@@ -43,26 +47,41 @@ def _below_zero(rest: Sequence[int], worth: Sequence[float]) -> dict[int, int]:
 def _picked(
     candidates: Sequence[Candidate[Any]], worth: Sequence[float], top: Sequence[int], diversity: Diversity, field: str
 ) -> list[int]:
-    """Return `top` by maximal marginal relevance with a penalty for each picked passage of the same source."""
-    weight = diversity.relevance_weight
-    relevance = dict(zip(top, normalise_scores([worth[i] for i in top], "min_max"), strict=True))
-    found = {i: trigrams(candidates[i].text) for i in top}
-    source = {i: group_key(read_field(candidates[i].metadata, diversity.source_field or field)) for i in top}
-    likeness = dict.fromkeys(top, 0.0)
-    counts: Counter[str | None] = Counter()
-    picked: list[int] = []
-    while likeness:
-        best = max(
-            likeness,
-            key=lambda i: (
-                weight * relevance[i] - (1 - weight) * likeness[i] - diversity.source_weight * counts[source[i]],
-                -i,
-            ),
+    """Return `top` in the order in which maximal marginal relevance picks it."""
+    # in input order, so that of equals the first is picked
+    places = sorted(top)
+    chosen = [candidates[i] for i in places]
+    # passages without a source count as of one, as in rag-chunk-reorder
+    sources = [group_key(read_field(one.metadata, diversity.source_field or field)) or "" for one in chosen]
+    picks = pick_diverse(
+        [worth[i] for i in places],
+        _likeness(chosen, diversity.embedding_field),
+        relevance_weight=diversity.relevance_weight,
+        sources=sources,
+        source_penalty=diversity.source_penalty,
+    )
+    return [places[i] for i in picks.order]
+
+
+def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None) -> Likeness:
+    if embedding_field is None:
+        return TextLikeness([one.text for one in candidates])
+    rows = [_embedding(one, embedding_field) for one in candidates]
+    lengths = [0 if row is None else len(row) for row in rows]
+    odd = next((i for i, length in enumerate(lengths) if not length or length != lengths[0]), None)
+    if odd is not None:
+        raise PassageError(
+            f"passage {candidates[odd].id!r} has no embedding under {embedding_field!r} like that of the others: each "
+            "needs one, of finite numbers and the same length; leave embedding_field out to compare texts"
         )
-        del likeness[best]
-        picked.append(best)
-        counts[source[best]] += 1
-        for i in likeness:
-            alike = 1.0 if candidates[i].text == candidates[best].text else jaccard(found[i], found[best])
-            likeness[i] = max(likeness[i], alike)
-    return picked
+    return EmbeddingLikeness(np.stack([row for row in rows if row is not None]))
+
+
+def _embedding(candidate: Candidate[Any], field: str) -> NDArray[np.float64] | None:
+    found = read_field(candidate.item, field)
+    found = read_field(candidate.metadata, field) if found is MISSING else found
+    try:
+        row = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return row if row.ndim == 1 and row.size and np.isfinite(row).all() else None

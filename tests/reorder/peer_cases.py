@@ -92,7 +92,7 @@ def config_there(knobs: dict[str, Any]) -> dict[str, Any]:
         if name == "weights":
             made["weights"] = {METADATA.get(key, key): weight for key, weight in value.items()}
         elif name == "diversity":
-            names = {"relevance_weight": "lambda", "source_weight": "sourceDiversityWeight",
+            names = {"relevance_weight": "lambda", "source_penalty": "sourceDiversityWeight",
                      "max_candidates": "maxCandidates", "source_field": "sourceField"}  # fmt: skip
             made["diversity"] = {"enabled": True} | {names[key]: METADATA.get(v, v) if isinstance(v, str) else v
                                                      for key, v in value.items()}  # fmt: skip
@@ -192,7 +192,10 @@ def knobs(draw: random.Random) -> dict[str, Any]:
 
 
 def _diversity(draw: random.Random) -> dict[str, Any]:
-    made: dict[str, Any] = {"relevance_weight": draw.choice([0.2, 0.7, 0.9]), "source_weight": draw.choice([0, 0.15])}
+    made: dict[str, Any] = {
+        "relevance_weight": draw.choice([0, 0.2, 0.7, 0.9, 1]),
+        "source_penalty": draw.choice([0, 0.15]),
+    }
     if draw.random() < 0.3:
         made["source_field"] = "topic"
     if draw.random() < 0.3:

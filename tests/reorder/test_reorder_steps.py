@@ -59,10 +59,22 @@ def test_diversity_ranks_repetition_behind() -> None:
     assert ids(diverse.reorder(repeating)) == "ced"
     assert ids(diverse.reorder(repeating, diversity={"relevance_weight": 0.3})) == "cde"
     best_two = [passage("a", 0.9, source_id="x"), passage("b", 0.8, source_id="x"), passage("c", 0.7, source_id="y")]
-    sources = Diversity(relevance_weight=1, source_weight=0.9)
+    sources = Diversity(relevance_weight=1, source_penalty=0.9)
     assert ids(Reorderer(strategy="score_desc", diversity=sources).reorder(best_two)) == "acb"
-    other_field = Diversity(relevance_weight=1, source_weight=0.9, source_field="author")
+    other_field = Diversity(relevance_weight=1, source_penalty=0.9, source_field="author")
     assert ids(Reorderer(strategy="score_desc", diversity=other_field).reorder(best_two)) == "abc"
+
+
+def test_diversity_by_embeddings() -> None:
+    turns = [{**passage(name, score), "vector": row} for name, score, row in
+             zip("abc", (0.9, 0.8, 0.7), ([1, 0], [1, 0.1], [0, 1]), strict=True)]  # fmt: skip
+    reorderer = Reorderer(strategy="score_desc", diversity={"embedding_field": "vector", "relevance_weight": 0.3})
+    assert ids(reorderer.reorder(turns)) == "acb"
+    inside = [passage(one["id"], one["score"], vector=one["vector"]) for one in turns]
+    assert ids(reorderer.reorder(inside)) == "acb"
+    for wrong in (None, [1], [1, float("nan")], "12", [[1, 2]]):
+        with pytest.raises(ValueError, match="'c' has no embedding under 'vector'"):
+            reorderer.reorder([*turns[:2], {**turns[2], "vector": wrong}])
 
 
 def test_diversity_looks_at_the_best_candidates_alone() -> None:
@@ -156,7 +168,7 @@ def test_presets() -> None:
     assert Reorderer.preset("narrative").options.strategy == "document"
     assert Reorderer.preset("temporal").options.chronological_order == "asc"
     diverse = Reorderer.preset("diverse").options.diversity
-    assert diverse == Diversity(source_weight=0.2)
+    assert diverse == Diversity(source_penalty=0.2)
     assert Reorderer.preset("auto", top_k=1).options.strategy == "auto"
     assert ids(Reorderer.preset("standard", top_k=2).reorder(FIVE)) == "ab"
     with pytest.raises(ValueError, match="choose one of standard"):
