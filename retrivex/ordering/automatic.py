@@ -100,7 +100,7 @@ def choose_order(
     A question about time gets chronological order, one that compares its passages grouped by document, one about how
     something goes document order, each where enough items have the fields that it needs; everything else is edge
     balanced, or best last where the context window is nearly full: there models read the end better than the
-    beginning (Veseli et al., "Positional Biases Shift as Inputs Approach Context Length", arXiv 2508.07479).
+    beginning (Veseli et al., "Positional Biases Shift as Inputs Approach Context Window Limits", arXiv 2508.07479).
 
     Parameters
     ----------
