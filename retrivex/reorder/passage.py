@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any, Generic, NamedTuple, TypeVar
+from uuid import UUID
 
 T = TypeVar("T")
+
+GROUPABLE = (str, Real, UUID)
+"""Types of metadata values that name a source or a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,6 @@ def group_key(value: Any) -> str | None:
     """
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, Integral) or (isinstance(value, float) and value.is_integer()):
         return str(int(value))
-    return str(value) or None if isinstance(value, (str, int, float)) else None
+    return str(value) or None if isinstance(value, GROUPABLE) else None

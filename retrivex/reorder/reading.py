@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from uuid import UUID
 
 from retrivex.errors import PassageError
 from retrivex.reorder.diagnostics import DroppedPassage
 from retrivex.reorder.fields import MISSING, FieldNames, read_field
-from retrivex.reorder.passage import Candidate, group_key
+from retrivex.reorder.passage import GROUPABLE, Candidate, group_key
 
 T = TypeVar("T")
 
@@ -102,6 +103,8 @@ class PassageReader(Generic[T]):
             return value
         if isinstance(value, Integral) and not isinstance(value, bool):
             return int(value)
+        if isinstance(value, UUID):
+            return str(value)
         self._fault(f"passage without an id under {name!r}", place, value, "a non-empty string or an integer")
         return f"passage-{place}"
 
@@ -150,7 +153,7 @@ class PassageReader(Generic[T]):
         value = read_field(metadata, name)
         if value is MISSING or value is None:
             return None
-        if not isinstance(value, (str, int, float)):
+        if not isinstance(value, GROUPABLE):
             self._leave_out(name, place, value, "a string or a number")
         return group_key(value)
 

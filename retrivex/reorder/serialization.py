@@ -39,8 +39,11 @@ def serialize_passages(
     """
     names = FieldNames() if fields is None else as_field_names(fields)
     candidates = PassageReader[Any](names, "strict").read(passages)
-    rows = [_row(candidate, skip_unserializable) for candidate in candidates]
-    return json.dumps(rows, ensure_ascii=False, allow_nan=False)
+    try:
+        rows = [_row(candidate, skip_unserializable) for candidate in candidates]
+        return json.dumps(rows, ensure_ascii=False, allow_nan=False)
+    except RecursionError as error:
+        raise PassageError("metadata of a passage is too deep for JSON, or holds itself: make it flat") from error
 
 
 def _row(candidate: Candidate[Any], skip: bool) -> dict[str, Any]:

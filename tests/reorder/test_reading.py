@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -198,6 +199,14 @@ def test_more_than_max_input_raises_or_is_cut() -> None:
 def test_numbers_of_numpy_are_numbers() -> None:
     given = [{"id": np.int64(7), "text": "a", "score": np.float32(0.5), "metadata": {"timestamp": np.int32(3)}}]
     assert Reorderer(strategy="chronological").reorder(given) == given
+
+
+def test_uuids_and_numbers_name_passages_and_sources() -> None:
+    one, other = uuid4(), uuid4()
+    sources = [one, np.int64(7), str(one), 7.0, other]
+    given = [{"id": uuid4(), "text": "a", "score": 5 - i, "metadata": {"source_id": x}} for i, x in enumerate(sources)]
+    made = Reorderer(strategy="document").reorder(given)
+    assert [given.index(found) for found in made] == [0, 2, 1, 3, 4]
 
 
 def test_options_are_one_object() -> None:

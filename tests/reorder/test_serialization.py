@@ -49,6 +49,13 @@ def test_what_json_has_no_form_for() -> None:
     assert json.loads(serialize_passages(odd, skip_unserializable=True))[0]["metadata"] == {"keep": [1]}
 
 
+def test_metadata_that_holds_itself() -> None:
+    around: dict[str, Any] = {}
+    around["again"] = around
+    with pytest.raises(PassageError, match="too deep for JSON"):
+        serialize_passages([{"id": "a", "text": "x", "score": 1, "metadata": around}])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
