@@ -155,6 +155,8 @@ CHOICES: dict[str, Sequence[Any]] = {
     "max_tokens_per_document": (1, 6, 15, 40, 150),
     "keep_top": (1, 1, 2, 5),
     "dedupe_overlaps": (False,),
+    "near_duplicate_threshold": (0.3, 0.85, 1.0),
+    "diversity": (0.3, 1.0),
     "ordering_strategy": tuple(strategy.value for strategy in OrderingStrategy if strategy != "custom"),
     "chronological_order": ("desc",),
     "group_by": ("page", "heading_path", "no_such_field"),

@@ -215,6 +215,20 @@ class RetrievalConfig(BaseModel):
     dedupe_overlaps: bool = Field(
         default=True, description="drop passages whose text stands in a better one, e.g. a document indexed twice"
     )
+    near_duplicate_threshold: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="drop chunks that are almost word for word those of a better one of another document: least "
+        "Jaccard similarity of their character trigrams, e.g. 0.9; None keeps them",
+    )
+    diversity: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="what a chunk loses by how alike a better one of another passage is: its value is multiplied by "
+        "1 - diversity * likeness (cosine of embeddings, else common trigrams); 0 is off",
+    )
     pinned: Annotated[tuple[Any, ...], BeforeValidator(_as_items)] = Field(
         default=(), description="chunks or spans that always come first; they count in the budget"
     )

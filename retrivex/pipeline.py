@@ -21,6 +21,7 @@ from retrivex.expansion import Expansion, grow, plan_windows
 from retrivex.fetching import ChunkReply, ChunkRequest, ParentReply, ParentRequest
 from retrivex.intervals import Window, merge_windows
 from retrivex.links import follow
+from retrivex.novelty import discounted
 from retrivex.parents import PlacedParent, place_parent
 from retrivex.reporting import Account, citations_of, coverage_of, unit_notes
 from retrivex.rerank.calling import RerankReply, RerankRequest
@@ -141,7 +142,7 @@ class Pipeline:
         self.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
         runs = self._merge(expansion, linked, found)
         similarity = self._similarity(runs)
-        valuation = call.valuer.value(runs, seeds, linked, expansion.continuity, similarity)
+        valuation = self._valuation(runs, seeds, linked, expansion, similarity)
         return Valued(seeds, dropped, found, out_of_scope, expansion, linked, links, runs, similarity, valuation)
 
     def _seeds(self) -> Generator[Request, Reply, tuple[list[Seed], list[DroppedHit]]]:
@@ -301,6 +302,20 @@ class Pipeline:
         self.log.warnings += warnings
         return found
 
+    def _valuation(
+        self,
+        runs: Sequence[Run],
+        seeds: Sequence[Seed],
+        linked: Mapping[ChunkKey, float],
+        expansion: Expansion,
+        similarity: Mapping[ChunkKey, float],
+    ) -> Valuation:
+        """Return what the candidates are worth to some hits; less for what repeats better ones, under `diversity`."""
+        valuation = self.call.valuer.value(runs, seeds, linked, expansion.continuity, similarity)
+        made, warnings = discounted(valuation, runs, self.config.diversity)
+        self.log.warnings += warnings
+        return made
+
     def _list_values(self, valued: Valued) -> list[tuple[float, Valuation]]:
         """Per hit list its share of the budget and what it makes of the candidates; empty without quotas."""
         config, seeds = self.config, valued.seeds
@@ -315,8 +330,7 @@ class Pipeline:
             own = [replace(seed, relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
             if own:
                 own.sort(key=lambda seed: (-seed.relevance, seed.key))
-                continuity = valued.expansion.continuity
-                value = self.call.valuer.value(valued.runs, own, valued.linked, continuity, valued.similarity)
+                value = self._valuation(valued.runs, own, valued.linked, valued.expansion, valued.similarity)
                 made.append((shares[number] / sum(shares), _own_values(value, valued, own)))
         return made
 

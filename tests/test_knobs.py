@@ -421,6 +421,31 @@ def _dedupe_overlaps() -> None:
     assert len(compose(hits, store, dedupe_overlaps=False).spans) == 2
 
 
+@shows("near_duplicate_threshold")
+def _near_duplicate_threshold() -> None:
+    text = "A long sentence stands on a page, and on a mirror of that page with {} footer below it."
+    store = make_store(make_chunk("d", 0, text.format("one")), make_chunk("mirror", 0, text.format("its own")))
+    hits = [SeedHit(store["d", 0], 1.0), SeedHit(store["mirror", 0], 0.9)]
+    assert len(compose(hits, store).spans) == len(compose(hits, store, near_duplicate_threshold=0.99).spans) == 2
+    made = compose(hits, store, near_duplicate_threshold=0.8)
+    assert [span.doc_id for span in made.spans] == ["d"]
+    assert [(hit.doc_id, hit.reason) for hit in made.dropped] == [("mirror", "near_duplicate")]
+    assert "('d', 0): similarity 0.8" in made.dropped[0].detail
+
+
+@shows("diversity")
+def _diversity() -> None:
+    text = "Bees {} in the hive at night, and by day they fly."
+    store = make_store(
+        make_chunk("a", 0, text.format("sleep")), make_chunk("b", 0, text.format("rest")),
+        make_chunk("c", 0, "Wasps build their nests of paper that they make of old wood."),
+    )  # fmt: skip
+    hits = [SeedHit(store[key, 0], score) for key, score in (("a", 1.0), ("b", 0.9), ("c", 0.6))]
+    said: dict[str, Any] = {"max_spans": 2, "window": 0, "score_scale": "unit"}
+    assert {span.doc_id for span in compose(hits, store, **said).spans} == {"a", "b"}
+    assert {span.doc_id for span in compose(hits, store, diversity=0.9, **said).spans} == {"a", "c"}
+
+
 @shows("pinned")
 def _pinned() -> None:
     assert made({5: 1.0}, window=0, pinned=[TEN["d", 1]]).spans[0].chunk_ids == [1]
