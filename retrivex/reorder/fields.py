@@ -50,8 +50,16 @@ FRAMEWORK_FIELDS: dict[str, FieldNames] = {
     "langchain": FieldNames(id=None, text="page_content", score="metadata.score"),
     "llamaindex": FieldNames(id="node_id"),
     "haystack": FieldNames(text="content", metadata="meta"),
+    "hits": FieldNames(
+        id=None,
+        text="chunk.text",
+        score="similarity_score",
+        metadata="chunk.metadata",
+        source_id="doc_id",
+        section_index="chunk_id",
+    ),
 }
-"""Names of the documents of LangChain and Haystack and of LlamaIndex's nodes with scores."""
+"""Names of the documents of LangChain and Haystack, of LlamaIndex's nodes with scores, and of RetriVex's `SeedHit`."""
 
 
 def as_field_names(value: Any) -> Any:

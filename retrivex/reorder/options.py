@@ -90,7 +90,7 @@ class ReorderOptions(BaseModel):
 
     # ---- input
     fields: Annotated[FieldNames, BeforeValidator(as_field_names)] = Field(
-        default=FieldNames(), description="names of the passages' fields, or langchain, llamaindex or haystack"
+        default=FieldNames(), description="names of the passages' fields, or langchain, llamaindex, haystack or hits"
     )
     validation: Validation = Field(
         default="strict", description="strict raises at the first bad passage, coerce mends what it can and reports it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from uuid import UUID
@@ -41,14 +41,14 @@ class PassageReader(Generic[T]):
 
     Parameters
     ----------
-    fields : names of the fields
+    names : of the fields
     validation : `strict` raises at the first fault. `coerce` counts a bad score as 0, leaves bad metadata out, names
         a passage without an id by its place, drops what has no text, and reports all of it
     """
 
-    def __init__(self, fields: FieldNames, validation: Validation) -> None:
+    def __init__(self, names: FieldNames, validation: Validation) -> None:
         self.report = InputReport()
-        self._fields = fields
+        self._fields = names
         self._strict = validation == "strict"
         self._bad: set[str] = set()
 
@@ -119,12 +119,13 @@ class PassageReader(Generic[T]):
         return number or 0.0
 
     def _metadata(self, value: Any, place: int) -> Mapping[str, Any]:
-        if value is MISSING or value is None:
-            return {}
-        if type(value) is not dict and not isinstance(value, Mapping):
-            self._leave_out(self._fields.metadata, place, value, "a mapping")
-            return {}
-        return value
+        if type(value) is dict or isinstance(value, Mapping):
+            return value
+        if is_dataclass(value) and not isinstance(value, type):
+            return {one.name: getattr(value, one.name) for one in fields(value)}
+        if value is not MISSING and value is not None:
+            self._leave_out(self._fields.metadata, place, value, "a mapping or a dataclass")
+        return {}
 
     def _token_count(self, item: T, metadata: Mapping[str, Any], place: int) -> float | None:
         name = self._fields.token_count
@@ -204,10 +205,14 @@ def finite(value: Any) -> float | None:
     >>> [finite(value) for value in (3, float("nan"), "0.5", True)]
     [3.0, None, None, None]
     """
-    if type(value) is float:
-        return value if math.isfinite(value) else None
+    if type(value) is float or type(value) is int:
+        return _in_range(value)
     if not isinstance(value, Real) or isinstance(value, bool):
         return None
+    return _in_range(value)
+
+
+def _in_range(value: Any) -> float | None:
     try:
         number = float(value)
     except OverflowError:

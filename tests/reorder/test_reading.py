@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from retrivex import Passage, Reorderer
+from retrivex import Chunk, ChunkMetadata, Passage, Reorderer, SeedHit
 from retrivex.errors import PassageError
 from retrivex.reorder import FieldNames, ReorderOptions
 
@@ -100,6 +100,15 @@ def test_documents_of_frameworks() -> None:
     assert [one.node_id for one in Reorderer(fields="llamaindex").reorder(llamaindex)] == ["2", "0", "1"]
     haystack = [SimpleNamespace(id=str(i), content="t", meta={"source_id": i % 2}, score=float(i)) for i in range(3)]
     assert [one.id for one in Reorderer(fields="haystack", strategy="document").reorder(haystack)] == ["0", "2", "1"]
+
+
+def test_seed_hits() -> None:
+    places = [("x", 2, 0.9), ("y", 0, 0.7), ("x", 1, 0.5)]
+    hits = [SeedHit(Chunk("text", ChunkMetadata(doc_id, chunk_id)), score) for doc_id, chunk_id, score in places]
+    assert Reorderer(fields="hits").reorder(hits) == [hits[0], hits[2], hits[1]]
+    assert Reorderer(fields="hits", strategy="document").reorder(hits) == [hits[2], hits[0], hits[1]]
+    with pytest.raises(PassageError, match="a SeedHit cannot be copied"):
+        Reorderer(fields="hits", include_explanation=True).reorder(hits)
 
 
 def test_places_stand_in_for_ids() -> None:
