@@ -73,11 +73,11 @@ def read_passages(text: str, *, lines: bool) -> list[Any]:
     >>> read_passages('{"id": 1}\\n\\n{"id": 2}', lines=True)
     [{'id': 1}, {'id': 2}]
     """
-    parts = (
-        [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()] if lines else [(1, text)]
-    )
     found = []
-    for number, part in parts:
+    # not splitlines: JSON may hold other line separators inside its texts
+    for number, part in enumerate(text.split("\n") if lines else [text], start=1):
+        if lines and not part.strip():
+            continue
         try:
             found.append(json.loads(part))
         except (ValueError, RecursionError) as error:

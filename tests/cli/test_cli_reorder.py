@@ -33,6 +33,12 @@ def test_lines_from_file_to_file(tmp_path: Path) -> None:
     assert ids([json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]) == "edcba"
 
 
+def test_separators_inside_texts_do_not_end_a_line() -> None:
+    passage = {**PASSAGES[0], "text": "one\u2028two"}
+    made = run(app, ["reorder", "--jsonl"], input=json.dumps(passage, ensure_ascii=False)).stdout
+    assert json.loads(made) == passage
+
+
 def test_knobs_presets_and_the_question() -> None:
     said = ["--preset", "auto", "--query", "When was it?", "--set", "top_k=3"]
     dated = [{**p, "metadata": {"timestamp": -i}} for i, p in enumerate(PASSAGES)]
