@@ -66,7 +66,12 @@ def count_vowels(text: str) -> int:
 
 
 def by_weight(a: dict[str, Any], b: dict[str, Any]) -> float:
-    return float(a.get("metadata", {}).get("weight", 0) - b.get("metadata", {}).get("weight", 0))
+    return _weight(a) - _weight(b)
+
+
+def _weight(passage: dict[str, Any]) -> float:
+    metadata = passage.get("metadata")
+    return metadata.get("weight", 0) if isinstance(metadata, dict) else 0
 
 
 def rescored(query: str, texts: Any) -> list[float]:
@@ -143,6 +148,18 @@ def _metadata(draw: random.Random) -> dict[str, Any]:
         "weight": draw.randint(0, 4),
         "token_count": draw.randint(0, 20),
     }
+
+
+def spoil(draw: random.Random, given: list[dict[str, Any]]) -> None:
+    """Put values of wrong types into passages, but for ids and texts."""
+    for passage in given:
+        for name in ("score", "token_count", "metadata"):
+            if draw.random() < 0.1:
+                passage[name] = draw.choice(["bad", [1], True, {"a": 1} if name != "metadata" else 3])
+        metadata = passage.get("metadata")
+        for name in ("timestamp", "section_index", "source_id", "source_reliability", "token_count"):
+            if isinstance(metadata, dict) and draw.random() < 0.15:
+                metadata[name] = [1] if name == "source_id" else draw.choice(["bad", [1], {"a": 1}, False])
 
 
 def knobs(draw: random.Random) -> dict[str, Any]:

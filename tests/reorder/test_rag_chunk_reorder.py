@@ -92,6 +92,30 @@ def test_random_cases_give_the_same_order() -> None:
     assert refused > 5
 
 
+def test_bad_values_are_mended_alike() -> None:
+    cases = []
+    for seed in range(400):
+        case = make(seed)
+        peer_cases.spoil(random.Random(seed), case["chunks"])
+        cases.append({**case, "config": {**case["config"], "validation": "coerce"}})
+    mended = 0
+    for case, answer in zip(cases, ask(cases), strict=True):
+        if "error" in answer or not case["chunks"]:
+            continue
+        here, there = ours(case), answer["diagnostics"]
+        assert [one["id"] for one in here.passages] == answer["ids"], case
+        assert here.diagnostics.coerced_scores == there["coercedScores"]
+        for name, counter in (
+            ("timestamp", "droppedMetadataTimestamp"),
+            ("section_index", "droppedMetadataSectionIndex"),
+            ("source_id", "droppedMetadataSourceId"),
+            ("source_reliability", "droppedMetadataSourceReliability"),
+        ):
+            assert here.diagnostics.dropped_fields.get(name, 0) == there[counter], name
+            mended += there[counter]
+    assert mended > 300
+
+
 def same_counts(made: ReorderResult[Any], there: dict[str, Any], shown: str) -> None:
     here = made.diagnostics
     if there["inputCount"] == 0:
