@@ -32,6 +32,7 @@ from rich.table import Table
 from retrivex import __version__, deduplicate
 from retrivex.evaluation.chunks import sentence_packed
 from retrivex.evaluation.datasets import load_sets
+from retrivex.trigrams import trigram_jaccard
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("RETRIVEX_DATA", ROOT.parent / "shared" / "data"))
@@ -151,6 +152,22 @@ def measure(kind: str, make: Callable[[int], list[str]], count: int, *, peer: bo
     return row
 
 
+def likeness(real: list[str]) -> list[dict[str, Any]]:
+    """Return how alike passages are, by how many of their words are other ones, as quantiles."""
+    draws = random.Random(6)
+    vocabulary = sorted({word for text in real[:2_000] for word in text.split()})
+    pairs = {"unrelated": [(real[at], real[at + 1]) for at in range(0, 1_000, 2)]}
+    for share in (20, 10, 5, 1):
+        pairs[f"{share} % of the words"] = [
+            (text, changed(text, max(1, len(text.split(" ")) * share // 100), vocabulary, draws)) for text in real[:500]
+        ]
+    rows = []
+    for name, texts in pairs.items():
+        low, middle, high = statistics.quantiles([trigram_jaccard(*pair) for pair in texts], n=20)[::9]
+        rows.append({"other": name, "5 %": low, "median": middle, "95 %": high})
+    return rows
+
+
 def show(rows: list[dict[str, Any]]) -> None:
     """Print what was measured."""
     table = Table(title=f"near-duplicates of {TOKENS}-token passages, threshold {THRESHOLD}")
@@ -168,14 +185,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="up to 1,000 passages, without npm, nothing written")
     quick = parser.parse_args().quick
-    makers = inputs(real_passages())
+    real = real_passages()
+    makers = inputs(real)
     sizes = SIZES[:2] if quick else SIZES
     rows = [measure(kind, make, count, peer=not quick) for kind, make in makers.items() for count in sizes]
     show(rows)
     if not quick:
         machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
         head = {"version": __version__, "machine": machine, "peer": "rag-chunk-reorder 0.1.7", "threshold": THRESHOLD}
-        RESULTS.write_text(json.dumps({**head, "tokens": TOKENS, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+        made = {**head, "tokens": TOKENS, "rows": rows, "likeness": likeness(real)}
+        RESULTS.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
