@@ -15,7 +15,7 @@ from strategies import bare, cases, compose, count_words, hits_of, make_chunk, m
 
 from retrivex import Composition, RetrivexError
 from retrivex.errors import BudgetError
-from retrivex.prompts import ChatStyle, Place, Source, write_chat
+from retrivex.prompts import ChatStyle, Place, Prompt, Source, write_chat
 from retrivex.prompts.apis import APIS, texts_of
 from retrivex.prompts.chat import MESSAGE_TOKENS
 
@@ -193,6 +193,34 @@ def test_the_last_source_is_trimmed_and_its_place_is_known() -> None:
     assert "Bees sleep." in source.text
 
 
+def test_pinned_sources_go_last() -> None:
+    composition = made(scores={0: 0.9, 4: 0.5}, pinned=(make_chunk("rules", 0, "Be kind."),))
+    assert composition.spans[0].pinned
+    everything = composition.chat(max_tokens=1000).tokens
+    assert everything is not None
+    prompt = composition.chat(max_tokens=everything - 20)
+    assert [source.text for source in prompt.sources] == ["Be kind."]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_every_word_is_counted(api: Any) -> None:
+    style = ChatStyle(position_scales=(1,))
+    messages = made(make_store(make_chunk("d", 0, "Bees sleep.", page=7, heading_path=("Night",))), {0: 1.0}).chat(
+        api=api, style=style, history=[{"role": "user", "content": "Hello"}]
+    ).messages  # fmt: skip
+
+    def words(part: Any) -> list[str]:
+        if isinstance(part, str):
+            return [part]
+        rows = (
+            part if isinstance(part, list) else [v for k, v in part.items() if k not in ("type", "role", "media_type")]
+        )
+        return [word for row in rows if not isinstance(row, bool) for word in words(row)]
+
+    assert sorted(texts_of(messages)) == sorted(words(messages))
+    assert any("page" in text.lower() for text in texts_of(messages))
+
+
 class Words:
     name = "words"
     exact = True
@@ -291,6 +319,27 @@ def test_anthropic_citations_lead_to_the_very_characters() -> None:
         (found,) = composition.resolve(place)
         assert source[found.char_start : found.char_end] == citation["cited_text"]
         assert composition.text[found.start : found.end] == citation["cited_text"]
+
+
+def trimmed(composition: Composition, api: Any) -> Prompt:
+    """A prompt that lacks 3 tokens for its one source."""
+    whole = composition.chat(api=api, max_tokens=1000).tokens
+    assert whole is not None
+    prompt = composition.chat(api=api, max_tokens=whole - 3)
+    assert prompt.sources[0].start > 0
+    return prompt
+
+
+def test_citations_of_a_trimmed_source_lead_to_the_very_characters() -> None:
+    composition = made(tile("d", ["Ants work. Bees sleep. Wasps sting. "]), {0: 1.0}, query="Do bees sleep?")
+    prompt = trimmed(composition, "anthropic")
+    at = prompt.sources[0].text.index("sleep")
+    citation = {"type": "char_location", "document_index": 0, "start_char_index": at, "end_char_index": at + 5}
+    (found,) = composition.resolve(prompt.places(citation)[0])
+    assert composition.text[found.start : found.end] == "sleep"
+    prompt = trimmed(composition, "openai")
+    (found,) = composition.resolve(prompt.places("\ue200cite\ue202block1\ue201")[0])
+    assert composition.text[found.start : found.end] == prompt.sources[0].text == "Bees sleep."
 
 
 def test_offsets_that_count_otherwise_are_mended_by_the_words() -> None:

@@ -84,9 +84,15 @@ def test_the_rerankers_best_grow() -> None:
 
 def test_each_of_several_lists_is_reranked_by_itself() -> None:
     lists = [HITS[:2], HITS[1:]]
-    composition = made(backwards, lists, fusion="quota", token_budget=20)
-    assert sorted(span.chunk_ids[0] for span in composition.spans) == [4, 8]
-    assert sorted(span.chunk_ids[0] for span in made(None, lists, fusion="quota", token_budget=20).spans) == [0, 4]
+    said = {
+        "fusion": "quota",
+        "scoring": "weighted",
+        "selection_unit": "span",
+        "token_budget": 20,
+        "gap_markers": False,
+    }
+    assert sorted(span.chunk_ids[0] for span in made(backwards, lists, **said).spans) == [4, 8]
+    assert sorted(span.chunk_ids[0] for span in made(None, lists, **said).spans) == [0, 4]
 
 
 def test_equal_scores_do_not_hang_on_the_order_of_the_hits() -> None:
