@@ -32,7 +32,7 @@ TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
 TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py
 TESTS_measures := tests/evaluation/test_ir_measures.py
 TESTS_office := tests/loading/test_load_office.py
-TESTS_node := tests/reorder/test_rag_chunk_reorder.py
+TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/test_dedup_npm.py
 KINDS := models frameworks measures office node
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.

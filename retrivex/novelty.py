@@ -28,10 +28,9 @@ def discounted(valuation: Valuation, runs: Sequence[Run], diversity: float) -> t
     runs : m of them
     diversity : d, in [0, 1]; 0 leaves values as they are
     """
-    chunks = [chunk for run in runs for chunk in run.chunks]
     if not diversity or len(runs) < 2:
         return valuation, []
-    likeness, warnings = _likeness(chunks)
+    likeness, warnings = _likeness([chunk for run in runs for chunk in run.chunks])
     numbers = np.repeat(np.arange(len(runs)), [len(run.chunks) for run in runs])
     factors = _factors(np.concatenate(valuation.chunks), numbers, likeness, diversity)
     rows = [part.tolist() for part in np.split(factors, np.cumsum([len(run.chunks) for run in runs])[:-1])]
