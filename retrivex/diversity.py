@@ -67,7 +67,7 @@ def diversify(
     given = as_list(passages)
     scores = scores_of(given, score)
     ranked = sorted(range(len(given)), key=lambda i: -scores[i])
-    top = ranked[:most]
+    top = sorted(ranked[:most])  # of equals, the first in the order given is picked
     chosen = [given[i] for i in top]
     likeness = TextLikeness(texts_of(chosen, text)) if embedding is None else _embeddings(chosen, embedding)
     picked = pick_diverse(
@@ -142,15 +142,23 @@ def _families(sources: Sequence[Hashable | None]) -> NDArray[np.int64]:
 
 
 def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
-    rows = values_of(passages, field)
-    for position, row in enumerate(rows):
-        if row is None or len(row) != len(rows[0]):
-            found = "no embedding" if row is None else f"an embedding of {len(row)} numbers"
+    rows = [_vector(value) for value in values_of(passages, field)]
+    sizes = [0 if row is None else len(row) for row in rows]
+    for position, size in enumerate(sizes):
+        if not size or size != sizes[0]:
             raise PassageError(
-                f"passage {position} has {found}: all of them need one, of the same model; leave `embedding` out to "
-                "compare texts"
+                f"passage {position} has {size or 'no'} finite numbers in a row as its embedding, the first one has "
+                f"{sizes[0]}: each needs one, of the same model; leave `embedding` out to compare texts"
             )
-    return EmbeddingLikeness(np.asarray(rows, dtype=np.float64).reshape(len(rows), -1))
+    return EmbeddingLikeness(np.array([row for row in rows if row is not None]).reshape(len(rows), -1))
+
+
+def _vector(value: Any) -> Floats | None:
+    try:
+        row = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return row if row.ndim == 1 and np.isfinite(row).all() else None
 
 
 def _check(relevance_weight: float, source_penalty: float, most: int | None) -> None:

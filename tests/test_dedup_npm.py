@@ -1,8 +1,8 @@
 """Duplicates and measures as rag-chunk-reorder 0.1.7 from npm finds them, on random passages.
 
-Where it differs on purpose: its trigrams count UTF-16 units, ours characters; of passages with equal marginal relevance
-it picks the earlier one, ours the better one; its normalisation of answers puts a space in place of punctuation, ours
-is that of SQuAD; nothing to measure gives 0 there and an error here.
+Where it differs on purpose: its trigrams count UTF-16 units, ours characters; passages without a source are of one
+source there and of none here; its normalisation of answers puts a space in place of punctuation, ours is that of SQuAD;
+nothing to measure gives 0 there and an error here.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def drawn(seed: int) -> dict[str, Any]:
         "passages": passages,
         "threshold": draws.choice((0.0, 0.3, 0.6, 0.8, 0.85, 0.95, 1.0, draws.random())),
         "keep": draws.choice(list(KEEPS)),
-        "weight": draws.choice((0.3, 0.7, 0.9, 1.0)),
+        "weight": draws.choice((0.0, 0.3, 0.7, 1.0)),
         "penalty": draws.choice((0.0, 0.15)),
         "points": draws.sample(WORDS, 3),
         "relevant": [str(draws.randrange(16)) for _ in range(2)],

@@ -31,7 +31,7 @@ def ids(passages: list[dict[str, Any]]) -> list[int]:
 def by_definition(passages: list[dict[str, Any]], weight: float, penalty: float) -> list[int]:
     scores = [one["score"] for one in passages]
     low, high = (min(scores), max(scores)) if scores else (0, 0)
-    left = sorted(range(len(passages)), key=lambda i: -scores[i])
+    left = list(range(len(passages)))
     picked: list[int] = []
 
     def marginal(i: int) -> float:
@@ -101,7 +101,7 @@ def test_scores_as_far_apart_as_floats_go() -> None:
 
 
 def test_nothing_to_pick() -> None:
-    assert diversify([]) == []
+    assert diversify([]) == diversify([], embedding="embedding") == []
 
 
 @given(alike())
@@ -127,7 +127,7 @@ def test_settings_out_of_range(knobs: dict[str, Any]) -> None:
         diversify(REPEATED, **knobs)
 
 
-@pytest.mark.parametrize("bad", [None, [1.0]])
+@pytest.mark.parametrize("bad", [None, [1.0], [1.0, math.nan], "ab", 3.0, [[1.0, 0.0]], []])
 def test_every_passage_needs_an_embedding_where_they_are_compared(bad: Any) -> None:
     with pytest.raises(PassageError, match="passage 1 has"):
         diversify([REPEATED[0], {**REPEATED[1], "embedding": bad}], embedding="embedding")
