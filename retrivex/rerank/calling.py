@@ -213,9 +213,12 @@ class Reranking:
     def _checked(self, answer: Answer, count: int) -> Answer:
         made, cut = answer
         try:
-            scores = np.asarray(made, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise RerankError(f"a reranker gave {made!r:.80}: it must give one number a text") from error
+            given = np.asarray(made)
+            scores = given.astype(np.float64) if given.dtype.kind in "fiub" else None
+        except (TypeError, ValueError):
+            scores = None
+        if scores is None:
+            raise RerankError(f"a reranker gave {made!r:.80}: it must give one number a text")
         if scores.shape != (count,):
             raise RerankError(
                 f"a reranker gave scores of shape {scores.shape} for {count} texts: it must give one number a text, in "
@@ -228,6 +231,8 @@ class Reranking:
                 f"a reranker gave the score {scores[~good][0]:g}: it must be finite and in its score_scale, "
                 f"{self.score_scale!r}; leave that at 'unbounded' for logits and sums"
             )
+        if any(at not in range(count) for at in cut):
+            raise RerankError(f"too_long of a reranker gave {cut!r:.80}: it must give places from 0 to {count - 1}")
         return scores, cut
 
 

@@ -131,6 +131,8 @@ def test_whatever_can_score_may_be_asked_either_way(reranker: Any) -> None:
         ([0.0] * 6 + [math.inf], "the score inf"),
         (None, "must give one number a text"),
         (["good"] * 7, "must give one number a text"),
+        (["0.5"] * 7, "must give one number a text"),
+        ([object()] * 7, "must give one number a text"),
         ([[1.0]] + [0.0] * 6, "must give one number a text"),
     ],
 )
@@ -263,6 +265,15 @@ def test_texts_that_are_cut_off_are_told_by_their_place(reranker: Any) -> None:
     reranking = Reranking(reranker, batch_size=3)
     assert reranking.scores("q", texts).cut == (1, 3)
     assert asyncio.run(reranking.ascores("q", texts)).cut == (1, 3)
+
+
+@pytest.mark.parametrize("places", [[7], [-1], ["first"]])
+def test_places_that_are_none_are_a_problem(places: list[Any]) -> None:
+    class Odd(Recorder):
+        def too_long(self, query: str, texts: Sequence[str]) -> list[Any]:
+            return places
+
+    assert "it must give places from 0 to 6" in problem(Odd())
 
 
 # ---- arguments
