@@ -150,7 +150,9 @@ def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
                 f"passage {position} has {size or 'no'} finite numbers in a row as its embedding, the first one has "
                 f"{sizes[0]}: each needs one, of the same model; leave `embedding` out to compare texts"
             )
-    return EmbeddingLikeness(np.array([row for row in rows if row is not None]).reshape(len(rows), -1))
+    return EmbeddingLikeness(
+        np.array([row for row in rows if row is not None]).reshape(len(rows), max(sizes, default=0))
+    )
 
 
 def _vector(value: Any) -> Floats | None:
