@@ -19,7 +19,7 @@ INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,to
 INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
 INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
 INSTALL_frameworks = $(PIP) --group dev -e '.[langchain,llamaindex]' \
-	langchain-text-splitters langchain-tests pytest-asyncio anthropic openai
+	langchain-text-splitters langchain-tests pytest-asyncio anthropic openai langchain-community haystack-ai
 INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -29,7 +29,8 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
 TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py
+TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py \
+	tests/ordering/test_order_peers.py
 TESTS_measures := tests/evaluation/test_ir_measures.py
 TESTS_office := tests/loading/test_load_office.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/test_dedup_npm.py
@@ -40,7 +41,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: bench-dedup bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
+.PHONY: bench-dedup bench-ordering bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -95,6 +96,11 @@ bench-store: $(call ready,core)
 bench-dedup: $(call ready,core) $(call ready,node)
 	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/dedup.py
 	$(CORE)/python benchmarks/tables.py
+
+# Orders, beside those of the frameworks and of the npm package.
+bench-ordering: $(call ready,frameworks) $(call ready,node)
+	.venv/frameworks/bin/python benchmarks/ordering.py
+	.venv/frameworks/bin/python benchmarks/tables.py
 
 # Whether tuning repairs a wrong knob on real questions, and refuses to learn from shuffled ones.
 bench-tune: $(call ready,core)

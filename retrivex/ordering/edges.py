@@ -74,8 +74,6 @@ def alternating(items: Sequence[T], *, ranked: bool = False, score: Field = scor
     ['Doc1', 'Doc5', 'Doc2', 'Doc4', 'Doc3']
     """
     best_first = score_desc(items, ranked=ranked, score=score)
-    made = best_first[:]
-    half = (len(made) + 1) // 2
-    made[0::2] = best_first[:half]
-    made[1::2] = best_first[half:][::-1]
-    return made
+    half = (len(best_first) + 1) // 2
+    best_first[0::2], best_first[1::2] = best_first[:half], best_first[: half - 1 : -1]
+    return best_first

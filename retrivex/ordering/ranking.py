@@ -11,6 +11,8 @@ from retrivex.ordering.fields import Field, reader, score_of
 
 T = TypeVar("T")
 
+_NO_NUMBER = (AttributeError, TypeError, OverflowError, ValueError)
+
 
 def score_desc(items: Sequence[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
     """Best first; items with equal scores keep their order.
@@ -34,7 +36,14 @@ def score_desc(items: Sequence[T], *, ranked: bool = False, score: Field = score
     if ranked:
         return list(items)
     read = score if callable(score) else reader(score)
-    check_scores(items, read)
+    try:
+        # one sum in C in place of a test for each: it is finite wherever there is neither NaN nor infinity, unless it
+        # overflows, so that the slow way decides
+        finite = math.isfinite(sum(map(read, items)))
+    except _NO_NUMBER:
+        finite = False
+    if not finite:
+        check_scores(items, read)
     return sorted(items, key=read, reverse=True)
 
 
@@ -69,11 +78,9 @@ def check_scores(items: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
     """
     try:
         scores = list(map(read, items))
-        # one sum in C in place of a test for each: it is finite wherever there is neither NaN nor infinity,
-        # unless it overflows, so that the slow way decides
         finite = math.isfinite(sum(scores))
-    except (AttributeError, TypeError, OverflowError, ValueError):
-        return [_checked(item, read) for item in items]
+    except _NO_NUMBER:
+        finite = False
     return scores if finite else [_checked(item, read) for item in items]
 
 

@@ -58,20 +58,20 @@ def position_weighted(
     ['d', 'c', 'b', 'a']
     """
     best_first = score_desc(items, ranked=ranked, score=score)
-    places = _usual_places(len(best_first)) if weights is None else _places(weights, len(best_first))
-    made = best_first[:]
-    for place, item in zip(places, best_first, strict=True):
-        made[place] = item
-    return made
+    ranks = _usual_ranks(len(best_first)) if weights is None else _ranks(weights, len(best_first))
+    return [best_first[rank] for rank in ranks]
 
 
-def _places(weights: Sequence[float], count: int) -> list[int]:
-    """Places, that of the largest weight first."""
+def _ranks(weights: Sequence[float], count: int) -> list[int]:
+    """Rank of the item at each place."""
     if len(weights) != count or not all(map(math.isfinite, weights)):
         raise OrderingError(f"weights are {weights!r:.80} for {count} items: give one finite number for each")
-    return sorted(range(count), key=lambda place: -weights[place])
+    ranks = [0] * count
+    for rank, place in enumerate(sorted(range(count), key=lambda place: -weights[place])):
+        ranks[place] = rank
+    return ranks
 
 
 @lru_cache(maxsize=64)
-def _usual_places(count: int) -> list[int]:
-    return _places(place_weights(count), count)
+def _usual_ranks(count: int) -> list[int]:
+    return _ranks(place_weights(count), count)
