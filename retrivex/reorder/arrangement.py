@@ -35,7 +35,7 @@ def arrange(ranked: Sequence[Ranked[T]], strategy: str, options: ReorderOptions)
     """
     order = partial(ORDERS[strategy], options=options)
     field = options.group_by
-    if field is None or (strategy in DOCUMENT_ORDERS and field == options.document_field):
+    if field is None:
         return _placed(order(list(ranked)), strategy, options)
     read = partial(_group, field=field)
     together = ordering.group_by(ranked, read, score=_key, inside=list)

@@ -71,6 +71,8 @@ def test_what_is_left_out_is_listed() -> None:
     left_out = [(one.id, one.index, one.reason) for one in made.diagnostics.dropped]
     assert left_out == [("c", 2, "top_k"), ("d", 3, "budget"), ("e", 4, "budget")]
     assert (made.diagnostics.pruned_by_budget, made.diagnostics.output_count) == (3, 2)
+    exactly = Reorderer(max_tokens=8, **WORDS).reorder_with_diagnostics(SIZED)
+    assert (exactly.diagnostics.tokens_used, exactly.diagnostics.warnings) == (8, ())
 
 
 def test_a_counter_of_characters_is_checked() -> None:

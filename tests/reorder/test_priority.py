@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from builders import ids, passage
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from retrivex import Reorderer
@@ -67,6 +67,9 @@ def test_temperature_sharpens_or_evens_out() -> None:
 
 
 @given(any_scores, METHODS)
+@example([1e308, -1e308, 0.0], "min_max")
+@example([1e308, -1e308, 0.0], "z_score")
+@example([5e-324, 0.0, 1e-320], "z_score")
 def test_normalised_scores_are_finite_and_keep_the_order(scores: list[float], method: Any) -> None:
     made = normalise_scores(scores, method)
     assert all(map(math.isfinite, made))
@@ -83,7 +86,7 @@ def test_equal_scores(method: Any, value: float) -> None:
 
 def test_clamp_and_least_score_come_first() -> None:
     passages = [passage("a", 7.0), passage("b", 0.5), passage("c", -3.0)]
-    made = Reorderer(strategy="score_desc", score_clamp=(0.0, 1.0), min_score=0.1).reorder_with_diagnostics(passages)
+    made = Reorderer(strategy="score_desc", score_clamp=(0.0, 1.0), min_score=0.5).reorder_with_diagnostics(passages)
     assert ids(made.passages) == "ab"
     assert [why.score for why in made.explanations] == [1.0, 0.5]
     assert made.passages[0]["score"] == 7.0

@@ -65,6 +65,18 @@ def test_diversity_ranks_repetition_behind() -> None:
     assert ids(Reorderer(strategy="score_desc", diversity=other_field).reorder(best_two)) == "abc"
 
 
+def test_diversity_takes_the_first_of_equals_and_counts_a_missing_source_as_one() -> None:
+    texts = ("abcd", "efgh", "ijkl")
+    unlike = [passage(name, score, text) for name, score, text in zip("abc", (1, 2, 3), texts, strict=True)]
+    assert ids(Reorderer(strategy="score_desc", diversity={"relevance_weight": 0}).reorder(unlike)) == "abc"
+    named = [passage("d", 4, "mnop"), passage("e", 3, "qrst"), passage("f", 1, "uvwx", source_id="x")]
+    heavy = Reorderer(strategy="score_desc", diversity={"relevance_weight": 1, "source_penalty": 1})
+    assert ids(heavy.reorder(named)) == "dfe"
+    rest = Reorderer(strategy="custom", key=lambda one: 0, diversity={"max_candidates": 2})
+    four = [*unlike, passage("g", 1.5, "yzyz")]
+    assert ids(rest.reorder(four)) == "cbag"
+
+
 def test_diversity_by_embeddings() -> None:
     turns = [{**passage(name, score), "vector": row} for name, score, row in
              zip("abc", (0.9, 0.8, 0.7), ([1, 0], [1, 0.1], [0, 1]), strict=True)]  # fmt: skip
@@ -148,6 +160,21 @@ def test_a_hanging_reranker_is_given_up() -> None:
     assert (ids(made.passages), made.diagnostics.rerank_failed) == ("acedb", True)
 
 
+def test_a_call_can_be_cancelled_while_a_reranker_works() -> None:
+    async def endless(query: str, texts: Sequence[str]) -> list[float]:
+        await asyncio.Event().wait()
+        return []
+
+    async def main() -> None:
+        call = asyncio.create_task(Reorderer(reranker=endless).areorder(FIVE, "q"))
+        await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    asyncio.run(asyncio.wait_for(main(), 10))
+
+
 def test_texts_that_are_cut_are_told() -> None:
     class Short:
         def score(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -171,6 +198,7 @@ def test_presets() -> None:
     assert diverse == Diversity(source_penalty=0.2)
     assert Reorderer.preset("auto", top_k=1).options.strategy == "auto"
     assert ids(Reorderer.preset("standard", top_k=2).reorder(FIVE)) == "ab"
+    assert [Reorderer.preset("standard", top_k=k).options.min_top_k for k in (2, 9)] == [2, 4]
     with pytest.raises(ValueError, match="choose one of standard"):
         Reorderer.preset("best")  # type: ignore[arg-type]
 

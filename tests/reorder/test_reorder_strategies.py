@@ -86,6 +86,8 @@ def test_document_orders() -> None:
 def test_pages_order_a_document_without_sections() -> None:
     pages = [passage("a", 0.9, source_id="x", page=7), passage("b", 0.1, source_id="x", page=3)]
     assert ids(Reorderer(strategy="document").reorder(pages)) == "ba"
+    gap = [*pages, passage("d", 0.2, source_id="x")]
+    assert ids(Reorderer(strategy="document").reorder(gap)) == "abd"
     sections = [passage("c", 0.2, source_id="x", page=1, section_index=9)]
     assert ids(Reorderer(strategy="document").reorder(pages + sections)) == "abc"
 
@@ -93,6 +95,11 @@ def test_pages_order_a_document_without_sections() -> None:
 def test_chronological_ties_go_by_score_and_undated_come_last() -> None:
     assert ids(Reorderer(strategy="chronological").reorder(DATED)) == "cedab"
     assert ids(Reorderer(strategy="chronological", chronological_order="desc").reorder(DATED)) == "daecb"
+
+
+def test_equal_times_and_priorities_go_by_score() -> None:
+    same = [passage("a", 0.1, timestamp=5), passage("b", 0.2, timestamp=5)]
+    assert ids(Reorderer(strategy="chronological", weights={"similarity": 0}).reorder(same)) == "ba"
 
 
 def test_groups_by_their_best_and_each_in_order() -> None:
@@ -131,6 +138,8 @@ def test_auto_puts_the_best_last_in_a_nearly_full_window() -> None:
     full = Reorderer(strategy="auto", auto={"context_window": 12}, **words)
     assert ids(full.reorder(FIVE, "Who?")) == "dcba"
     assert ids(full.reorder(FIVE, "Who?", auto={"context_window": 100})) == "acdb"
+    # 15 words would fill 18, but only 12 of them are shown
+    assert ids(full.reorder(FIVE, "Who?", auto={"context_window": 18})) == "acdb"
 
 
 @pytest.mark.parametrize("strategy", get_args(Strategy))
