@@ -29,8 +29,7 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
 TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py \
-	tests/ordering/test_order_peers.py
+TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
 TESTS_measures := tests/evaluation/test_ir_measures.py
 TESTS_office := tests/loading/test_load_office.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/test_dedup_npm.py
