@@ -32,7 +32,7 @@ comparing the sketches of all texts is cheaper.
 """
 
 _CELLS = 1 << 16
-_BLOCK = 2_000  # texts whose cells are compared at a time, so that memory stays small
+_BLOCK = 1 << 20  # trigrams that are compared at a time, so that memory stays small
 _LOOKING_UP = 3  # what comparing a text costs that was looked up, by what it costs where all are compared
 
 
@@ -117,7 +117,8 @@ class _Join:
         if not len(later):
             return
         own = trigrams(self.texts[position])
-        parts = [later[start : start + _BLOCK] for start in range(0, len(later), _BLOCK)]
+        blocks = np.cumsum(self.sizes[later]) // _BLOCK
+        parts = np.split(later, np.flatnonzero(np.diff(blocks)) + 1)
         for other in [other for part in parts for other in self._overlapping(position, part).tolist()]:
             equal = self.texts[other] == self.texts[position]
             similarity = 1.0 if equal else jaccard(own, trigrams(self.texts[other]))

@@ -105,3 +105,11 @@ def test_passages_that_all_share_a_template() -> None:
 def test_nothing_to_compare() -> None:
     assert repeats([], 0.85).of.tolist() == []
     assert repeats([""], 0.85).of.tolist() == [0]
+
+
+def test_more_near_duplicates_than_are_compared_at_a_time() -> None:
+    # some 1,200 trigrams each, of a million a block
+    draws = random.Random(3)
+    text = "".join(draws.choices("etaoinshrdlu", k=2_000))
+    texts = [f"{text}{number}" for number in range(1_000)]
+    assert repeats(texts, 0.9).of.tolist() == [0] * 1_000
