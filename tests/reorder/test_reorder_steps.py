@@ -221,6 +221,18 @@ def test_diagnostics_are_handed_over_and_timed() -> None:
     assert set(seen[0].step_ms) == {"read", "filter", "choose", "rank", "order", "pack"}
 
 
+def test_every_step_counts_its_own() -> None:
+    given = [*TWINS, passage("e", 0.1), passage("f", 0.8, "Ants."), passage("g", 0.7, "Owls."), {"id": "h"}]
+    cut = [*given, passage("i", 0.9), passage("j", 0.9)]
+    knobs: dict[str, Any] = {"validation": "coerce", "max_input": 8, "max_input_behavior": "truncate"}
+    made = Reorderer(min_score=0.2, deduplicate=True, top_k=3, **knobs).reorder_with_diagnostics(cut).diagnostics
+    reasons = [(one.id, one.reason) for one in made.dropped]
+    assert reasons == [("a", "top_k"), ("b", "top_k"), ("d", "duplicate"), ("e", "min_score"), ("g", "top_k"),
+                       ("h", "unusable"), ("j", "max_input")]  # fmt: skip
+    assert (made.below_min_score, made.duplicates_removed, made.pruned_by_budget) == (1, 1, 3)
+    assert (made.input_count, made.used_count, made.output_count) == (10, 8, 3)
+
+
 def test_a_reorderer_may_be_shared_between_threads() -> None:
     reorderer = Reorderer(strategy="auto", diversity=True, deduplicate=True)
     expected = reorderer.reorder(TWINS, "who?")
