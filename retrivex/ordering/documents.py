@@ -74,12 +74,11 @@ def document_edges(
 def _documents(items: Sequence[T], ranked: bool, score: Field, source: Field, position: Field) -> list[list[T]]:
     """Items by document, best document first, each in its own order."""
     groups = partition(items, source)
+    if not ranked:
+        sort_by_best(groups, check_scores(items, score if callable(score) else reader(score)))
     places = [_number(value, i) for i, value in enumerate(map(reader(position), items))]
     for group in groups:
         group.sort(key=places.__getitem__)  # stable: equal places keep the order given
-    if not ranked:
-        scores = check_scores(items, score if callable(score) else reader(score))
-        groups.sort(key=lambda group: max(scores[i] for i in group), reverse=True)
     return [[items[i] for i in group] for group in groups]
 
 
@@ -88,15 +87,17 @@ def partition(items: Sequence[Any], field: Field) -> list[list[int]]:
 
     Items without a value (None, an empty text, or one that cannot be compared with others) are one group.
     """
-    read = reader(field)
     groups: dict[Hashable, list[int]] = {}
-    for i, item in enumerate(items):
-        value = read(item)
+    for i, value in enumerate(map(reader(field), items)):
         # the plain types first: asking for a protocol takes longer than all the rest
-        known = type(value) in _PLAIN or (isinstance(value, Hashable) and value is not None)
-        known = known and value != ""
-        groups.setdefault((known, value if known else None), []).append(i)
+        known = type(value) in _PLAIN or isinstance(value, Hashable)
+        groups.setdefault(value if known and value != "" else None, []).append(i)
     return list(groups.values())
+
+
+def sort_by_best(groups: list[list[int]], scores: Sequence[Any]) -> None:
+    """Sort groups of indexes by the best score in them; equally good groups keep their order."""
+    groups.sort(key=lambda group: max(map(scores.__getitem__, group)), reverse=True)
 
 
 def _number(value: Any, otherwise: int) -> Any:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from retrivex.errors import OrderingError
-from retrivex.ordering.documents import partition
+from retrivex.ordering.documents import partition, sort_by_best
 from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.fields import Field, reader, score_of
 from retrivex.ordering.ranking import check_scores
@@ -85,7 +85,6 @@ def group_by(
     """
     groups = partition(items, field)
     if not ranked:
-        scores = check_scores(items, score if callable(score) else reader(score))
-        groups.sort(key=lambda group: max(scores[i] for i in group), reverse=True)
+        sort_by_best(groups, check_scores(items, score if callable(score) else reader(score)))
     order = inside or partial(edge_balanced, ranked=ranked, score=score)
     return [item for group in groups for item in order([items[i] for i in group])]

@@ -22,6 +22,10 @@ SCHEMA = "retrivex.position_profile/1"
 """Name and version of what `to_dict` returns."""
 
 
+_POINT = 1e-9
+"""Below this width the difference of two areas is mostly rounding, and the curve is as good as level."""
+
+
 @dataclass(frozen=True)
 class PositionProfile:
     """Attention, or measured accuracy, as a function of the relative token position: straight lines between knots.
@@ -98,7 +102,9 @@ class PositionProfile:
 
     def mean(self, start: float, end: float) -> float:
         """Mean attention over the tokens from `start` to `end`, relative positions."""
-        return float(self.at(start)) if end <= start else float(self.area(end) - self.area(start)) / (end - start)
+        if end - start < _POINT:
+            return float(self.at(start))
+        return float(self.area(end) - self.area(start)) / (end - start)
 
     @cached_property
     def is_valley(self) -> bool:
