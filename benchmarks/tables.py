@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import evidence_tables
+import ordering_tables
 from evidence_tables import table
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "README.md", ROOT / "docs" / "stores.md")
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "benchmarks" / "README.md",
+    ROOT / "docs" / "stores.md",
+    ROOT / "docs" / "ordering.md",
+)
 
 
 def read(name: str) -> dict[str, Any]:
@@ -117,6 +123,7 @@ TABLES = {
     "store": store,
     "token_estimate": token_estimate,
     **evidence_tables.TABLES,
+    **ordering_tables.TABLES,
 }
 
 

@@ -7,9 +7,11 @@ from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.composer import BatchItem, ComposeRequest, SpanComposer
 from retrivex.composition import Citation, Composition, Coverage
 from retrivex.config import OrderingStrategy, RetrievalConfig
+from retrivex.dedup import deduplicate
 from retrivex.document import Document
 from retrivex.errors import RetrivexError
 from retrivex.intervals import Window, interval_graph
+from retrivex.reorder import Passage, Reorderer
 from retrivex.seed import DroppedHit, SeedHit
 from retrivex.span import Span
 from retrivex.version import __version__
@@ -25,6 +27,8 @@ __all__ = [
     "Document",
     "DroppedHit",
     "OrderingStrategy",
+    "Passage",
+    "Reorderer",
     "RetrievalConfig",
     "RetrivexError",
     "SeedHit",
@@ -32,5 +36,6 @@ __all__ = [
     "SpanComposer",
     "Window",
     "__version__",
+    "deduplicate",
     "interval_graph",
 ]

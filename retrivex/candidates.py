@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from retrivex.chunk import ChunkKey
 from retrivex.config import RetrievalConfig
 from retrivex.exclusions import Exclusions
+from retrivex.mirrors import near_copies
 from retrivex.ranges import remaining
 from retrivex.rendering import Style, opening_samples
 from retrivex.selection import Candidates
@@ -53,6 +54,7 @@ class CandidateSet:
     unit_of : of each piece, the number of its unit; None where chunks are picked
     excluded : chunks of which nothing is left, because they are pinned or were shown before
     repeated : chunks whose text stands in a better one, by the key of the other
+    near : of those, the similarity of chunks that are almost the same
     """
 
     pieces: Sequence[Piece | Unit]
@@ -62,6 +64,7 @@ class CandidateSet:
     repeated: dict[ChunkKey, ChunkKey]
     scores: list[float] | None = None
     unit_of: list[int] | None = None
+    near: dict[ChunkKey, float] = field(default_factory=dict)
 
     def worth(self, i: int, valuation: Valuation) -> float:
         """Value of piece `i` by another valuation of the same candidates."""
@@ -92,6 +95,22 @@ def repeated_chunks(runs: Sequence[Run], valuation: Valuation) -> dict[ChunkKey,
                 repeated[known[2]] = chunk.key
                 best[chunk.text] = (value, number, chunk.key)
     return repeated
+
+
+def _repeats(
+    runs: Sequence[Run], valuation: Valuation, config: RetrievalConfig
+) -> tuple[dict[ChunkKey, ChunkKey], dict[ChunkKey, float]]:
+    """Chunks whose text stands in a better one, mapped to that one; and how alike those are that differ from it."""
+    repeated = repeated_chunks(runs, valuation) if config.dedupe_overlaps and len(runs) > 1 else {}
+    threshold = config.near_duplicate_threshold
+    if threshold is None or len(runs) < 2:
+        return repeated, {}
+    copies = near_copies(runs, valuation, threshold, repeated, MIN_REPEATED)
+    # a copy of a near copy is one itself
+    copies |= {key: copies[other] for key, other in repeated.items() if other in copies}
+    return repeated | {key: copy.of for key, copy in copies.items()}, {
+        key: copy.similarity for key, copy in copies.items()
+    }
 
 
 def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], list[bool], set[ChunkKey]]:
@@ -218,7 +237,7 @@ def build_candidates(
     exclusions : what may not be shown
     cache : counts tokens
     style : decides what opening a span costs
-    config : `min_value`, `dedupe_overlaps`, `selection_unit`
+    config : `min_value`, `dedupe_overlaps`, `near_duplicate_threshold`, `selection_unit`
     distinct : chunks that count although a better one has the same text
     """
     unit_of: list[int] | None = None
@@ -228,7 +247,7 @@ def build_candidates(
         pieces, joined, excluded = _chunk_pieces(runs, exclusions)
     else:
         pieces, joined, unit_of, excluded = _unit_pieces(runs, units, exclusions)
-    repeated = repeated_chunks(runs, valuation) if config.dedupe_overlaps and len(runs) > 1 else {}
+    repeated, near = _repeats(runs, valuation, config)
     repeated = {key: other for key, other in repeated.items() if key not in distinct}
     if units is None or unit_of is None:
         values = valuation.chunks
@@ -260,7 +279,7 @@ def build_candidates(
             if unit_of is not None
             else [max(valuation.chunk_scores[p.run][p.first : p.last + 1]) for p in pieces]
         )
-    made = CandidateSet(pieces, numbers, worth, excluded, repeated, scores, unit_of)
+    made = CandidateSet(pieces, numbers, worth, excluded, repeated, scores, unit_of, near)
     return _whole_runs(made) if config.selection_unit == "span" else made
 
 
@@ -324,7 +343,7 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         documents=None if numbers.documents is None else [numbers.documents[g[0]] for g in groups],
     )
     scores = [max(made.scores[i] for i in g) for g in groups] if made.scores else None
-    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, scores)
+    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, scores, near=made.near)
 
 
 @dataclass(frozen=True, slots=True)

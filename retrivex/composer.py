@@ -15,6 +15,8 @@ from retrivex.errors import RetrivexError
 from retrivex.fetching import StoreAccess
 from retrivex.pipeline import Pipeline, Reply, Request, Valued
 from retrivex.rendering import BARE, Style
+from retrivex.rerank.calling import Reranking, RerankRequest
+from retrivex.rerank.protocol import AnyReranker
 from retrivex.seeding import SeedHits
 from retrivex.span import Span
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
@@ -62,9 +64,14 @@ class SpanComposer:
     ----------
     config : defaults for every call
     tokenizer : takes the place of `config.tokenizer`: an object with `count`, or a function from text to number
+    reranker : scores the hits anew before they grow: an object with `score(query, texts)`, a function of the two, or a
+        `Reranking`, which says how it is asked. Its scores take the place of the hits' own; where it fails, they
+        keep theirs, with a warning
 
     Raises
     ------
+    RerankError
+        If `reranker` is nothing that can score texts.
     TokenizerError
         If a tokenizer was asked for by name and cannot be had.
 
@@ -78,11 +85,18 @@ class SpanComposer:
     ['Bees live in hives. A hive has one queen. She lays all the eggs.']
     """
 
-    def __init__(self, config: RetrievalConfig | None = None, *, tokenizer: TokenizerSpec = None) -> None:
+    def __init__(
+        self,
+        config: RetrievalConfig | None = None,
+        *,
+        tokenizer: TokenizerSpec = None,
+        reranker: AnyReranker | Reranking | None = None,
+    ) -> None:
         self.config = config if config is not None else RetrievalConfig()
         if not isinstance(self.config, RetrievalConfig):
             raise RetrivexError(f"config is {type(config).__name__}: it must be a RetrievalConfig(...)")
         self._own_tokenizer = tokenizer
+        self._reranking = None if reranker is None else Reranking.of(reranker)
         self._signatures = SignatureCache()
         self._counters: dict[str, tuple[JoinCounter, UnitCutter, tuple[str, ...]]] = {}
         self._counter_for(self.config)
@@ -247,7 +261,7 @@ class SpanComposer:
         query_embedding: Embedding | None,
         scope: Scope,
         overrides: Mapping[str, Any],
-    ) -> tuple[Pipeline, StoreAccess]:
+    ) -> tuple[Pipeline, _Collaborators]:
         config = self.config.override(**overrides)
         if query is not None and not isinstance(query, str):
             raise RetrivexError(
@@ -269,8 +283,9 @@ class SpanComposer:
             counter=counter,
             signatures=self._signatures,
             warnings=list(warnings),
+            rerank_scale=None if self._reranking is None else self._reranking.score_scale,
         )
-        return Pipeline(call), access
+        return Pipeline(call), _Collaborators(access, self._reranking)
 
     def _counter_for(self, config: RetrievalConfig) -> tuple[JoinCounter, UnitCutter, tuple[str, ...]]:
         """Counter and cutter with the tokenizer that a call asks for, and what there is to say about it."""
@@ -284,10 +299,33 @@ class SpanComposer:
         return known
 
 
+@dataclass(frozen=True, slots=True)
+class _Collaborators:
+    """Whom the pipeline asks: the stores of a call, and the reranker."""
+
+    stores: StoreAccess
+    reranking: Reranking | None
+
+    def run(self, request: Request) -> Reply:
+        if not isinstance(request, RerankRequest):
+            return self.stores.run(request)
+        return self._asked().run(request)
+
+    async def arun(self, request: Request) -> Reply:
+        if not isinstance(request, RerankRequest):
+            return await self.stores.arun(request)
+        return await self._asked().arun(request)
+
+    def _asked(self) -> Reranking:
+        if self.reranking is None:
+            raise TypeError("the pipeline asked for a reranker, and there is none")
+        return self.reranking
+
+
 _Made = TypeVar("_Made")
 
 
-def _drive(steps: Generator[Request, Reply, _Made], access: StoreAccess) -> _Made:
+def _drive(steps: Generator[Request, Reply, _Made], access: _Collaborators) -> _Made:
     try:
         request = next(steps)
         while True:
@@ -297,7 +335,7 @@ def _drive(steps: Generator[Request, Reply, _Made], access: StoreAccess) -> _Mad
         return made
 
 
-async def _adrive(steps: Generator[Request, Reply, _Made], access: StoreAccess) -> _Made:
+async def _adrive(steps: Generator[Request, Reply, _Made], access: _Collaborators) -> _Made:
     try:
         request = next(steps)
         while True:

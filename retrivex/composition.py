@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import UnionType
 from typing import Any
@@ -14,7 +14,9 @@ import networkx as nx
 from retrivex.chunk_json import check_metadata, chunk_from_dict, chunk_to_dict
 from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.intervals import Window, interval_graph
-from retrivex.prompts import DEFAULT_TEMPLATE, fit_prompt
+from retrivex.prompts import DEFAULT_TEMPLATE, ChatStyle, Place, Prompt, fit_prompt, write_chat
+from retrivex.prompts.apis import Api
+from retrivex.prompts.fitting import SourceTemplate
 from retrivex.quotes import find_quote
 from retrivex.rendering import Style
 from retrivex.seed import DroppedHit
@@ -121,12 +123,13 @@ class Composition:
     style: Style = field(default_factory=Style, repr=False)
     counter: Tokenizer | None = field(default=None, repr=False, compare=False)
 
-    def resolve(self, reference: str | int) -> list[Citation]:
+    def resolve(self, reference: str | int | Place) -> list[Citation]:
         """Return where a reference in a model's answer comes from.
 
         Parameters
         ----------
-        reference : a number, markers like `[2]`, `[1], [3]`, `[1, 3]` or `[1-3]`, or words quoted from the context
+        reference : a number, markers like `[2]`, `[1], [3]`, `[1, 3]` or `[1-3]`, words quoted from the context, or a
+            place that `Prompt.places` found
 
         Returns
         -------
@@ -137,8 +140,14 @@ class Composition:
         Raises
         ------
         RetrivexError
-            If `reference` is neither a number nor text.
+            If `reference` is neither a number nor text nor a place.
         """
+        if isinstance(reference, Place):
+            whole = self.resolve(reference.number)
+            first = min((citation.start for citation in whole), default=0)
+            last = max((citation.end for citation in whole), default=0)
+            parts = self._between(first + reference.start, last if reference.end is None else first + reference.end)
+            return [citation for citation in parts if citation.number == reference.number]
         if isinstance(reference, int):
             return [citation for citation in self.citations if citation.number == reference]
         if not isinstance(reference, str):
@@ -169,7 +178,7 @@ class Composition:
         self,
         question: str | None = None,
         *,
-        template: str = DEFAULT_TEMPLATE,
+        template: str | SourceTemplate = DEFAULT_TEMPLATE,
         history: str = "",
         max_tokens: int | None = None,
         answer_reserve: int = 0,
@@ -180,7 +189,7 @@ class Composition:
         Parameters
         ----------
         question : defaults to the one the context was composed for
-        template : with `{context}`, `{question}` and, where wanted, `{history}`
+        template : with `{context}`, `{question}` and, where wanted, `{history}`; or a `JinjaTemplate`
         history : earlier turns
         max_tokens : the model's window; None does not limit
         answer_reserve : tokens kept free for the answer
@@ -204,6 +213,45 @@ class Composition:
         return fit_prompt(
             self.spans, self.style, counter, asked,
             template=template, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
+        )  # fmt: skip
+
+    def chat(
+        self,
+        question: str | None = None,
+        *,
+        api: Api = "plain",
+        style: ChatStyle | None = None,
+        history: Sequence[Mapping[str, str]] = (),
+        max_tokens: int | None = None,
+        answer_reserve: int = 0,
+        tokenizer: TokenizerSpec = None,
+    ) -> Prompt:
+        """Return a whole prompt as messages of at most `max_tokens - answer_reserve` tokens.
+
+        Parameters
+        ----------
+        question, max_tokens, answer_reserve, tokenizer : as in `prompt`
+        api : `plain` messages with numbered sources, or one block a source, made to be cited: `openai` (Responses API),
+            `openai_chat` (Chat Completions), `anthropic`
+        style : language, where the question stands, what is said of the sources
+        history : earlier turns, `{"role": "user" or "assistant", "content": text}`
+
+        Raises
+        ------
+        RetrivexError
+            Without a question, or with an argument that breaks its rule.
+        BudgetError
+            If it does not fit even without any context.
+        """
+        asked = question if question is not None else self.question
+        if asked is None:
+            raise RetrivexError("question is None: the context was composed without one; pass chat(question)")
+        _check_prompt(asked, "", "", max_tokens, answer_reserve)
+        # without a limit nothing is counted, so that any counter will do
+        counter = get_tokenizer("estimate") if max_tokens is None else self._counter(tokenizer)
+        return write_chat(
+            self.spans, asked, counter,
+            api=api, style=style, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
         )  # fmt: skip
 
     def _counter(self, tokenizer: TokenizerSpec) -> Tokenizer:
@@ -265,6 +313,7 @@ class Composition:
                 "links": [[list(source), list(target)] for source, target in self.trace.links],
                 "scorer": self.trace.scorer,
                 "selection": dict(self.trace.selection),
+                "order": dict(self.trace.order),
                 "chunks": [asdict(note) for note in self.trace.notes],
                 "units": [_unit_to_dict(note) for note in self.trace.units[:_MOST_UNITS]],
             },
@@ -327,7 +376,7 @@ def _numbers(reference: str, known: Iterable[int]) -> list[int]:
 
 def _check_prompt(question: Any, template: Any, history: Any, max_tokens: Any, answer_reserve: Any) -> None:
     for name, text in (("question", question), ("template", template), ("history", history)):
-        if not isinstance(text, str):
+        if not isinstance(text, str) and not (name == "template" and hasattr(text, "render")):
             raise RetrivexError(f"{name} is {text!r}: it must be text; leave it out for its default")
     for name, number in (("max_tokens", max_tokens), ("answer_reserve", answer_reserve)):
         if number is None and name == "max_tokens":
@@ -399,6 +448,7 @@ def _trace_from_dict(data: Mapping[str, Any]) -> Trace:
         links=tuple((tuple(source), tuple(target)) for source, target in data["links"]),
         scorer=data["scorer"],
         selection=data["selection"],
+        order=data["order"],
         make_notes=lambda: notes,
         make_unit_notes=lambda: units,
     )

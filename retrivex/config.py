@@ -10,10 +10,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, model_validator
 
 from retrivex.chunk import Chunk
 from retrivex.errors import RetrivexError
+from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 
 
 class OrderingStrategy(StrEnum):
@@ -23,7 +24,18 @@ class OrderingStrategy(StrEnum):
     BACK_FIRST = "back_first"
     EDGE_BALANCED = "edge_balanced"
     SCORE_DESC = "score_desc"
+    BEST_LAST = "best_last"
     DOCUMENT = "document"
+    DOCUMENT_EDGES = "document_edges"
+    CHRONOLOGICAL = "chronological"
+    RELEVANCE_GROUPS = "relevance_groups"
+    ALTERNATING = "alternating"
+    POSITION_WEIGHTED = "position_weighted"
+    PROFILE = "profile"
+    GROUP_BY = "group_by"
+    SHUFFLE = "shuffle"
+    CUSTOM = "custom"
+    AUTO = "auto"
 
 
 GrowPolicy: TypeAlias = Literal["table", "list", "code", "steps"]
@@ -203,6 +215,20 @@ class RetrievalConfig(BaseModel):
     dedupe_overlaps: bool = Field(
         default=True, description="drop passages whose text stands in a better one, e.g. a document indexed twice"
     )
+    near_duplicate_threshold: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="drop chunks that are almost word for word those of a better one of another document: least "
+        "Jaccard similarity of their character trigrams, e.g. 0.9; None keeps them",
+    )
+    diversity: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="what a chunk loses by how alike a better one of another passage is: its value is multiplied by "
+        "1 - diversity * likeness (cosine of embeddings, else common trigrams); 0 is off",
+    )
     pinned: Annotated[tuple[Any, ...], BeforeValidator(_as_items)] = Field(
         default=(), description="chunks or spans that always come first; they count in the budget"
     )
@@ -213,6 +239,32 @@ class RetrievalConfig(BaseModel):
     # ---- order and rendering
     ordering_strategy: OrderingStrategy = Field(
         default=OrderingStrategy.EDGE_BALANCED, description="order of the spans"
+    )
+    start_count: int | None = Field(
+        default=None, ge=0, description="edge_balanced: how many of the best come first; needs end_count"
+    )
+    end_count: int | None = Field(default=None, ge=0, description="edge_balanced: how many of the next best come last")
+    position_profile: Annotated[
+        InstanceOf[PositionProfile], BeforeValidator(profile_of), PlainSerializer(PositionProfile.to_dict)
+    ] = Field(
+        default=PROFILES["lost_in_the_middle"],
+        description="profile: attention over the context; u_curve, lost_in_the_middle, flat, recency, a saved file or "
+        "a PositionProfile",
+    )
+    chronological_order: TimeOrder = Field(default="asc", description="chronological: asc, oldest first, or desc")
+    high_relevance: float = Field(default=0.7, description="relevance_groups: scores from here on are high")
+    medium_relevance: float = Field(default=0.4, description="relevance_groups: scores from here on are medium")
+    group_by: str | Callable[[Any], Any] = Field(
+        default="doc_id",
+        description="group_by: field of a span, its metadata or custom metadata, or a callable that reads it",
+    )
+    order_key: Callable[[Any], Any] | None = Field(
+        default=None, description="custom: callable span -> what it is sorted by, smallest first"
+    )
+    order_seed: int = Field(default=0, description="shuffle: the seed; the same one gives the same order")
+    auto_order: AutoSettings | None = Field(
+        default=None,
+        description="auto: its thresholds, cues, detector and the context window; None: the defaults of AutoSettings",
     )
     context_format: Literal["text", "markdown", "xml"] = Field(
         default="text", description="how compose renders the context"
@@ -239,7 +291,21 @@ class RetrievalConfig(BaseModel):
             )
         if self.quotas is not None and (not self.quotas or min(self.quotas) < 0 or not 0 < sum(self.quotas) < math.inf):
             raise RetrivexError(f"quotas are {self.quotas}: give one non-negative share per hit list, not all zero")
+        self._check_order()
         return self
+
+    def _check_order(self) -> None:
+        if (self.start_count is None) != (self.end_count is None):
+            raise RetrivexError(
+                f"start_count is {self.start_count} and end_count {self.end_count}: give both of them, or neither"
+            )
+        if self.high_relevance < self.medium_relevance:
+            raise RetrivexError(
+                f"high_relevance is {self.high_relevance} and medium_relevance {self.medium_relevance}: "
+                "high_relevance must be at least medium_relevance"
+            )
+        if self.ordering_strategy is OrderingStrategy.CUSTOM and self.order_key is None:
+            raise RetrivexError("ordering_strategy is 'custom' without an order_key: give order_key=span -> value")
 
     @property
     def reach(self) -> tuple[int, int]:
@@ -282,7 +348,7 @@ class RetrievalConfig(BaseModel):
     def from_file(cls, path: str | Path) -> RetrievalConfig:
         """Read a config from JSON or TOML; a `preset` key names the preset to start from.
 
-        A relative path of `coefficients` counts from the folder of the file.
+        A relative path of `coefficients` or of a `position_profile` counts from the folder of the file.
 
         Raises
         ------
@@ -299,6 +365,9 @@ class RetrievalConfig(BaseModel):
             raise RetrivexError(f"config file {path} holds {type(knobs).__name__}: it must hold one table of knobs")
         if isinstance(knobs.get("coefficients"), str):
             knobs["coefficients"] = path.parent / knobs["coefficients"]
+        profile = knobs.get("position_profile")
+        if isinstance(profile, str) and profile not in PROFILES:
+            knobs["position_profile"] = path.parent / profile
         preset = knobs.pop("preset", "balanced")
         return cls.model_validate({**_preset_knobs(preset), **knobs})
 

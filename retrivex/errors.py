@@ -15,6 +15,10 @@ class HitError(RetrivexError):
     """A seed hit cannot be used; raised per hit only with `strict=True`, listed in `dropped` otherwise."""
 
 
+class PassageError(RetrivexError):
+    """A flat passage cannot be read (no text, a score that is no finite number), or JSON of passages."""
+
+
 class StoreError(RetrivexError):
     """A chunk store cannot be opened, read or written."""
 
@@ -31,9 +35,21 @@ class EncoderError(RetrivexError):
     """An embedding model cannot be loaded, or gave vectors of the wrong shape."""
 
 
+class RerankError(RetrivexError):
+    """A reranker cannot be loaded, was too late, or gave something that cannot be used as scores."""
+
+
+class RerankUnavailableError(RerankError):
+    """A reranker's endpoint could not be reached or failed itself; asking again may help."""
+
+
 class LoadError(RetrivexError):
     """A file cannot be read as the document it claims to be."""
 
 
 class BudgetError(RetrivexError):
     """A prompt cannot fit its token limit even without any context."""
+
+
+class OrderingError(RetrivexError):
+    """Passages cannot be ordered as asked: a score that is no finite number, or a setting out of its range."""

@@ -211,7 +211,7 @@ class StoreAccess:
         """Answer a request without blocking the event loop."""
         if isinstance(request, ParentRequest):
             try:
-                asked_parents = _in_thread(partial(self._ask_parents, request))
+                asked_parents = in_thread(partial(self._ask_parents, request))
                 return self._parents(await self._in_time(asked_parents, self._deadline()))
             except Exception as error:  # noqa: BLE001 - see the class
                 return self._no_parents(error)
@@ -231,7 +231,7 @@ class StoreAccess:
         afetch = getattr(self.store, "afetch", None)
         if afetch is not None and not hasattr(self.store, "fetch_counted"):
             return _checked(await afetch(batch, self.scope))
-        return await _in_thread(partial(_fetch_all, self.store, batch, self.scope, self.cache))
+        return await in_thread(partial(_fetch_all, self.store, batch, self.scope, self.cache))
 
     async def _in_time(self, answer: Awaitable[T], deadline: float | None) -> T:
         try:
@@ -302,7 +302,7 @@ def _left(deadline: float | None) -> float | None:
     return None if deadline is None else max(deadline - monotonic(), 1e-3)
 
 
-async def _in_thread(call: Callable[[], T]) -> T:
+async def in_thread(call: Callable[[], T]) -> T:
     """Run `call` in a daemon thread: unlike the event loop's own, nobody waits for it when the program ends."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()

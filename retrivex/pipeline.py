@@ -21,18 +21,21 @@ from retrivex.expansion import Expansion, grow, plan_windows
 from retrivex.fetching import ChunkReply, ChunkRequest, ParentReply, ParentRequest
 from retrivex.intervals import Window, merge_windows
 from retrivex.links import follow
+from retrivex.novelty import discounted
 from retrivex.parents import PlacedParent, place_parent
 from retrivex.reporting import Account, citations_of, coverage_of, unit_notes
+from retrivex.rerank.calling import RerankReply, RerankRequest
+from retrivex.rerank.seeds import rerank, reranked
 from retrivex.seed import DroppedHit
-from retrivex.seeding import Seed, prepare_seeds, scope_detail
+from retrivex.seeding import Seed, as_hit_lists, prepare_seeds, scope_detail
 from retrivex.similarity import cosines
 from retrivex.stitching import Run, stitch
 from retrivex.tracing import Log, Trace
 from retrivex.valuation import Valuation
 from retrivex.writing import Call, Writer, affordable
 
-Request: TypeAlias = ChunkRequest | ParentRequest
-Reply: TypeAlias = ChunkReply | ParentReply
+Request: TypeAlias = ChunkRequest | ParentRequest | RerankRequest
+Reply: TypeAlias = ChunkReply | ParentReply | RerankReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ class Pipeline:
             links=tuple(valued.links),
             scorer=valuation.scorer,
             selection=self.log.selection,
+            order=layout.order,
             make_notes=account.notes,
             make_unit_notes=partial(unit_notes, runs, valuation, spans),
         )
@@ -126,7 +130,7 @@ class Pipeline:
     def value(self) -> Generator[Request, Reply, Valued]:
         """Yield requests, be sent replies, return the candidates and what they are worth."""
         call, config = self.call, self.config
-        seeds, dropped = prepare_seeds(call.seed_hits, config, call.allowed)
+        seeds, dropped = yield from self._seeds()
         self.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
         planned = plan_windows(seeds, config)
         found, out_of_scope = yield from self._fetch(seeds, planned)
@@ -138,8 +142,21 @@ class Pipeline:
         self.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
         runs = self._merge(expansion, linked, found)
         similarity = self._similarity(runs)
-        valuation = call.valuer.value(runs, seeds, linked, expansion.continuity, similarity)
+        valuation = self._valuation(runs, seeds, linked, expansion, similarity)
         return Valued(seeds, dropped, found, out_of_scope, expansion, linked, links, runs, similarity, valuation)
+
+    def _seeds(self) -> Generator[Request, Reply, tuple[list[Seed], list[DroppedHit]]]:
+        """Hits as they may grow, reranked where there is a reranker: it reads all of them, whatever `k` is."""
+        call, config = self.call, self.config
+        if call.rerank_scale is None:
+            return prepare_seeds(call.seed_hits, config, call.allowed)
+        lists = as_hit_lists(call.seed_hits)
+        seeds, dropped = prepare_seeds(lists, config.override(k=None), call.allowed)
+        scores = yield from rerank(seeds, call.question, self.log, config.strict)
+        if scores is None:
+            return prepare_seeds(lists, config, call.allowed)
+        kept, beyond = reranked(seeds, scores.tolist(), call.rerank_scale, config)
+        return kept, dropped + beyond
 
     # ---- what the stores know
 
@@ -151,10 +168,10 @@ class Pipeline:
             return {}, []
         windows = merge_windows(planned)
         reply = yield ChunkRequest(tuple(windows))
-        self.log.requests += reply.requests
-        self.log.mark("fetch", len(windows), len(reply.chunks) if isinstance(reply, ChunkReply) else 0)
         if not isinstance(reply, ChunkReply):
             raise TypeError(f"a chunk request was answered by {type(reply).__name__}")
+        self.log.requests += reply.requests
+        self.log.mark("fetch", len(windows), len(reply.chunks))
         if reply.problem:
             self.log.warn(reply.problem)
         if reply.conflicts:
@@ -244,9 +261,9 @@ class Pipeline:
         if not children:
             return {}
         reply = yield ParentRequest(tuple(children))
-        self.log.requests += reply.requests
         if not isinstance(reply, ParentReply):
             raise TypeError(f"a parent request was answered by {type(reply).__name__}")
+        self.log.requests += reply.requests
         if reply.problem:
             self.log.warn(reply.problem)
         self.log.mark("parents", len(children), len(reply.parents))
@@ -285,6 +302,20 @@ class Pipeline:
         self.log.warnings += warnings
         return found
 
+    def _valuation(
+        self,
+        runs: Sequence[Run],
+        seeds: Sequence[Seed],
+        linked: Mapping[ChunkKey, float],
+        expansion: Expansion,
+        similarity: Mapping[ChunkKey, float],
+    ) -> Valuation:
+        """Return what the candidates are worth to some hits; less for what repeats better ones, under `diversity`."""
+        valuation = self.call.valuer.value(runs, seeds, linked, expansion.continuity, similarity)
+        made, warnings = discounted(valuation, runs, self.config.diversity)
+        self.log.warnings += warnings
+        return made
+
     def _list_values(self, valued: Valued) -> list[tuple[float, Valuation]]:
         """Per hit list its share of the budget and what it makes of the candidates; empty without quotas."""
         config, seeds = self.config, valued.seeds
@@ -299,8 +330,7 @@ class Pipeline:
             own = [replace(seed, relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
             if own:
                 own.sort(key=lambda seed: (-seed.relevance, seed.key))
-                continuity = valued.expansion.continuity
-                value = self.call.valuer.value(valued.runs, own, valued.linked, continuity, valued.similarity)
+                value = self._valuation(valued.runs, own, valued.linked, valued.expansion, valued.similarity)
                 made.append((shares[number] / sum(shares), _own_values(value, valued, own)))
         return made
 

@@ -177,7 +177,10 @@ class Account:
         if key in candidates.excluded:
             return "excluded", "pinned, or shown in an earlier turn"
         if key in candidates.repeated:
-            return "duplicate_text", f"the same text stands in {candidates.repeated[key]!r}"
+            other, alike = candidates.repeated[key], candidates.near.get(key)
+            if alike is not None:
+                return "near_duplicate", f"almost the same text stands in {other!r}: similarity {alike:.2f}"
+            return "duplicate_text", f"the same text stands in {other!r}"
         numbers = candidates.numbers
         if not "".join(self._hidden(key)).strip():
             return "no_value", "nothing of it is left to read"

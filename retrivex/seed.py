@@ -60,6 +60,7 @@ DropReason: TypeAlias = Literal[
     "duplicate_text",
     "excluded",
     "max_spans",
+    "near_duplicate",
     "no_text",
     "no_value",
     "out_of_scale",

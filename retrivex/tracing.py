@@ -23,7 +23,7 @@ class Step:
 
     Parameters
     ----------
-    name : seeds, fetch, expand, merge, score, select, parents, order, render
+    name : rerank, seeds, fetch, expand, merge, score, select, parents, order, render
     n_in, n_out : how many things went in and came out
     microseconds : wall time
     """
@@ -124,6 +124,7 @@ class Trace:
     links : followed links, from chunk to chunk
     scorer : which scorer gave the values
     selection : objective value, bound and whether it is proven to be the best
+    order : the strategy; of auto what it chose and why, of profile the value of the order and its bound
     make_notes : called once, when `notes` is read
     make_unit_notes : called once, when `units` is read
     """
@@ -134,6 +135,7 @@ class Trace:
     links: tuple[tuple[ChunkKey, ChunkKey], ...]
     scorer: str
     selection: Mapping[str, Any]
+    order: Mapping[str, Any]
     make_notes: Callable[[], tuple[ChunkNote, ...]] = field(repr=False, compare=False)
     make_unit_notes: Callable[[], tuple[UnitNote, ...]] = field(default=tuple, repr=False, compare=False)
 

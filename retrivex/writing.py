@@ -15,9 +15,10 @@ from retrivex.chunk import ChunkKey, Embedding
 from retrivex.config import RetrievalConfig
 from retrivex.continuity import SignatureCache
 from retrivex.exclusions import Exclusions
-from retrivex.ordering import order_spans
+from retrivex.span_order import OrderNote, order_spans
 from retrivex.parents import swap_in
 from retrivex.rendering import Rendered, Style, render
+from retrivex.rerank.protocol import ScoreScale
 from retrivex.seeding import SeedHits
 from retrivex.selection import Candidates, fill, measure, room_left
 from retrivex.span import Span
@@ -48,6 +49,7 @@ class Call:
     counter : token counts of texts and of joined texts
     signatures : word signatures
     warnings : to begin with
+    rerank_scale : range of the reranker's scores; None without a reranker
     """
 
     seed_hits: SeedHits
@@ -61,6 +63,7 @@ class Call:
     counter: JoinCounter
     signatures: SignatureCache
     warnings: list[str] = field(default_factory=list)
+    rerank_scale: ScoreScale | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class Layout:
     spans: list[Span]
     rendered: Rendered
     tokens: int
+    order: OrderNote
     swaps: list[tuple[Span, Span]] = field(default_factory=list)
 
 
@@ -359,9 +363,10 @@ class Writer:
         return self._ordered(once if self.config.max_spans is None else once[: self.config.max_spans])
 
     def _ordered(self, spans: Sequence[Span]) -> Layout:
-        ordered = [*self.pinned, *order_spans(spans, self.config.ordering_strategy)]
+        free, note = order_spans(spans, self.config, self.call.question)
+        ordered = [*self.pinned, *free]
         rendered = render(ordered, self.call.style)
-        return Layout(ordered, rendered, tokens_of_text(rendered, ordered, self.call.counter))
+        return Layout(ordered, rendered, tokens_of_text(rendered, ordered, self.call.counter), note)
 
     def _with_parents(self, made: Layout) -> Layout:
         if self.config.return_parents != "auto":

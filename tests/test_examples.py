@@ -22,7 +22,10 @@ PRINTS = {
     "parents.py": ["('winter', 'Winter. Bees form"],
     "pinned_and_exclude.py": ["Prices are in euros", "Next turn:", "excluded"],
     "plain_dict.py": ["The queen stays in the middle of the cluster.", "bees.txt: chunks"],
+    "prompt_blocks.py": ["do not skip the middle", "'citations': {'enabled': True}", "bees.pdf, page 2: 'up to 2,000"],
     "prompt_and_citations.py": ["bees.pdf, page 2", "'up to 2,000 eggs a day'", "Answer:"],
+    "rerank.py": ["[1] In spring she lays", "keep the scores of their retriever"],
+    "reorder_passages.py": ["p4: rank 1, at the back", "p2 left out: duplicate p1"],
     "several_queries.py": ["Fused by rank:", "Varroa", "Winter bees"],
 }
 

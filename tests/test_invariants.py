@@ -234,8 +234,11 @@ def test_no_other_scope_is_ever_shown(case: Case) -> None:
 @settings(max_examples=500)
 @given(cases(), st.sampled_from(list(OrderingStrategy)))
 def test_the_order_is_the_one_asked_for(case: Case, strategy: OrderingStrategy) -> None:
-    config, made, _ = composed(case, ordering_strategy=strategy)
+    config, made, _ = composed(case, ordering_strategy=strategy, order_key=lambda span: span.doc_id)
     check_order(config, made.spans)
+    if strategy is OrderingStrategy.CUSTOM:
+        names = [span.doc_id for span in made.spans if not span.pinned]
+        assert names == sorted(names)
 
 
 @settings(max_examples=500)

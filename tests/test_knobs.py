@@ -14,6 +14,7 @@ from strategies import bare, compose, hits_of, make_chunk, make_store, sentences
 
 from retrivex import Composition, RetrivexError, SeedHit, SpanComposer
 from retrivex.config import RetrievalConfig
+from retrivex.ordering import AutoSettings, PositionProfile
 from retrivex.scoring.calibrated import shipped_coefficients
 
 EFFECTS: dict[str, Callable[[], None]] = {}
@@ -420,6 +421,31 @@ def _dedupe_overlaps() -> None:
     assert len(compose(hits, store, dedupe_overlaps=False).spans) == 2
 
 
+@shows("near_duplicate_threshold")
+def _near_duplicate_threshold() -> None:
+    text = "A long sentence stands on a page, and on a mirror of that page with {} footer below it."
+    store = make_store(make_chunk("d", 0, text.format("one")), make_chunk("mirror", 0, text.format("its own")))
+    hits = [SeedHit(store["d", 0], 1.0), SeedHit(store["mirror", 0], 0.9)]
+    assert len(compose(hits, store).spans) == len(compose(hits, store, near_duplicate_threshold=0.99).spans) == 2
+    made = compose(hits, store, near_duplicate_threshold=0.8)
+    assert [span.doc_id for span in made.spans] == ["d"]
+    assert [(hit.doc_id, hit.reason) for hit in made.dropped] == [("mirror", "near_duplicate")]
+    assert "('d', 0): similarity 0.8" in made.dropped[0].detail
+
+
+@shows("diversity")
+def _diversity() -> None:
+    text = "Bees {} in the hive at night, and by day they fly."
+    store = make_store(
+        make_chunk("a", 0, text.format("sleep")), make_chunk("b", 0, text.format("rest")),
+        make_chunk("c", 0, "Wasps build their nests of paper that they make of old wood."),
+    )  # fmt: skip
+    hits = [SeedHit(store[key, 0], score) for key, score in (("a", 1.0), ("b", 0.9), ("c", 0.6))]
+    said: dict[str, Any] = {"max_spans": 2, "window": 0, "score_scale": "unit"}
+    assert {span.doc_id for span in compose(hits, store, **said).spans} == {"a", "b"}
+    assert {span.doc_id for span in compose(hits, store, diversity=0.9, **said).spans} == {"a", "c"}
+
+
 @shows("pinned")
 def _pinned() -> None:
     assert made({5: 1.0}, window=0, pinned=[TEN["d", 1]]).spans[0].chunk_ids == [1]
@@ -440,6 +466,90 @@ def _ordering_strategy() -> None:
         "edge_balanced": [8, 2, 5], "score_desc": [8, 5, 2], "front_first": [8, 5, 2], "back_first": [2, 5, 8],
         "document": [2, 5, 8],
     }  # fmt: skip
+
+
+def spans_in_order(strategy: str, store: Any = TEN, **knobs: Any) -> list[int]:
+    """Chunks in reading order; the scores of their hits fall from 8 to 0."""
+    found = made({8: 0.9, 6: 0.8, 4: 0.7, 2: 0.6, 0: 0.5}, store, window=0, ordering_strategy=strategy, **knobs)
+    return [span.chunk_ids[0] for span in found.spans]
+
+
+@shows("start_count")
+def _start_count() -> None:
+    assert spans_in_order("edge_balanced") == [8, 4, 0, 2, 6]
+    assert spans_in_order("edge_balanced", start_count=2, end_count=1) == [8, 6, 2, 0, 4]
+    with pytest.raises(ValueError, match="give both of them, or neither"):
+        RetrievalConfig(start_count=2)
+
+
+@shows("end_count")
+def _end_count() -> None:
+    assert spans_in_order("edge_balanced", start_count=1, end_count=3) == [8, 0, 6, 4, 2]
+
+
+@shows("position_profile")
+def _position_profile() -> None:
+    assert spans_in_order("profile", position_profile="recency") == [0, 2, 4, 6, 8]
+    falling = PositionProfile((0.0, 1.0), (1.0, 0.0), "falling")
+    assert spans_in_order("profile", position_profile=falling) == [8, 6, 4, 2, 0]
+
+
+@shows("chronological_order")
+def _chronological_order() -> None:
+    dated = make_store(*(make_chunk("d", i, f"d{i} text", timestamp=float(i)) for i in range(10)))
+    assert spans_in_order("chronological", dated) == [0, 2, 4, 6, 8]
+    assert spans_in_order("chronological", dated, chronological_order="desc") == [8, 6, 4, 2, 0]
+
+
+@shows("high_relevance")
+def _high_relevance() -> None:
+    scores = made({8: 0.9, 6: 0.8, 4: 0.7, 2: 0.6, 0: 0.5}, window=0, ordering_strategy="score_desc").spans
+    third, lowest = scores[2].score, scores[4].score
+    said: dict[str, Any] = {"medium_relevance": lowest}
+    assert spans_in_order("relevance_groups", high_relevance=third, **said) == [8, 6, 0, 2, 4]
+    assert spans_in_order("relevance_groups", high_relevance=99.0, **said) == [0, 2, 4, 6, 8]
+    with pytest.raises(ValueError, match="must be at least medium_relevance"):
+        RetrievalConfig(high_relevance=0.1)
+
+
+@shows("medium_relevance")
+def _medium_relevance() -> None:
+    scores = made({8: 0.9, 6: 0.8, 4: 0.7, 2: 0.6, 0: 0.5}, window=0, ordering_strategy="score_desc").spans
+    second, third = scores[1].score, scores[2].score
+    assert spans_in_order("relevance_groups", high_relevance=99.0, medium_relevance=second) == [6, 8, 0, 2, 4]
+    assert spans_in_order("relevance_groups", high_relevance=99.0, medium_relevance=third) == [4, 6, 8, 0, 2]
+    with pytest.raises(ValueError, match="must be at least medium_relevance"):
+        RetrievalConfig(medium_relevance=0.8)
+
+
+@shows("group_by")
+def _group_by() -> None:
+    pages = make_store(*(make_chunk("d", i, f"d{i} text", page=1 + i % 4) for i in range(10)))
+    assert spans_in_order("group_by", pages, group_by="page") == [8, 0, 4, 6, 2]
+    assert spans_in_order("group_by", pages, group_by=lambda span: span.chunk_ids[0] > 4) == [8, 6, 4, 0, 2]
+
+
+@shows("order_key")
+def _order_key() -> None:
+    assert spans_in_order("custom", order_key=lambda span: -span.chunk_ids[0] % 5) == [0, 4, 8, 2, 6]
+    with pytest.raises(ValueError, match="without an order_key"):
+        RetrievalConfig(ordering_strategy="custom")
+
+
+@shows("order_seed")
+def _order_seed() -> None:
+    orders = {tuple(spans_in_order("shuffle", order_seed=seed)) for seed in range(6)}
+    assert len(orders) > 1
+    assert spans_in_order("shuffle", order_seed=3) == spans_in_order("shuffle", order_seed=3)
+
+
+@shows("auto_order")
+def _auto_order() -> None:
+    assert spans_in_order("auto") == [8, 4, 0, 2, 6]
+    assert spans_in_order("auto", auto_order={"context_window": 1}) == [0, 2, 4, 6, 8]
+    told = AutoSettings(detector=lambda question: "narrative")
+    found = made({8: 0.9, 2: 0.8}, window=0, ordering_strategy="auto", query="Who?", auto_order=told)
+    assert [span.chunk_ids[0] for span in found.spans] == [2, 8]
 
 
 @shows("context_format")

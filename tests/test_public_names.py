@@ -23,6 +23,8 @@ PUBLIC = [
     "Document",
     "DroppedHit",
     "OrderingStrategy",
+    "Passage",
+    "Reorderer",
     "RetrievalConfig",
     "RetrivexError",
     "SeedHit",
@@ -30,6 +32,7 @@ PUBLIC = [
     "SpanComposer",
     "Window",
     "__version__",
+    "deduplicate",
     "interval_graph",
 ]
 

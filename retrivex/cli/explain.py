@@ -57,6 +57,9 @@ class Explanation:
             return
         if composition.confidence is not None:
             yield from _section("Why", *_reasons(composition))
+        order = composition.trace.order
+        if "reason" in order:
+            yield from _section("Order", Text(f"{order['strategy']}: {one_line(order['reason'])}"))
         yield from _section("Steps", _steps(composition.trace.steps, options))
         if composition.dropped:
             yield from _section("Hits left out", *_dropped(composition.dropped, options))

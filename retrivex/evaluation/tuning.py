@@ -158,8 +158,9 @@ def _plain_knobs(config: RetrievalConfig) -> dict[str, Any]:
     """Return the knobs that were set, as plain JSON types."""
     given = {name: getattr(config, name) for name in config.model_fields_set}
     unfit = [name for name in ("boosts", "pinned", "exclude") if given.get(name)]
-    if callable(given.get("grow_until")):
-        unfit.append("grow_until")
+    unfit += [name for name in ("grow_until", "group_by", "order_key") if callable(given.get(name))]
+    if config.auto_order is not None and config.auto_order.detector is not None:
+        unfit.append("auto_order.detector")
     if unfit:
         raise RetrivexError(
             f"the config sets {unfit[0]}, which no file can hold: tune without it and set it where you read the file"

@@ -219,3 +219,9 @@ def test_an_empty_composition_is_explained_too() -> None:
     text = draw(Explanation(made))
     assert "Steps" in text
     assert "Spans" not in text
+
+
+def test_the_explanation_says_what_auto_chose_and_why() -> None:
+    made = composition(ordering_strategy="auto")
+    assert "edge_balanced: factual question" in draw(Explanation(made))
+    assert "Order" not in draw(Explanation(composition()))

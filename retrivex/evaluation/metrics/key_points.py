@@ -1,0 +1,67 @@
+"""Are the points that matter in the texts: by their very words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from retrivex.errors import RetrivexError
+
+
+def key_point_recall(key_points: Sequence[str], texts: Sequence[str], *, ignore_case: bool = False) -> float:
+    """Return the share of key points that stand in some text, word for word.
+
+    Parameters
+    ----------
+    key_points : not empty, none blank
+    texts : of the passages shown
+    ignore_case : whether "Bees" is the same as "bees"
+
+    Raises
+    ------
+    RetrivexError
+        If there are no key points, or one is blank: it would stand in every text.
+
+    Examples
+    --------
+    >>> key_point_recall(["one queen", "no king"], ["A hive has one queen.", "Ants do too."])
+    0.5
+    """
+    points, shown = _points(key_points, ignore_case), _texts(texts, ignore_case)
+    return sum(any(point in text for text in shown) for point in points) / len(points)
+
+
+def key_point_precision(key_points: Sequence[str], texts: Sequence[str], *, ignore_case: bool = False) -> float:
+    """Return the share of texts in which some key point stands; 0 without texts. Arguments as `key_point_recall`.
+
+    Examples
+    --------
+    >>> key_point_precision(["one queen", "no king"], ["A hive has one queen.", "Ants do too."])
+    0.5
+    """
+    points, shown = _points(key_points, ignore_case), _texts(texts, ignore_case)
+    return sum(any(point in text for point in points) for text in shown) / len(shown) if shown else 0.0
+
+
+def span_recall(spans: Sequence[str], texts: Sequence[str], *, ignore_case: bool = False) -> float:
+    """Return the share of labelled spans that stand in some text: `key_point_recall` of spans of the documents.
+
+    Where offsets are known, `score_context` also sees what two texts show of a span together.
+
+    Examples
+    --------
+    >>> span_recall(["has one queen."], ["A hive has one queen."])
+    1.0
+    """
+    return key_point_recall(spans, texts, ignore_case=ignore_case)
+
+
+def _points(key_points: Sequence[str], ignore_case: bool) -> list[str]:
+    if isinstance(key_points, str) or not key_points or not all(point.strip() for point in key_points):
+        raise RetrivexError(f"key points are {key_points!r:.80}: give a list of texts, at least one and none blank")
+    return _texts(key_points, ignore_case)
+
+
+def _texts(texts: Sequence[str], ignore_case: bool) -> list[str]:
+    if isinstance(texts, str):
+        raise RetrivexError(f"texts is one text, {texts!r:.80}: give a list")
+    return [text.casefold() for text in texts] if ignore_case else list(texts)

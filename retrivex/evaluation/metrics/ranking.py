@@ -1,0 +1,131 @@
+"""How good a ranking is, given what is relevant: the measures of information retrieval.
+
+Definitions are those of trec_eval, and so of ir-measures: gains are linear, a passage counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retrivex.errors import RetrivexError
+
+
+def recall_at_k(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k: int | None = None) -> float:
+    """Return the share of the relevant passages that are among the first k.
+
+    Parameters
+    ----------
+    retrieved : names of passages, best first
+    relevant : names of all relevant passages, not empty
+    k : how many count; None for all
+
+    Raises
+    ------
+    RetrivexError
+        If nothing is relevant, or k is below 1.
+
+    Examples
+    --------
+    >>> recall_at_k(["a", "b", "c"], {"a", "c"}, k=2)
+    0.5
+    """
+    wanted = _wanted(relevant)
+    return len(wanted.intersection(_first(retrieved, k))) / len(wanted)
+
+
+def reciprocal_rank(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k: int | None = None) -> float:
+    """Return 1 / rank of the first relevant passage; 0 where none is among the first k. Arguments as `recall_at_k`.
+
+    Examples
+    --------
+    >>> reciprocal_rank(["a", "b", "c"], {"b"})
+    0.5
+    """
+    wanted = _wanted(relevant)
+    return next((1 / rank for rank, name in enumerate(_first(retrieved, k), 1) if name in wanted), 0.0)
+
+
+def mean_reciprocal_rank(
+    rankings: Sequence[Iterable[Hashable]], relevant: Sequence[Collection[Hashable]], k: int | None = None
+) -> float:
+    """Return the mean of the reciprocal ranks of several questions (MRR@k).
+
+    Raises
+    ------
+    RetrivexError
+        If there are no questions, or not as many rankings as sets of relevant passages.
+
+    Examples
+    --------
+    >>> mean_reciprocal_rank([["a", "b"], ["c", "d"]], [{"a"}, {"d"}])
+    0.75
+    """
+    if not rankings or len(rankings) != len(relevant):
+        raise RetrivexError(
+            f"{len(rankings)} rankings and {len(relevant)} sets of relevant passages: give one of each a question"
+        )
+    ranks = [reciprocal_rank(one, wanted, k) for one, wanted in zip(rankings, relevant, strict=True)]
+    return sum(ranks) / len(ranks)
+
+
+def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = None) -> float:
+    r"""Return how near a ranking is to the best one, nDCG@k.
+
+    .. math:: \sum_{i=1}^{k} \frac{g_i}{\log_2(i + 1)}, \text{ divided by the same of the best order}
+
+    Source: Järvelin & Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002.
+
+    Parameters
+    ----------
+    gains : shape (n,), relevance of the passages in the order shown, none negative
+    k : how many count; None for all
+    ideal : shape (m,), relevance of all passages there are, in any order; None where `gains` are all
+
+    Raises
+    ------
+    RetrivexError
+        If a gain is negative or not finite, or k is below 1.
+
+    Examples
+    --------
+    >>> round(ndcg([1, 0, 2]), 3)
+    0.76
+    >>> ndcg([0, 0])
+    0.0
+    """
+    _check(k)
+    shown = _gains(gains)
+    best = np.sort(_gains(gains if ideal is None else ideal))[::-1]
+    most = _discounted(best[:k])
+    return _discounted(shown[:k]) / most if most else 0.0
+
+
+def _discounted(gains: NDArray[np.float64]) -> float:
+    return float((gains / np.log2(np.arange(len(gains)) + 2)).sum())
+
+
+def _gains(values: ArrayLike) -> NDArray[np.float64]:
+    gains = np.asarray(values, dtype=np.float64)
+    if gains.ndim != 1 or not np.isfinite(gains).all() or (gains < 0).any():
+        raise RetrivexError(f"gains are {values!r:.80}: give one finite number per passage, none below 0")
+    return gains
+
+
+def _wanted(relevant: Collection[Hashable]) -> set[Hashable]:
+    if isinstance(relevant, str) or not relevant:
+        raise RetrivexError(f"relevant is {relevant!r}: give the names of the relevant passages, at least one")
+    return set(relevant)
+
+
+def _first(retrieved: Iterable[Hashable], k: int | None) -> list[Hashable]:
+    """Return the first k passages; one that comes again counts where it comes first."""
+    _check(k)
+    return list(dict.fromkeys(retrieved))[:k]
+
+
+def _check(k: int | None) -> None:
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+        raise RetrivexError(f"k is {k!r}: it must be a whole number of at least 1, or None for all")

@@ -1,0 +1,180 @@
+r"""Which texts repeat an earlier one almost word for word: exact, by a set-similarity join.
+
+Texts are taken in order. One that is like none before it stands for itself, and every later text whose trigrams have a
+Jaccard similarity of at least t with it repeats it. Comparing all pairs would give the same; four bounds that no
+similar pair can miss leave few pairs to compare:
+
+- *Size.* :math:`J \ge t` needs :math:`t |X| \le |Y| \le |X| / t`.
+- *Parts.* At most :math:`k = \frac{1-t}{1+t}(|X| + |Y|)` trigrams are in one text alone, so that texts cut into k + 1
+  parts have one in common: these are found by sorting, see `retrivex.shared_parts`. The usual filter, by the rarest
+  trigrams of a text, leaves far more, as texts of one language have most trigrams in common with thousands of others.
+- *Sketches.* No more than k bits of their parity sketches differ.
+- *Cells.* With trigrams hashed into cells, at least :math:`\frac{t}{1+t}(|X| + |Y|)` of one text fall where some of the
+  other do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.shared_parts import ROUNDING, PartTable
+from retrivex.trigrams import SKETCH_BITS, Ints, jaccard, trigram_batches, trigrams
+
+PARTS_FROM = 0.82
+"""Least threshold at which texts are looked up by their parts.
+
+A part holds (1 + t) / (1 - t) / 2 trigrams on average. The fewer there are, the more texts share one by chance, until
+comparing the sketches of all texts is cheaper.
+"""
+
+_CELLS = 1 << 16
+_BLOCK = 1 << 20  # trigrams that are compared at a time, so that memory stays small
+_LOOKING_UP = 3  # what comparing a text costs that was looked up, by what it costs where all are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Which of n texts repeat which.
+
+    Parameters
+    ----------
+    of : shape (n,), position of the text that each one repeats; its own where it repeats none
+    similarity : shape (n,), with that text; 1 for those that repeat none
+    """
+
+    of: Ints
+    similarity: NDArray[np.float64]
+
+
+def repeats(texts: Sequence[str], threshold: float, families: Sequence[object] | None = None) -> Repeats:
+    """Find the texts that repeat an earlier one.
+
+    Parameters
+    ----------
+    texts : n of them, in the order in which they are taken; equal ones are repeats too
+    threshold : least Jaccard similarity of character trigrams, in [0, 1]
+    families : n values; texts of one family never repeat each other. None: each may repeat any
+
+    Examples
+    --------
+    >>> found = repeats(["the cat sat on the mat", "a dog", "the cat sat on the mat."], 0.9)
+    >>> found.of.tolist(), found.similarity.round(2).tolist()
+    ([0, 1, 0], [1.0, 1.0, 0.94])
+    """
+    join = _Join(texts, threshold, families)
+    for position in range(len(texts)):
+        if join.open[position]:
+            join.absorb(position)
+    return Repeats(join.of, join.similarity)
+
+
+class _Join:
+    """The texts, what is known of them, and which are open: not yet found to repeat another."""
+
+    def __init__(self, texts: Sequence[str], threshold: float, families: Sequence[object] | None) -> None:
+        count = len(texts)
+        self.texts = texts
+        self.threshold = threshold
+        self.families = np.arange(count) if families is None else _numbered(families)
+        self.open = np.ones(count, dtype=bool)
+        self.of = np.arange(count)
+        self.similarity = np.ones(count)
+        self.sizes = np.zeros(count, dtype=np.int64)
+        self.starts = np.zeros(count, dtype=np.int64)
+        self.sketches = np.zeros((SKETCH_BITS // 64, count), dtype=np.uint64)
+        self.held = np.zeros(_CELLS, dtype=bool)
+        self.first_words = _words_that_tell(threshold)
+        self._read()
+
+    def _read(self) -> None:
+        cells = [np.empty(0, dtype=np.uint16)]
+        longest = max(map(len, self.texts), default=0)
+        parts = PartTable(self.threshold, longest, len(self.texts)) if self.threshold >= PARTS_FROM else None
+        read = 0
+        for batch in trigram_batches(self.texts):
+            self.sizes[batch.texts] = batch.sizes
+            self.starts[batch.texts] = read + np.cumsum(batch.sizes) - batch.sizes
+            self.sketches[:, batch.texts] = batch.parity().T
+            cells.append((batch.low % np.uint64(_CELLS)).astype(np.uint16))
+            read += len(batch.low)
+            if parts is not None:
+                parts.add(batch)
+        self.cells = np.concatenate(cells)
+        self.shared = None if parts is None else parts.shared()
+        self.bare: dict[str, list[int]] = {}
+        for position in np.flatnonzero(self.sizes == 0).tolist():
+            self.bare.setdefault(self.texts[position], []).append(position)
+
+    def absorb(self, position: int) -> None:
+        """Find the open later texts that repeat one, and close them."""
+        later = self._candidates(position)
+        if later is None or len(later):
+            later = self._fitting(position, later)
+        if not len(later):
+            return
+        own = trigrams(self.texts[position])
+        blocks = np.cumsum(self.sizes[later]) // _BLOCK
+        parts = np.split(later, np.flatnonzero(np.diff(blocks)) + 1)
+        for other in [other for part in parts for other in self._overlapping(position, part).tolist()]:
+            equal = self.texts[other] == self.texts[position]
+            similarity = 1.0 if equal else jaccard(own, trigrams(self.texts[other]))
+            if similarity >= self.threshold:
+                self.of[other], self.similarity[other], self.open[other] = position, similarity, False
+
+    def _candidates(self, position: int) -> Ints | None:
+        """Later texts that may repeat one, ascending; None for all of them."""
+        if not self.sizes[position] and self.threshold > 0:
+            same = np.array(self.bare[self.texts[position]])
+            return same[same > position]
+        if self.shared is None:
+            return None
+        return self.shared.later(position, (len(self.texts) - position) // _LOOKING_UP)
+
+    def _fitting(self, position: int, later: Ints | None) -> Ints:
+        """Those texts that are open and may be similar by size, family and sketch."""
+        some: Ints | slice = slice(position + 1, None) if later is None else later
+        sizes, own = self.sizes[some], self.sizes[position]
+        fits = self.open[some] & (self.families[some] != self.families[position])
+        fits &= (sizes >= self.threshold * own - ROUNDING) & (sizes * self.threshold <= own + ROUNDING)
+        most = (1 - self.threshold) / (1 + self.threshold) * (sizes + own) + ROUNDING
+        first, rest = slice(0, self.first_words), slice(self.first_words, None)
+        fits &= self._apart(position, some, first) <= most
+        left = fits.nonzero()[0]
+        found: Ints = left + position + 1 if later is None else later[left]
+        if len(found):
+            found = found[self._apart(position, found, first) + self._apart(position, found, rest) <= most[left]]
+        return found
+
+    def _apart(self, position: int, others: Ints | slice, words: slice) -> NDArray[np.int64]:
+        """Bits of some words of the sketches that differ from one text's."""
+        sketches = self.sketches[words]
+        bits = np.bitwise_count(sketches[:, others] ^ sketches[:, position, None])
+        apart: NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
+        return apart
+
+    def _overlapping(self, position: int, later: Ints) -> Ints:
+        """Those texts of which enough trigrams fall into cells where this text's do."""
+        sizes, own = self.sizes[later], self.sizes[position]
+        ends = np.cumsum(sizes)
+        places = np.repeat(self.starts[later] - ends + sizes, sizes) + np.arange(int(sizes.sum()))
+        mine = self.cells[self.starts[position] : self.starts[position] + own]
+        self.held[mine] = True
+        common = np.concatenate(([0], np.cumsum(self.held[self.cells[places]])))
+        self.held[mine] = False
+        least = self.threshold / (1 + self.threshold) * (sizes + own) - ROUNDING
+        found: Ints = later[common[ends] - common[ends - sizes] >= least]
+        return found
+
+
+def _numbered(families: Sequence[object]) -> Ints:
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(family, len(numbers)) for family in families], dtype=np.int64)
+
+
+def _words_that_tell(threshold: float) -> int:
+    """How much of a sketch tells most texts apart: the lower the threshold, the more bits may differ."""
+    return 16 if threshold >= 0.6 else 24

@@ -1,0 +1,51 @@
+"""In which order the passages of a context stand; pure functions over anything with a score.
+
+Each takes items and returns a new list of them. They sort by score themselves; `ranked=True` trusts the caller. What a
+function reads of an item beside its score is named: a field of the item or of its `metadata`, or a callable.
+"""
+
+from retrivex.ordering.automatic import AutoSettings, OrderChoice, auto, choose_order
+from retrivex.ordering.documents import document, document_edges
+from retrivex.ordering.edges import alternating, edge_balanced
+from retrivex.ordering.fields import Field
+from retrivex.ordering.groups import group_by, relevance_groups
+from retrivex.ordering.own import custom, shuffle
+from retrivex.ordering.positions import PositionProfile
+from retrivex.ordering.profiled import Placement, place, profile
+from retrivex.ordering.profiles import PROFILES, profile_of
+from retrivex.ordering.questions import QuestionType, question_type
+from retrivex.ordering.ranking import back_first, best_last, front_first, score_desc
+from retrivex.ordering.times import TimeOrder, chronological
+from retrivex.ordering.weighted import place_weights, position_weighted
+
+__all__ = [
+    "PROFILES",
+    "AutoSettings",
+    "Field",
+    "OrderChoice",
+    "Placement",
+    "PositionProfile",
+    "QuestionType",
+    "TimeOrder",
+    "alternating",
+    "auto",
+    "back_first",
+    "best_last",
+    "choose_order",
+    "chronological",
+    "custom",
+    "document",
+    "document_edges",
+    "edge_balanced",
+    "front_first",
+    "group_by",
+    "place",
+    "place_weights",
+    "position_weighted",
+    "profile",
+    "profile_of",
+    "question_type",
+    "relevance_groups",
+    "score_desc",
+    "shuffle",
+]

@@ -1,0 +1,67 @@
+"""Orders of the caller's own, and the control: none at all."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import cmp_to_key
+from typing import Any, TypeVar, cast
+
+from retrivex.errors import OrderingError
+
+T = TypeVar("T")
+
+
+def custom(
+    items: Sequence[T],
+    *,
+    key: Callable[[T], Any] | None = None,
+    compare: Callable[[T, T], float] | None = None,
+    reverse: bool = False,
+) -> list[T]:
+    """Sort by a key or a comparator of the caller's; equal items keep their order.
+
+    Parameters
+    ----------
+    items : anything
+    key : item -> something that can be compared
+    compare : (a, b) -> below 0 where a comes first, above 0 where b does, 0 where they are equal
+    reverse : turn the order round
+
+    Raises
+    ------
+    OrderingError
+        If not exactly one of `key` and `compare` is given.
+
+    Examples
+    --------
+    >>> custom(["ccc", "a", "bb"], key=len)
+    ['a', 'bb', 'ccc']
+    >>> custom(["ccc", "a", "bb"], compare=lambda a, b: len(b) - len(a))
+    ['ccc', 'bb', 'a']
+    """
+    if (key is None) == (compare is None):
+        raise OrderingError("custom needs either key=item -> value or compare=(a, b) -> number: give one of the two")
+    by = cmp_to_key(_sign(compare)) if compare is not None else key
+    return sorted(items, key=cast(Callable[[T], Any], by), reverse=reverse)
+
+
+def _sign(compare: Callable[[T, T], float]) -> Callable[[T, T], int]:
+    def sign(a: T, b: T) -> int:
+        difference = compare(a, b)
+        return (difference > 0) - (difference < 0)
+
+    return sign
+
+
+def shuffle(items: Sequence[T], *, seed: int = 0) -> list[T]:
+    """Put the items at random: the control that other orders have to beat.
+
+    Examples
+    --------
+    >>> shuffle(range(5), seed=1) == shuffle(range(5), seed=1)
+    True
+    """
+    made = list(items)
+    random.Random(seed).shuffle(made)
+    return made

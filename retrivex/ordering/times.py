@@ -1,0 +1,66 @@
+"""Order by time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from numbers import Real
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from retrivex.errors import OrderingError
+from retrivex.ordering.fields import Field, reader, score_of
+from retrivex.ordering.ranking import check_scores
+
+T = TypeVar("T")
+
+TimeOrder: TypeAlias = Literal["asc", "desc"]
+
+
+def chronological(
+    items: Sequence[T],
+    *,
+    ranked: bool = False,
+    score: Field = score_of,
+    timestamp: Field = "timestamp",
+    order: TimeOrder = "asc",
+) -> list[T]:
+    """Oldest first, or newest first with `order="desc"`; equal times by score.
+
+    Parameters
+    ----------
+    items, ranked, score : as in `score_desc`; with `ranked`, equal times keep the order given
+    timestamp : reads a number (Unix seconds, or any other that grows with time) or a `datetime`, without a zone UTC;
+        items without one (None or NaN) come last, in the order given
+    order : asc or desc
+
+    Raises
+    ------
+    OrderingError
+        If a score is missing, no number, NaN or infinite, a timestamp is of another type, or `order` another word.
+
+    Examples
+    --------
+    >>> chronological([3.0, 1.0, 2.0], ranked=True, timestamp=float, order="desc")
+    [3.0, 2.0, 1.0]
+    """
+    if order not in ("asc", "desc"):
+        raise OrderingError(f"order is {order!r}: it must be 'asc', oldest first, or 'desc', newest first")
+    times = [_seconds(value) for value in map(reader(timestamp), items)]
+    scores = [0] * len(times) if ranked else check_scores(items, score if callable(score) else reader(score))
+    sign = 1.0 if order == "asc" else -1.0
+    keys = [(0, sign * time, -score) if time is not None else (1,) for time, score in zip(times, scores, strict=True)]
+    return [items[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
+
+
+def _seconds(value: Any) -> Any:
+    """Return what sorts by time; None where there is nothing."""
+    if type(value) is int:
+        return value
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if value is None or (isinstance(value, Real) and not math.isfinite(value)):
+        return None
+    if isinstance(value, Real):
+        return value
+    raise OrderingError(f"timestamp is {value!r}: it must be a number that grows with time, a datetime, or None")

@@ -1,0 +1,19 @@
+"""Prompts: question, context, history and room for the answer inside a model's window."""
+
+from retrivex.prompts.chat import ChatStyle, Prompt, write_chat
+from retrivex.prompts.fitting import fit_prompt
+from retrivex.prompts.places import Place
+from retrivex.prompts.source import Source
+from retrivex.prompts.templates import CHINESE_TEMPLATE, DEFAULT_TEMPLATE, fill_template
+
+__all__ = [
+    "CHINESE_TEMPLATE",
+    "DEFAULT_TEMPLATE",
+    "ChatStyle",
+    "Place",
+    "Prompt",
+    "Source",
+    "fill_template",
+    "fit_prompt",
+    "write_chat",
+]

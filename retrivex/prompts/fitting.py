@@ -1,0 +1,141 @@
+"""What of a context fits into a prompt: the weakest spans are left out first, the last one is trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from retrivex.errors import BudgetError
+from retrivex.prompts.escaping import escape
+from retrivex.prompts.source import Source
+from retrivex.prompts.templates import fill_template
+from retrivex.rendering import Style, render
+from retrivex.span import Span, cut_span
+from retrivex.tokens import Tokenizer
+from retrivex.trimming import trim
+
+
+class Weighed(Protocol):
+    """What can be left out or trimmed."""
+
+    @property
+    def text(self) -> str:
+        """What is shown."""
+
+    @property
+    def score(self) -> float:
+        """The lowest goes first."""
+
+    @property
+    def pinned(self) -> bool:
+        """Pinned ones go last."""
+
+
+class SourceTemplate(Protocol):
+    """An own template, such as a `JinjaTemplate`."""
+
+    def render(self, question: str, sources: Sequence[Source], history: str) -> str:
+        """Return the text."""
+
+
+Item = TypeVar("Item", bound=Weighed)
+Made = TypeVar("Made")
+
+
+def fit(
+    items: Sequence[Item],
+    build: Callable[[Sequence[tuple[int, Item]]], Made],
+    count: Callable[[Made], int],
+    cut: Callable[[Item, int, int], Item],
+    question: str,
+    max_tokens: int | None,
+    answer_reserve: int,
+) -> Made:
+    """Return what `build` makes of as many `items` as fit into `max_tokens - answer_reserve`, weakest left out first.
+
+    Pinned ones go last; the last one that is left is trimmed around its best sentence.
+
+    Parameters
+    ----------
+    items : in their order; they are numbered from 1 and keep their numbers when others are left out, so that what the
+        model cites can be resolved
+    build : makes the prompt
+    count : its tokens
+    cut : returns the part of an item from one offset of its text to another
+    question : what the best sentence is chosen by
+    max_tokens : the model's window; None does not limit
+    answer_reserve : tokens kept free for the answer
+
+    Raises
+    ------
+    BudgetError
+        If it does not fit without any item.
+    """
+    kept = list(enumerate(items, start=1))
+    made = build(kept)
+    if max_tokens is None:
+        return made
+    room = max_tokens - answer_reserve
+    while (tokens := count(made)) > room:
+        if not kept:
+            raise BudgetError(
+                f"the prompt takes {tokens} tokens without any context and only {room} are left "
+                f"(max_tokens={max_tokens} less answer_reserve={answer_reserve}): raise max_tokens, or shorten the "
+                "template, the question or the history"
+            )
+        number, weakest = min(kept, key=lambda entry: (entry[1].pinned, entry[1].score))
+        kept = [entry for entry in kept if entry[0] != number]
+        if not kept:
+
+            def fits(start: int, end: int, number: int = number, item: Item = weakest) -> bool:
+                return count(build([(number, cut(item, start, end))])) <= room
+
+            # a shortened one does not fit twice: if this still is too long, the next round gives up
+            part = trim(weakest.text, fits, question)
+            kept = [] if part is None else [(number, cut(weakest, *part))]
+        made = build(kept)
+    return made
+
+
+def fit_prompt(
+    spans: Sequence[Span],
+    style: Style,
+    tokenizer: Tokenizer,
+    question: str,
+    *,
+    template: str | SourceTemplate,
+    history: str,
+    max_tokens: int | None,
+    answer_reserve: int,
+) -> str:
+    """Return a prompt of at most `max_tokens - answer_reserve` tokens, weakest spans left out first.
+
+    Raises
+    ------
+    BudgetError
+        If the template, question and history alone are too long.
+    """
+    if not isinstance(template, str):
+        own = template
+        return fit(
+            [Source.of(span, number) for number, span in enumerate(spans, start=1)],
+            lambda kept: own.render(question, [source for _, source in kept], history),
+            tokenizer.count, Source.cut, question, max_tokens, answer_reserve,
+        )  # fmt: skip
+    filled = template
+
+    def build(kept: Sequence[tuple[int, Span]]) -> str:
+        shown = [_inside(span) if style.format == "xml" else span for _, span in kept]
+        context = render(shown, style, [number for number, _ in kept]).text
+        return fill_template(filled, context, question, history)
+
+    def cut(span: Span, start: int, end: int) -> Span:
+        return cut_span(span, start, end, span.token_count)
+
+    return fit(spans, build, tokenizer.count, cut, question, max_tokens, answer_reserve)
+
+
+def _inside(span: Span) -> Span:
+    """Span whose text cannot close the element around it; what was composed stays as the document has it."""
+    return replace(span, text=escape(span.text), prefix=escape(span.prefix) if span.prefix else span.prefix)

@@ -1,0 +1,50 @@
+"""Templates of whole prompts with places for context, question and history."""
+
+from __future__ import annotations
+
+from retrivex.errors import RetrivexError
+
+DEFAULT_TEMPLATE = """\
+Answer the question from the sources below, and from nothing else. Cite them by number, like [1]. If they do not \
+hold the answer, say so.
+
+Sources:
+
+{context}
+
+{history}Question: {question}
+Answer:"""
+
+CHINESE_TEMPLATE = """\
+请只根据下面的资料回答问题，不要使用其他知识。引用资料时标明编号，例如 [1]。如果资料中没有答案，请直接说明。
+
+资料：
+
+{context}
+
+{history}问题：{question}
+回答："""
+
+
+def fill_template(template: str, context: str, question: str, history: str) -> str:
+    """Put the parts into `template`, braces in them untouched.
+
+    Raises
+    ------
+    RetrivexError
+        If the template has no `{context}` or no `{question}`.
+    """
+    for name in ("{context}", "{question}"):
+        if name not in template:
+            raise RetrivexError(f"the template has no {name}: put {name} where it belongs; text was {template[:80]!r}")
+    parts = {"{context}": context, "{question}": question, "{history}": f"{history}\n\n" if history else ""}
+    made: list[str] = []
+    rest = template
+    while rest:
+        at, name = min(((rest.find(n), n) for n in parts if n in rest), default=(-1, ""))
+        if at < 0:
+            made.append(rest)
+            break
+        made += [rest[:at], parts[name]]
+        rest = rest[at + len(name) :]
+    return "".join(made)

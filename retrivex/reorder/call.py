@@ -1,0 +1,201 @@
+"""One call of the reorderer: its steps, in their order, and the account of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any, Generic, TypeVar
+
+from retrivex.reorder.account import Account
+from retrivex.reorder.annotation import annotated
+from retrivex.reorder.arrangement import Placed, arrange
+from retrivex.reorder.budget import Budget
+from retrivex.reorder.choice import chosen_strategy
+from retrivex.reorder.diagnostics import Explanation, ReorderDiagnostics, ReorderResult
+from retrivex.reorder.filtering import filtered, limited
+from retrivex.reorder.options import ReorderOptions
+from retrivex.reorder.packing import Packed, Packing, pack
+from retrivex.reorder.passage import Candidate
+from retrivex.reorder.ranking import rank
+from retrivex.reorder.reading import InputReport, PassageReader, listed
+from retrivex.rerank import RerankReply, RerankRequest
+
+T = TypeVar("T")
+
+_EDGE_ORDERS = ("edge_balanced",)
+_PREFIX_ORDERS = ("score_desc", "front_first", "document", "chronological", "alternating", "custom")
+_NAMED = 5  # passages that a warning names
+
+
+class Call(Generic[T]):
+    """What happens between passages in and passages out.
+
+    Validate, limit, rerank, clamp, filter by score, deduplicate, choose a strategy (`auto`), rank, diversify, group,
+    order, pack into the budget, cut to `top_k`. The reranker is asked by the caller of `request` and `rescore`, as it
+    may have to be awaited.
+    """
+
+    def __init__(self, passages: Iterable[T], query: str | None, options: ReorderOptions) -> None:
+        self.options = options
+        self.query = query
+        self.account = Account()
+        self._rerank: dict[str, Any] = {}
+        with self.account.step("read"):
+            items = listed(passages)
+            reader = PassageReader[T](options.fields, options.validation)
+            candidates = reader.read(items)
+            self._report: InputReport = reader.report
+            self.account.dropped.extend(reader.report.dropped)
+            self.account.warnings.extend(reader.report.warnings())
+            self.candidates = limited(candidates, options, self.account)
+        self._input_count, self._used_count = len(items), len(self.candidates)
+
+    def request(self) -> RerankRequest | None:
+        """Return what a reranker is to score; None without a reranker, a query or passages."""
+        if self.options.reranker is None:
+            return None
+        if self.query is None or not self.query.strip():
+            self._rerank["rerank_skipped"] = True
+            self.account.warnings.append("passages were not reranked: a reranker reads the query; pass query=...")
+            return None
+        return RerankRequest(self.query, tuple(one.text for one in self.candidates)) if self.candidates else None
+
+    def rescore(self, reply: RerankReply) -> None:
+        """Take a reranker's scores, or keep the original ones where it failed."""
+        self._rerank["rerank_ms"] = self.account.step_ms.get("rerank")
+        if reply.problem is not None or reply.scores is None:
+            self._rerank["rerank_failed"] = True
+            self.account.warnings.append(f"passages were not reranked and keep their scores: {reply.problem}")
+            return
+        self._rerank["reranked"] = True
+        scored = zip(self.candidates, reply.scores.tolist(), strict=True)
+        self.candidates = [one._replace(score=score) for one, score in scored]
+        if reply.cut:
+            named = ", ".join(repr(self.candidates[place].id) for place in reply.cut[:_NAMED])
+            self.account.warnings.append(
+                f"the reranker read only the beginning of {len(reply.cut)} passages, as they are longer than it can "
+                f"read: {named}{', ...' if len(reply.cut) > _NAMED else ''}"
+            )
+
+    def finish(self, *, explain: bool = True) -> ReorderResult[T]:
+        """Do the other steps; without `explain` there are no explanations beside the passages.
+
+        Raises
+        ------
+        OrderingError
+            If an order cannot be made of these passages.
+        """
+        with self.account.step("filter"):
+            left = filtered(self.candidates, self.options, self.account)
+        budget = Budget.of(self.options)
+        with self.account.step("choose"):
+            strategy, reason, options = chosen_strategy(left, self.query, self.options, budget)
+        with self.account.step("rank"):
+            ranked = rank(left, options)
+        with self.account.step("order"):
+            placed = arrange(ranked, strategy, options)
+        with self.account.step("pack"):
+            packing = _packing(options, strategy)
+            packed = self._pack(placed, packing, budget)
+        kept = [placed[at] for at in packed.kept]
+        passages, explanations = self._shown(kept, strategy, explain)
+        return ReorderResult(passages, explanations, self._diagnostics(kept, strategy, reason, packing, budget))
+
+    def _pack(self, placed: Sequence[Placed[T]], packing: Packing, budget: Budget) -> Packed:
+        packed = pack(
+            [one.ranked.rank for one in placed],
+            packing,
+            cost=lambda at: budget.cost(placed[at].ranked.candidate),
+            budget=budget.limit,
+            min_top_k=self.options.min_top_k,
+            top_k=self.options.top_k,
+        )
+        self.account.drop((placed[at].ranked.candidate for at in packed.over_budget), "budget")
+        self.account.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
+        return packed
+
+    def _shown(
+        self, kept: Sequence[Placed[T]], strategy: str, explain: bool
+    ) -> tuple[list[T], tuple[Explanation, ...]]:
+        noted = self.options.include_priority_score or self.options.include_explanation
+        if not (explain or noted):
+            return [one.ranked.candidate.item for one in kept], ()
+        whys = tuple(_explained(one, position, strategy, self.options) for position, one in enumerate(kept))
+        return [self._noted(one.ranked.candidate, why) for one, why in zip(kept, whys, strict=True)], whys
+
+    def _diagnostics(
+        self, kept: Sequence[Placed[T]], strategy: str, reason: str, packing: Packing, budget: Budget
+    ) -> ReorderDiagnostics:
+        used = self._used([one.ranked.candidate for one in kept], budget)
+        diagnostics = ReorderDiagnostics(
+            input_count=self._input_count,
+            used_count=self._used_count,
+            output_count=len(kept),
+            strategy=strategy,
+            reason=reason,
+            packing=packing,
+            coerced_scores=self._report.coerced_scores,
+            dropped_fields=dict(self._report.dropped_fields),
+            input_truncated=self.account.count("max_input") > 0,
+            below_min_score=self.account.count("min_score"),
+            deduplication=_deduplication(self.options),
+            duplicates_removed=self.account.count("duplicate"),
+            query_length=None if self.query is None else len(self.query),
+            pruned_by_budget=self.account.count("budget", "top_k"),
+            dropped=tuple(sorted(self.account.dropped, key=lambda one: one.index)),
+            warnings=(*self.account.warnings, *budget.warnings),
+            step_ms=self.account.step_ms,
+            **self._rerank,
+            **used,
+        )
+        if self.options.on_diagnostics is not None:
+            self.options.on_diagnostics(diagnostics)
+        return diagnostics
+
+    def _used(self, kept: Sequence[Candidate[T]], budget: Budget) -> dict[str, Any]:
+        if budget.limit is None:
+            return {"budget_unit": "none"}
+        used = sum(map(budget.cost, kept))
+        if used > budget.limit:
+            self.account.warnings.append(
+                f"the output takes {used:g} {budget.unit}, more than {budget.limit:g}: min_top_k="
+                f"{self.options.min_top_k} keeps that many passages all the same"
+            )
+        if budget.unit == "chars":
+            return {"budget_unit": "chars", "chars_used": used}
+        cached = sum(one.token_count for one in kept if one.token_count is not None)
+        return {"budget_unit": "tokens", "tokens_used": used, "cached_tokens_used": cached}
+
+    def _noted(self, candidate: Candidate[T], why: Explanation) -> T:
+        notes: dict[str, Any] = {}
+        if self.options.include_priority_score:
+            notes["priority_score"] = why.priority_score
+        if self.options.include_explanation:
+            notes["explanation"] = asdict(why)
+        return annotated(candidate, notes, self.options.fields) if notes else candidate.item
+
+
+def _packing(options: ReorderOptions, strategy: str) -> Packing:
+    if options.packing != "auto":
+        return options.packing
+    # what stands first is not the best in the other orders: where something has to go, it should be the least relevant
+    return "edge_aware" if strategy in _EDGE_ORDERS else "prefix" if strategy in _PREFIX_ORDERS else "best"
+
+
+def _deduplication(options: ReorderOptions) -> Any:
+    return "none" if not options.deduplicate else "near" if options.deduplicate_threshold < 1 else "exact"
+
+
+def _explained(placed: Placed[Any], position: int, strategy: str, options: ReorderOptions) -> Explanation:
+    ranked = placed.ranked
+    return Explanation(
+        strategy=strategy,
+        placement=placed.placement,
+        position=position,
+        priority_rank=ranked.rank,
+        priority_score=ranked.priority,
+        score=ranked.candidate.score,
+        group=placed.group,
+        timestamp=ranked.candidate.timestamp if strategy == "chronological" else None,
+        diversity_applied=options.diversity is not None,
+    )

@@ -1,0 +1,248 @@
+"""Every knob of the reorderer, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from retrivex.errors import RetrivexError
+from retrivex.ordering import PROFILES, AutoSettings, PositionProfile
+from retrivex.reorder.diagnostics import ReorderDiagnostics
+from retrivex.reorder.fields import FieldNames, as_field_names
+from retrivex.reorder.packing import Packing
+from retrivex.reorder.priority import Normalization, Weights
+from retrivex.reorder.reading import Validation
+from retrivex.rerank import Reranking
+from retrivex.tokens import resolve_tokenizer
+
+Strategy: TypeAlias = Literal[
+    "edge_balanced",
+    "score_desc",
+    "front_first",
+    "back_first",
+    "best_last",
+    "document",
+    "document_edges",
+    "shuffle",
+    "chronological",
+    "relevance_groups",
+    "alternating",
+    "position_weighted",
+    "profile",
+    "custom",
+    "auto",
+]
+
+DOCUMENT_ORDERS = ("document", "document_edges")
+
+
+class Diversity(BaseModel):
+    """Maximal marginal relevance before the order: passages that repeat others, or their source, lose rank.
+
+    Examples
+    --------
+    >>> Diversity(source_penalty=0.2).relevance_weight
+    0.7
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    relevance_weight: float = Field(
+        default=0.7, ge=0, le=1, description="lambda: 1 looks at relevance alone, 0 at difference alone"
+    )
+    source_penalty: float = Field(
+        default=0.15, ge=0, description="what a passage loses for each one picked before it of the same source"
+    )
+    source_field: str | None = Field(default=None, description="field that names the source; None: fields.source_id")
+    embedding_field: str | None = Field(
+        default=None, description="field of the embeddings, to compare by cosine; None: texts by their trigrams"
+    )
+    max_candidates: int | None = Field(
+        default=None, ge=2, description="only the best n take part, the rest follow as they are; None: all"
+    )
+
+
+def _as_diversity(value: Any) -> Any:
+    return Diversity() if value is True else None if value is False else value
+
+
+def _as_reranking(value: Any) -> Any:
+    return None if value is None else Reranking.of(value)
+
+
+def _as_tokenizer(value: Any) -> Any:
+    """Wrap callables at once, so that what cannot count is an error here; names are looked up when they are used."""
+    return value if value is None or isinstance(value, str) else resolve_tokenizer(value)[0]
+
+
+class ReorderOptions(BaseModel):
+    """What a `Reorderer` does; frozen, and every knob may be overridden per call.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A `ValueError` naming the field, the value given and the rule it breaks.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
+
+    # ---- input
+    fields: Annotated[FieldNames, BeforeValidator(as_field_names)] = Field(
+        default=FieldNames(), description="names of the passages' fields, or langchain, llamaindex, haystack or hits"
+    )
+    validation: Validation = Field(
+        default="strict", description="strict raises at the first bad passage, coerce mends what it can and reports it"
+    )
+    max_input: int | None = Field(default=None, ge=1, description="most passages taken; None: any number")
+    max_input_behavior: Literal["raise", "truncate"] = Field(
+        default="raise", description="what happens to more of them: an error, or only the first are taken"
+    )
+
+    # ---- filtering
+    score_clamp: tuple[float, float] | None = Field(
+        default=None, description="(low, high): scores outside are moved to the nearer of the two"
+    )
+    min_score: float | None = Field(default=None, description="passages with lower scores are left out")
+    deduplicate: bool = Field(default=False, description="leave duplicates out")
+    deduplicate_threshold: float = Field(
+        default=1.0, ge=0, le=1, description="Jaccard likeness of trigrams that makes two a duplicate; 1: equal texts"
+    )
+    deduplicate_keep: Literal["highest_score", "first", "last"] = Field(
+        default="highest_score", description="which of several duplicates stays"
+    )
+
+    # ---- relevance
+    weights: Weights = Field(default=Weights(), description="what score, time, section and source count for")
+    score_normalization: Normalization = Field(default="none", description="done to the scores before they are weighed")
+    softmax_temperature: float = Field(default=1.0, gt=0, description="temperature of softmax, in units of the scores")
+    diversity: Annotated[Diversity | None, BeforeValidator(_as_diversity)] = Field(
+        default=None, description="rank by difference as well; True for the usual settings, None for off"
+    )
+
+    reranker: Annotated[Reranking | None, BeforeValidator(_as_reranking)] = Field(
+        default=None,
+        description="scores the passages anew where there is a query: a function (query, texts) -> scores, an object "
+        "with score(query, texts), or a Reranking that says how it is asked",
+    )
+
+    # ---- order
+    strategy: Strategy = Field(default="edge_balanced", description="order of the passages")
+    start_count: int | None = Field(default=None, ge=0, description="edge_balanced: the best n stand first, in order")
+    end_count: int | None = Field(default=None, ge=0, description="edge_balanced: the next m stand last, in order")
+    chronological_order: Literal["asc", "desc"] = Field(default="asc", description="oldest or newest first")
+    source_field: str | None = Field(
+        default=None, description="field of the documents of document orders; None: fields.source_id"
+    )
+    group_by: str | None = Field(
+        default=None, description="metadata field; passages with equal values stay together, ordered inside"
+    )
+    high_relevance: float = Field(default=0.7, description="relevance_groups: highly relevant from this score on")
+    medium_relevance: float = Field(default=0.4, description="relevance_groups: relevant from this score on")
+    position_weights: tuple[float, ...] | None = Field(
+        default=None,
+        description="position_weighted: a weight for each place; None: 1 for the first tenth, 0.9 for the last",
+    )
+    profile: PositionProfile | str = Field(
+        default="lost_in_the_middle", description="profile: attention by token position, or the name of a built-in one"
+    )
+    seed: int = Field(default=0, description="shuffle: the same seed gives the same order")
+    key: Callable[[Any], Any] | None = Field(default=None, description="custom: passage -> what it is sorted by")
+    compare: Callable[[Any, Any], float] | None = Field(
+        default=None, description="custom: (a, b) -> a number below 0 where a comes first"
+    )
+
+    auto: AutoSettings = Field(default=AutoSettings(), description="auto: words, thresholds and detector it goes by")
+
+    # ---- budget
+    max_tokens: float | None = Field(default=None, ge=0, description="most tokens of the texts, separators aside")
+    tokenizer: Annotated[Any, BeforeValidator(_as_tokenizer)] = Field(
+        default="auto", description="counts the tokens of max_tokens; None: max_chars takes the place of max_tokens"
+    )
+    max_chars: int | None = Field(default=None, ge=0, description="most characters; used where max_tokens is not")
+    count_chars: Callable[[str], float] = Field(default=len, description="counts the characters of max_chars")
+    top_k: int | None = Field(default=None, ge=1, description="most passages")
+    min_top_k: int | None = Field(
+        default=None, ge=1, description="as many passages stay even where they exceed the budget"
+    )
+    packing: Packing | Literal["auto"] = Field(
+        default="auto",
+        description="what stays within a budget: prefix from the front, edge_aware from both ends, best by relevance; "
+        "auto: by the strategy",
+    )
+
+    # ---- output
+    include_priority_score: bool = Field(
+        default=False, description="give back copies with priority_score in their metadata"
+    )
+    include_explanation: bool = Field(default=False, description="give back copies with explanation in their metadata")
+    window_size: int = Field(default=128, ge=1, description="reorder_stream: passages that are ordered at a time")
+    on_diagnostics: Callable[[ReorderDiagnostics], None] | None = Field(
+        default=None, description="called with the diagnostics of every call, and of every window of a stream"
+    )
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        for broken, rule in (
+            (
+                (self.start_count is None) != (self.end_count is None),
+                "start_count and end_count go together: give both or neither",
+            ),
+            (self.score_clamp and self.score_clamp[0] > self.score_clamp[1], "score_clamp is (low, high), in order"),
+            ((self.min_top_k or 0) > (self.top_k or self.min_top_k or 0), "min_top_k cannot exceed top_k"),
+            (self.high_relevance < self.medium_relevance, "high_relevance must be at least medium_relevance"),
+            (
+                self.max_tokens is not None and self.tokenizer is None and self.max_chars is None,
+                "max_tokens needs a tokenizer, or max_chars to take its place",
+            ),
+            (
+                isinstance(self.profile, str) and self.profile not in PROFILES,
+                f"profile={self.profile!r} does not exist: give a PositionProfile, or one of {', '.join(PROFILES)}",
+            ),
+            (
+                self.max_input is None and self.max_input_behavior == "truncate",
+                "max_input_behavior='truncate' needs max_input",
+            ),
+            (
+                (self.strategy == "custom") != ((self.key is None) != (self.compare is None)),
+                "strategy='custom' needs either key or compare, and only it reads them",
+            ),
+            (
+                self.strategy in DOCUMENT_ORDERS and self.group_by == self.document_field,
+                f"group_by={self.group_by!r} is what document orders group by anyway: leave it out",
+            ),
+        ):
+            if broken:
+                raise RetrivexError(rule)
+        return self
+
+    @property
+    def document_field(self) -> str:
+        """Field that names the document in document orders."""
+        return self.source_field or self.fields.source_id
+
+    def override(self, **changes: Any) -> ReorderOptions:
+        """Return a checked copy with `changes`; weights, fields and diversity take single settings too.
+
+        `key` and `compare` of a custom order are dropped with its strategy.
+
+        Examples
+        --------
+        >>> ReorderOptions(weights={"time": 0.5}).override(weights={"section": 0.1}).weights.time
+        0.5
+        """
+        if not changes:
+            return self
+        for name in ("weights", "fields", "diversity", "auto"):
+            current = getattr(self, name)
+            if isinstance(changes.get(name), Mapping) and current is not None:
+                changes[name] = {**current.model_dump(), **changes[name]}
+        if self.strategy == "custom" and changes.get("strategy", "custom") != "custom":
+            changes = {"key": None, "compare": None, **changes}
+        return type(self).model_validate({**self.__dict__, **changes})
+
+
+def strategies() -> Sequence[str]:
+    """Return the names of all orders."""
+    return get_args(Strategy)

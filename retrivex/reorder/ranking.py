@@ -1,0 +1,87 @@
+"""Candidates by relevance, and where diversity is asked for, by how little they repeat what is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.diversity import pick_diverse
+from retrivex.errors import PassageError
+from retrivex.likeness import EmbeddingLikeness, Likeness, TextLikeness
+from retrivex.reorder.fields import MISSING, read_field
+from retrivex.reorder.options import Diversity, ReorderOptions
+from retrivex.reorder.passage import Candidate, Ranked, group_key
+from retrivex.reorder.priority import priorities
+
+T = TypeVar("T")
+
+
+def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ranked[T]]:
+    """Return candidates with their ranks.
+
+    They come in input order; with diversity in the order in which it picked them, and the rest, beyond
+    `max_candidates`, in input order.
+    """
+    worth = priorities(candidates, options.weights, options.score_normalization, options.softmax_temperature)
+    best_first = sorted(range(len(worth)), key=lambda i: -worth[i])
+    if options.diversity is None or len(worth) < 2:
+        ranks = {index: rank for rank, index in enumerate(best_first)}
+        return [Ranked(one, i, worth[i], worth[i], ranks[i]) for i, one in enumerate(candidates)]
+    count = options.diversity.max_candidates or len(worth)
+    picked = _picked(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
+    rest = best_first[count:]
+    # equal priorities keep equal keys among the rest, and all of these stay below what was picked
+    keys = dict(zip(picked, range(len(picked), 0, -1), strict=True)) | _below_zero(rest, worth)
+    ranks = {index: rank for rank, index in enumerate([*picked, *rest])}
+    return [Ranked(candidates[i], i, worth[i], float(keys[i]), ranks[i]) for i in [*picked, *sorted(rest)]]
+
+
+def _below_zero(rest: Sequence[int], worth: Sequence[float]) -> dict[int, int]:
+    steps = {priority: -step for step, priority in enumerate(dict.fromkeys(worth[i] for i in rest))}
+    return {i: steps[worth[i]] for i in rest}
+
+
+def _picked(
+    candidates: Sequence[Candidate[Any]], worth: Sequence[float], top: Sequence[int], diversity: Diversity, field: str
+) -> list[int]:
+    """Return `top` in the order in which maximal marginal relevance picks it."""
+    # in input order, so that of equals the first is picked
+    places = sorted(top)
+    chosen = [candidates[i] for i in places]
+    # passages without a source count as of one, as in rag-chunk-reorder
+    sources = [group_key(read_field(one.metadata, diversity.source_field or field)) or "" for one in chosen]
+    picks = pick_diverse(
+        [worth[i] for i in places],
+        _likeness(chosen, diversity.embedding_field),
+        relevance_weight=diversity.relevance_weight,
+        sources=sources,
+        source_penalty=diversity.source_penalty,
+    )
+    return [places[i] for i in picks.order]
+
+
+def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None) -> Likeness:
+    if embedding_field is None:
+        return TextLikeness([one.text for one in candidates])
+    rows = [_embedding(one, embedding_field) for one in candidates]
+    lengths = [0 if row is None else len(row) for row in rows]
+    odd = next((i for i, length in enumerate(lengths) if not length or length != lengths[0]), None)
+    if odd is not None:
+        raise PassageError(
+            f"passage {candidates[odd].id!r} has no embedding under {embedding_field!r} like that of the others: each "
+            "needs one, of finite numbers and the same length; leave embedding_field out to compare texts"
+        )
+    return EmbeddingLikeness(np.stack([row for row in rows if row is not None]))
+
+
+def _embedding(candidate: Candidate[Any], field: str) -> NDArray[np.float64] | None:
+    found = read_field(candidate.item, field)
+    found = read_field(candidate.metadata, field) if found is MISSING else found
+    try:
+        row = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return row if row.ndim == 1 and row.size and np.isfinite(row).all() else None

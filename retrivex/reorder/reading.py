@@ -1,0 +1,225 @@
+"""Passages as they come in: dictionaries or objects, checked once and never changed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from numbers import Integral, Real
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from uuid import UUID
+
+from retrivex.errors import PassageError
+from retrivex.reorder.diagnostics import DroppedPassage
+from retrivex.reorder.fields import MISSING, FieldNames, read_field
+from retrivex.reorder.passage import GROUPABLE, Candidate, group_key
+
+T = TypeVar("T")
+
+Validation: TypeAlias = Literal["strict", "coerce"]
+
+_SHOWN = 5  # passages that a warning names
+
+
+@dataclass(slots=True)
+class InputReport:
+    """What `coerce` had to mend, by kind."""
+
+    coerced_scores: int = 0
+    dropped_fields: Counter[str] = field(default_factory=Counter)
+    dropped: list[DroppedPassage] = field(default_factory=list)
+    faults: dict[str, list[str]] = field(default_factory=dict)
+
+    def warnings(self) -> list[str]:
+        """Return one sentence for each kind of fault, naming the first few passages."""
+        return [f"{fault}: {_some(places)}" for fault, places in self.faults.items()]
+
+
+class PassageReader(Generic[T]):
+    """Reads passages; keeps a report of what was wrong with them.
+
+    Parameters
+    ----------
+    names : of the fields
+    validation : `strict` raises at the first fault. `coerce` counts a bad score as 0, leaves bad metadata out, names
+        a passage without an id by its place, drops what has no text, and reports all of it
+    """
+
+    def __init__(self, names: FieldNames, validation: Validation) -> None:
+        self.report = InputReport()
+        self._fields = names
+        self._strict = validation == "strict"
+        self._bad: set[str] = set()
+
+    def read(self, passages: Iterable[T]) -> list[Candidate[T]]:
+        """Return a candidate for each passage that has a text.
+
+        Raises
+        ------
+        PassageError
+            If `passages` is no collection of passages, or, under `strict`, at the first fault.
+        """
+        items = listed(passages)
+        candidates = [self._candidate(item, place, len(items)) for place, item in enumerate(items)]
+        found = [candidate for candidate in candidates if candidate is not None]
+        self._report_shared_ids(found)
+        return found
+
+    def _candidate(self, item: T, place: int, total: int) -> Candidate[T] | None:
+        names = self._fields
+        self._bad = set()
+        text = read_field(item, names.text)
+        passage_id = self._id(item, place)
+        if not isinstance(text, str):
+            self._fault(f"passage without a text under {names.text!r}", place, text, "a string")
+            self.report.dropped.append(DroppedPassage(place, passage_id, "unusable"))
+            return None
+        metadata = self._metadata(read_field(item, names.metadata), place)
+        candidate = Candidate(
+            item=item,
+            place=place,
+            id=passage_id,
+            text=text,
+            score=self._score(item, place, total),
+            metadata=metadata,
+            token_count=self._token_count(item, metadata, place),
+            source_id=self._source(metadata, place),
+            section_index=self._number(metadata, names.section_index, place),
+            timestamp=self._number(metadata, names.timestamp, place),
+            page=self._number(metadata, names.page, place),
+            source_reliability=self._number(metadata, names.source_reliability, place),
+        )
+        if not self._bad:
+            return candidate
+        return candidate._replace(metadata={name: known for name, known in metadata.items() if name not in self._bad})
+
+    def _id(self, item: T, place: int) -> str | int:
+        name = self._fields.id
+        if name is None:
+            return f"passage-{place}"
+        value = read_field(item, name)
+        if (isinstance(value, str) and value) or type(value) is int:
+            return value
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            return int(value)
+        if isinstance(value, UUID):
+            return str(value)
+        self._fault(f"passage without an id under {name!r}", place, value, "a non-empty string or an integer")
+        return f"passage-{place}"
+
+    def _score(self, item: T, place: int, total: int) -> float:
+        if self._fields.score is None:
+            return (total - place) / total
+        value = read_field(item, self._fields.score)
+        number = finite(value)
+        if number is None:
+            self._fault(f"score under {self._fields.score!r} counts 0", place, value, "a finite number")
+            self.report.coerced_scores += 1
+        return number or 0.0
+
+    def _metadata(self, value: Any, place: int) -> Mapping[str, Any]:
+        if type(value) is dict or isinstance(value, Mapping):
+            return value
+        if is_dataclass(value) and not isinstance(value, type):
+            return {one.name: getattr(value, one.name) for one in fields(value)}
+        if value is not MISSING and value is not None:
+            self._leave_out(self._fields.metadata, place, value, "a mapping or a dataclass")
+        return {}
+
+    def _token_count(self, item: T, metadata: Mapping[str, Any], place: int) -> float | None:
+        name = self._fields.token_count
+        own = self._checked(read_field(item, name), name, place, lowest=0)
+        return self._number(metadata, name, place, lowest=0) if own is None else own
+
+    def _number(self, metadata: Mapping[str, Any], name: str, place: int, lowest: float = -math.inf) -> float | None:
+        if not metadata:
+            return None
+        # most passages lack most fields, and most fields are plain keys
+        value = metadata.get(name) if type(metadata) is dict and "." not in name else read_field(metadata, name)
+        return None if value is None else self._checked(value, name, place, lowest)
+
+    def _checked(self, value: Any, name: str, place: int, lowest: float) -> float | None:
+        if value is MISSING or value is None:
+            return None
+        number = finite(value)
+        if number is not None and number >= lowest:
+            return number
+        rule = "a finite number" if lowest == -math.inf else f"a finite number of at least {lowest:g}"
+        self._leave_out(name, place, value, rule)
+        return None
+
+    def _source(self, metadata: Mapping[str, Any], place: int) -> str | None:
+        name = self._fields.source_id
+        value = read_field(metadata, name)
+        if value is MISSING or value is None:
+            return None
+        if not isinstance(value, GROUPABLE):
+            self._leave_out(name, place, value, "a string or a number")
+        return group_key(value)
+
+    def _leave_out(self, name: str, place: int, value: Any, rule: str) -> None:
+        self._fault(f"field {name!r} left out", place, value, rule)
+        self.report.dropped_fields[name] += 1
+        self._bad.add(name)
+
+    def _fault(self, fault: str, place: int, value: Any, rule: str) -> None:
+        shown = "missing" if value is MISSING else repr(value)
+        if self._strict:
+            what = fault.removesuffix(" left out").removesuffix(" counts 0")
+            raise PassageError(
+                f"passage {place}: {what} is {shown[:80]}: it must be {rule}; correct it, name other fields as in "
+                "fields={'text': 'body', 'score': None}, where None is for what passages do not have, or pass "
+                "validation='coerce'"
+            )
+        self.report.faults.setdefault(fault, []).append(f"{shown[:40]} in passage {place}")
+
+    def _report_shared_ids(self, candidates: Sequence[Candidate[T]]) -> None:
+        counts = Counter(candidate.id for candidate in candidates)
+        shared = [f"{passage_id!r} ({count} times)" for passage_id, count in counts.items() if count > 1]
+        if shared:
+            self.report.faults["passages that share an id"] = shared
+
+
+def listed(passages: Iterable[T]) -> list[T]:
+    """Return passages as a list.
+
+    Raises
+    ------
+    PassageError
+        If they are one passage, a string, or nothing that can be gone through.
+    """
+    if isinstance(passages, (str, bytes, Mapping)) or not isinstance(passages, Iterable):
+        raise PassageError(
+            f"passages are a {type(passages).__name__}: give a list of dictionaries or objects with an id, a text and "
+            "a score"
+        )
+    return list(passages)
+
+
+def finite(value: Any) -> float | None:
+    """Return a finite number as a float, and None for anything else; True and False are no numbers.
+
+    Examples
+    --------
+    >>> [finite(value) for value in (3, float("nan"), "0.5", True)]
+    [3.0, None, None, None]
+    """
+    if type(value) is float or type(value) is int:
+        return _in_range(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return None
+    return _in_range(value)
+
+
+def _in_range(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _some(places: Sequence[str]) -> str:
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    return ", ".join(places[:_SHOWN]) + more

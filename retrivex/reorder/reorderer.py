@@ -1,0 +1,203 @@
+"""The reorderer: flat passages in, the same passages in a better order out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Self, TypeVar, overload
+
+from retrivex.errors import RetrivexError
+from retrivex.reorder.call import Call
+from retrivex.reorder.diagnostics import ReorderResult
+from retrivex.reorder.options import ReorderOptions
+from retrivex.reorder.presets import PresetName, preset_knobs
+
+T = TypeVar("T")
+
+
+class Reorderer:
+    """Orders passages that a retriever found, filters them and fits them into a budget.
+
+    Passages are dictionaries or objects with an id, a text, a score and metadata. What comes back is the caller's own
+    objects, unchanged. Safe to share between threads.
+
+    Parameters
+    ----------
+    options : all knobs at once
+    knobs : or some of them, on top
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A `ValueError` naming the knob, the value given and the rule it breaks.
+
+    Examples
+    --------
+    >>> passages = [{"id": i, "text": f"Passage {i}", "score": s} for i, s in enumerate([0.2, 0.9, 0.5, 0.7])]
+    >>> [passage["id"] for passage in Reorderer(strategy="edge_balanced").reorder(passages)]
+    [1, 2, 0, 3]
+    >>> [passage["id"] for passage in Reorderer().reorder(passages, strategy="score_desc", top_k=2)]
+    [1, 3]
+    """
+
+    def __init__(self, options: ReorderOptions | None = None, **knobs: Any) -> None:
+        if options is not None and not isinstance(options, ReorderOptions):
+            raise RetrivexError(
+                f"options are a {type(options).__name__}: give ReorderOptions, or knobs by name, as strategy='document'"
+            )
+        self.options = ReorderOptions(**knobs) if options is None else options.override(**knobs)
+
+    @classmethod
+    def preset(cls, name: PresetName, **knobs: Any) -> Self:
+        """Return a reorderer for a common case, with `knobs` on top.
+
+        `standard`: best at the edges, at least four passages. `narrative`: as the documents go. `temporal`: oldest
+        first. `diverse`: no repetition among the best. `auto`: by the question. `docs_qa`, `chat_history` and `logs`:
+        see `reorder_for_docs_qa` and the other two.
+
+        Raises
+        ------
+        RetrivexError
+            If there is no such preset.
+        """
+        return cls(**preset_knobs(name, **knobs))
+
+    def __repr__(self) -> str:
+        changed = {name: getattr(self.options, name) for name in self.options.model_fields_set}
+        return f"Reorderer({', '.join(f'{name}={value!r}' for name, value in sorted(changed.items()))})"
+
+    def reorder(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> list[T]:
+        """Return the passages that stay, in their order.
+
+        Parameters
+        ----------
+        passages : dictionaries or objects; none, and their order, are changed
+        query : the question; `auto` and rerankers read it
+        overrides : knobs for this call
+
+        Raises
+        ------
+        PassageError
+            With `validation="strict"`, if a passage has a fault, or there are more than `max_input`.
+        pydantic.ValidationError
+            If an override breaks its rule.
+        """
+        return self._call(passages, query, overrides).finish(explain=False).passages
+
+    def reorder_with_diagnostics(
+        self, passages: Iterable[T], query: str | None = None, **overrides: Any
+    ) -> ReorderResult[T]:
+        """Return the passages, why each stands where it does, and what was done; otherwise as `reorder`."""
+        return self._call(passages, query, overrides).finish()
+
+    async def areorder(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> list[T]:
+        """Do what `reorder` does without blocking the event loop while a reranker works."""
+        return (await self._acall(passages, query, overrides)).finish(explain=False).passages
+
+    async def areorder_with_diagnostics(
+        self, passages: Iterable[T], query: str | None = None, **overrides: Any
+    ) -> ReorderResult[T]:
+        """Do what `reorder_with_diagnostics` does without blocking the event loop while a reranker works."""
+        return (await self._acall(passages, query, overrides)).finish()
+
+    def _call(self, passages: Iterable[T], query: str | None, overrides: dict[str, Any]) -> Call[T]:
+        call = Call(passages, _question(query), self.options.override(**overrides))
+        request = call.request()
+        if request is not None and call.options.reranker is not None:
+            with call.account.step("rerank"):
+                reply = call.options.reranker.run(request)
+            call.rescore(reply)
+        return call
+
+    async def _acall(self, passages: Iterable[T], query: str | None, overrides: dict[str, Any]) -> Call[T]:
+        call = Call(passages, _question(query), self.options.override(**overrides))
+        request = call.request()
+        if request is not None and call.options.reranker is not None:
+            with call.account.step("rerank"):
+                reply = await call.options.reranker.arun(request)
+            call.rescore(reply)
+        return call
+
+    @overload
+    def reorder_stream(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> Iterator[T]: ...
+
+    @overload
+    def reorder_stream(
+        self, passages: AsyncIterable[T], query: str | None = None, **overrides: Any
+    ) -> AsyncIterator[T]: ...
+
+    def reorder_stream(
+        self, passages: Iterable[T] | AsyncIterable[T], query: str | None = None, **overrides: Any
+    ) -> Iterator[T] | AsyncIterator[T]:
+        """Yield passages in order, `window_size` at a time, before the input has come to its end.
+
+        A list or another sequence is ordered as a whole. Of anything else each window is an input of its own: limits
+        hold for the window, and duplicates are found inside it. An async iterable gives an async iterator.
+
+        Raises
+        ------
+        pydantic.ValidationError
+            If an override breaks its rule; at once, not with the first passage.
+        """
+        options = self.options.override(**overrides)
+        if isinstance(passages, AsyncIterable):
+            return self.areorder_stream(passages, query, **overrides)
+        return _stream(Reorderer(options), passages, query)
+
+    def areorder_stream(
+        self, passages: Iterable[T] | AsyncIterable[T], query: str | None = None, **overrides: Any
+    ) -> AsyncIterator[T]:
+        """Yield what `reorder_stream` yields, of sync and async iterables, without blocking the event loop."""
+        return _astream(Reorderer(self.options.override(**overrides)), passages, query)
+
+
+def _stream(reorderer: Reorderer, passages: Iterable[T], query: str | None) -> Iterator[T]:
+    if _is_whole(passages):
+        yield from reorderer.reorder(passages, query)
+        return
+    incoming = iter(passages)
+    while window := list(islice(incoming, reorderer.options.window_size)):
+        yield from reorderer.reorder(window, query)
+
+
+async def _astream(
+    reorderer: Reorderer, passages: Iterable[T] | AsyncIterable[T], query: str | None
+) -> AsyncIterator[T]:
+    if not isinstance(passages, AsyncIterable) and _is_whole(passages):
+        for passage in await reorderer.areorder(passages, query):
+            yield passage
+        return
+    async for window in _windows(passages, reorderer.options.window_size):
+        for passage in await reorderer.areorder(window, query):
+            yield passage
+
+
+def _is_whole(passages: object) -> bool:
+    """Whether passages are there all at once; what are no passages at all counts too, and is refused as a whole."""
+    return isinstance(passages, (Sequence, Mapping)) or not isinstance(passages, Iterable)
+
+
+async def _windows(passages: Iterable[T] | AsyncIterable[T], size: int) -> AsyncIterator[list[T]]:
+    window: list[T] = []
+    async for passage in _each(passages):
+        window.append(passage)
+        if len(window) == size:
+            yield window
+            window = []
+    if window:
+        yield window
+
+
+async def _each(passages: Iterable[T] | AsyncIterable[T]) -> AsyncIterator[T]:
+    if isinstance(passages, AsyncIterable):
+        async for passage in passages:
+            yield passage
+        return
+    for passage in passages:
+        yield passage
+
+
+def _question(query: Any) -> str | None:
+    if query is not None and not isinstance(query, str):
+        raise RetrivexError(f"query is a {type(query).__name__}: give the question as a string, or None")
+    return query

@@ -1,0 +1,257 @@
+"""Asking a reranker: in batches, at once, in time, again where that helps; its answer is checked, never trusted."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable, iscoroutinefunction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError
+from retrivex.fetching import call_in_time, in_thread
+from retrivex.rerank.protocol import AnyReranker, AsyncReranker, ReadsSoMuch, Reranker, Scores, ScoreScale
+
+_LIMITS: dict[str, tuple[float, float]] = {
+    "unbounded": (-math.inf, math.inf),
+    "cosine": (-1.0, 1.0),
+    "unit": (0.0, 1.0),
+}
+_SLACK = 1e-6  # float32 cosines of equal vectors come out as 1.0000001
+
+Answer: TypeAlias = tuple[Scores, Sequence[int]]
+"""Scores of a batch, and the places of texts in it that were cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankRequest:
+    """Texts that are to be scored for a question."""
+
+    query: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RerankReply:
+    """What a reranker gave.
+
+    Parameters
+    ----------
+    scores : shape (n,), finite; None where it failed
+    cut : places of the texts that it did not read to their end
+    problem : why there are no scores
+    """
+
+    scores: NDArray[np.float64] | None = None
+    cut: tuple[int, ...] = ()
+    problem: RerankError | None = None
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """A reranker and how it is asked.
+
+    Whatever a reranker does, `scores` returns: a failure is a reply with a `problem` and no scores.
+
+    Parameters
+    ----------
+    reranker : has `score(query, texts)` or `ascore`, or is a function of the two, plain or async
+    batch_size : texts given to it at once
+    concurrency : batches that may be under way at the same time
+    timeout_s : seconds that all batches together may take; None waits for ever
+    retries : how often a batch is tried again after a failure that may pass; a refusal (status 4xx) or an answer that
+        is wrong is never asked for again
+    backoff_s : seconds before the first new attempt, doubled for every further one
+    score_scale : range of its scores, as with hits: `unbounded`, `cosine` or `unit`; a score outside is an error
+
+    Raises
+    ------
+    RerankError
+        If an argument breaks its rule.
+
+    Examples
+    --------
+    >>> def shared_words(query, texts):
+    ...     return [len(set(query.lower().split()) & set(text.lower().split())) for text in texts]
+    >>> Reranking(shared_words, batch_size=2).scores("a queen", ["a hive", "a queen bee", "honey"]).scores.tolist()
+    [1.0, 2.0, 0.0]
+    >>> print(Reranking(lambda query, texts: [0.5]).scores("a queen", ["a hive", "honey"]).problem)
+    a reranker gave scores of shape (1,) for 2 texts: it must give one number a text, in the order of the texts
+    """
+
+    reranker: AnyReranker
+    batch_size: int = 32
+    concurrency: int = 1
+    timeout_s: float | None = 30.0
+    retries: int = 2
+    backoff_s: float = 0.5
+    score_scale: ScoreScale = "unbounded"
+
+    def __post_init__(self) -> None:
+        usable = isinstance(self.reranker, (Reranker, AsyncReranker)) or callable(self.reranker)
+        if not usable or isinstance(self.reranker, type):
+            raise RerankError(
+                f"reranker is {self.reranker!r:.80}: it must be an object with score(query, texts), or a function of "
+                "the two"
+            )
+        for name, least in (("batch_size", 1), ("concurrency", 1), ("retries", 0)):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                raise RerankError(f"{name} is {number!r}: it must be a whole number of at least {least}")
+        if not _is_number(self.backoff_s) or self.backoff_s < 0:
+            raise RerankError(f"backoff_s is {self.backoff_s!r}: it must be a number of seconds, not negative")
+        if self.timeout_s is not None and (not _is_number(self.timeout_s) or self.timeout_s <= 0):
+            raise RerankError(f"timeout_s is {self.timeout_s!r}: it must be a positive number of seconds, or None")
+        if self.score_scale not in _LIMITS:
+            raise RerankError(f"score_scale is {self.score_scale!r}: choose one of {', '.join(_LIMITS)}")
+
+    @classmethod
+    def of(cls, reranker: AnyReranker | Reranking) -> Reranking:
+        """Return `reranker` if it says how it is asked already, else with the defaults."""
+        return reranker if isinstance(reranker, Reranking) else cls(reranker)
+
+    def scores(self, query: str, texts: Sequence[str]) -> RerankReply:
+        """Score texts; works inside a running event loop too, which it blocks."""
+        stop = threading.Event()
+        try:
+            # a loop of its own, in a thread of its own: the caller's thread may have a running one already
+            return call_in_time(partial(asyncio.run, self._reply(query, texts, self._ask, stop)), threading.TIMEOUT_MAX)
+        finally:
+            stop.set()
+
+    async def ascores(self, query: str, texts: Sequence[str]) -> RerankReply:
+        """Score texts without blocking the event loop; cancelling it leaves no batch to be started."""
+        stop = threading.Event()
+        try:
+            return await self._reply(query, texts, self._aask, stop)
+        finally:
+            stop.set()
+
+    def run(self, request: RerankRequest) -> RerankReply:
+        """Answer a request of the pipeline."""
+        return self.scores(request.query, request.texts)
+
+    async def arun(self, request: RerankRequest) -> RerankReply:
+        """Answer a request of the pipeline without blocking the event loop."""
+        return await self.ascores(request.query, request.texts)
+
+    async def _reply(
+        self,
+        query: str,
+        texts: Sequence[str],
+        ask: Callable[[str, Sequence[str]], Awaitable[Answer]],
+        stop: threading.Event,
+    ) -> RerankReply:
+        batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
+        gate = asyncio.Semaphore(self.concurrency)
+
+        async def one(batch: Sequence[str]) -> Answer:
+            async with gate:
+                if stop.is_set():
+                    raise RerankError("given up on by the caller")
+                return await self._batch(query, batch, ask, stop)
+
+        try:
+            async with asyncio.timeout(self.timeout_s), asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(batch)) for batch in batches]
+        except TimeoutError:
+            late = f"no answer within timeout_s={self.timeout_s:g}: raise it, or give fewer texts"
+            return RerankReply(problem=RerankError(late))
+        except ExceptionGroup as errors:
+            return RerankReply(problem=_as_rerank_error(errors.exceptions[0]))
+        answers = [task.result() for task in tasks]
+        scores = [np.asarray(scores, dtype=np.float64) for scores, _ in answers]
+        cut = [number * self.batch_size + at for number, (_, places) in enumerate(answers) for at in places]
+        return RerankReply(np.concatenate(scores) if scores else np.zeros(0), tuple(cut))
+
+    async def _batch(
+        self,
+        query: str,
+        texts: Sequence[str],
+        ask: Callable[[str, Sequence[str]], Awaitable[Answer]],
+        stop: threading.Event,
+    ) -> Answer:
+        for wait in [self.backoff_s * 2**attempt for attempt in range(self.retries)]:
+            try:
+                return self._checked(await ask(query, texts), len(texts))
+            except Exception as error:
+                if stop.is_set() or not _may_pass(error):
+                    raise
+            await asyncio.sleep(wait)
+        return self._checked(await ask(query, texts), len(texts))
+
+    async def _ask(self, query: str, texts: Sequence[str]) -> Answer:
+        return await in_thread(partial(self._answer, query, texts))
+
+    async def _aask(self, query: str, texts: Sequence[str]) -> Answer:
+        if isinstance(self.reranker, AsyncReranker):
+            cut = await in_thread(partial(self._cut, query, texts)) if isinstance(self.reranker, ReadsSoMuch) else ()
+            return await self.reranker.ascore(query, texts), cut
+        if iscoroutinefunction(self.reranker):
+            return await self.reranker(query, texts), ()
+        return await self._ask(query, texts)
+
+    def _answer(self, query: str, texts: Sequence[str]) -> Answer:
+        """Scores and cut texts, in a thread that no event loop runs in."""
+        reranker = self.reranker
+        made: Scores | Awaitable[Scores]
+        if isinstance(reranker, Reranker):
+            made = reranker.score(query, texts)
+        else:
+            made = reranker.ascore(query, texts) if isinstance(reranker, AsyncReranker) else reranker(query, texts)
+        return asyncio.run(_awaited(made)) if isawaitable(made) else made, self._cut(query, texts)
+
+    def _cut(self, query: str, texts: Sequence[str]) -> Sequence[int]:
+        return self.reranker.too_long(query, texts) if isinstance(self.reranker, ReadsSoMuch) else ()
+
+    def _checked(self, answer: Answer, count: int) -> Answer:
+        made, cut = answer
+        try:
+            given = np.asarray(made)
+            scores = given.astype(np.float64) if given.dtype.kind in "fiub" else None
+        except (TypeError, ValueError):
+            scores = None
+        if scores is None:
+            raise RerankError(f"a reranker gave {made!r:.80}: it must give one number a text")
+        if scores.shape != (count,):
+            raise RerankError(
+                f"a reranker gave scores of shape {scores.shape} for {count} texts: it must give one number a text, in "
+                "the order of the texts"
+            )
+        low, high = _LIMITS[self.score_scale]
+        good = np.isfinite(scores) & (scores >= low - _SLACK) & (scores <= high + _SLACK)
+        if not good.all():
+            raise RerankError(
+                f"a reranker gave the score {scores[~good][0]:g}: it must be finite and in its score_scale, "
+                f"{self.score_scale!r}; leave that at 'unbounded' for logits and sums"
+            )
+        if any(at not in range(count) for at in cut):
+            raise RerankError(f"too_long of a reranker gave {cut!r:.80}: it must give places from 0 to {count - 1}")
+        return scores, cut
+
+
+async def _awaited(made: Awaitable[Scores]) -> Scores:
+    return await made
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether asking again may help: not where an answer was wrong, or the question itself was refused."""
+    return isinstance(error, RerankUnavailableError) or not isinstance(error, RetrivexError)
+
+
+def _as_rerank_error(error: Exception) -> RerankError:
+    if isinstance(error, RerankError):
+        return error
+    wrapped = RerankError(f"the reranker failed: {type(error).__name__}: {error}")
+    wrapped.__cause__ = error
+    return wrapped

@@ -1,0 +1,97 @@
+"""Reranking with a sentence-transformers cross-encoder (extra `models`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.errors import RerankError
+from retrivex.tokens import without_surrogates
+
+try:
+    from sentence_transformers import CrossEncoder
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[models]'"
+    raise ImportError(f"reranking with a cross-encoder needs sentence-transformers: {hint}") from error
+
+_UNLIMITED = 1_000_000  # tokenizers without a limit say they read a thousand billion billion tokens
+
+
+class CrossEncoderReranker:
+    """Reads question and text together, and gives one number for the pair.
+
+    May be used from several threads, one of which computes at a time.
+
+    Parameters
+    ----------
+    model : folder of a model, its name on the Hugging Face hub, or a `CrossEncoder`
+    batch_size : pairs computed together; more is faster and takes more memory
+    device : `cpu`, `cuda`, ...; None leaves the choice to sentence-transformers
+
+    Raises
+    ------
+    RerankError
+        If there is no such model, it cannot be loaded, or it gives a pair more than one number.
+    """
+
+    def __init__(
+        self, model: str | PathLike[str] | CrossEncoder, *, batch_size: int = 32, device: str | None = None
+    ) -> None:
+        if batch_size < 1:
+            raise RerankError(f"batch_size={batch_size}: a batch holds at least 1 pair; 32 is usual")
+        self._batch_size = batch_size
+        self._model = model if isinstance(model, CrossEncoder) else _load(model, device)
+        # tokenizers keep their truncation in a place that all threads share
+        self._lock = threading.Lock()
+        labels = self._model.config.num_labels
+        if labels != 1:
+            raise RerankError(
+                f"the cross-encoder gives a pair {labels} numbers: a reranker gives one; take a model for ranking, not "
+                "one for classes"
+            )
+
+    @property
+    def max_tokens(self) -> int | None:
+        """Most tokens of question and text together that the model reads; None without a limit."""
+        limit = getattr(self._model, "max_seq_length", None) or getattr(self._model, "max_length", None)
+        limit = min(limit or _UNLIMITED, self._model.tokenizer.model_max_length)
+        return None if limit >= _UNLIMITED else int(limit)
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return one number a text, shape (len(texts),), by the model's own activation: any range, larger is better."""
+        if not texts:
+            return np.zeros(0)
+        with self._lock:
+            made = self._model.predict(
+                self._pairs(query, texts), batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False
+            )
+        return np.asarray(made, dtype=np.float64)
+
+    def too_long(self, query: str, texts: Sequence[str]) -> list[int]:
+        """Return the places of texts whose pair with the question has more tokens than `max_tokens`."""
+        limit = self.max_tokens
+        if limit is None or not texts:
+            return []
+        first, second = map(list, zip(*self._pairs(query, texts), strict=True))
+        with self._lock:
+            encoded = self._model.tokenizer(first, second, truncation=False, verbose=False)["input_ids"]
+        return [at for at, tokens in enumerate(encoded) if len(tokens) > limit]
+
+    @staticmethod
+    def _pairs(query: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+        asked = without_surrogates(query)
+        return [(asked, without_surrogates(text)) for text in texts]
+
+
+def _load(name_or_path: str | PathLike[str], device: str | None) -> CrossEncoder:
+    try:
+        return CrossEncoder(str(name_or_path), device=device)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise RerankError(
+            f"model {str(name_or_path)!r}: sentence-transformers cannot load it as a cross-encoder ({error}). Give the "
+            "folder of a model or a name on the Hugging Face hub; without a network, a model downloaded before"
+        ) from error

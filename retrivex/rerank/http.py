@@ -1,0 +1,209 @@
+"""Reranking over HTTP, by endpoints that speak as Cohere, Jina, Text Embeddings Inference or vLLM (extra `rerank`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.errors import RerankError, RerankUnavailableError
+from retrivex.tokens import TokenizerSpec, get_tokenizer, without_surrogates
+
+try:
+    import httpx2
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[rerank]'"
+    raise ImportError(f"reranking over HTTP needs httpx2: {hint}") from error
+
+Shape: TypeAlias = Literal["cohere", "jina", "tei", "vllm"]
+"""Whose request and response an endpoint has."""
+
+_SHAPES: tuple[Shape, ...] = ("cohere", "jina", "tei", "vllm")
+_SHOWN = 200  # characters of an endpoint's own words in an error
+
+
+class HttpReranker:
+    """Asks a `/rerank` endpoint; one request for every call of `score`.
+
+    Batches, patience and new attempts are the affair of `Reranking`: a status 5xx or a broken connection is a
+    `RerankUnavailableError`, which it asks again after; a status 4xx is not.
+
+    Parameters
+    ----------
+    url : of the endpoint itself, e.g. `https://api.cohere.com/v2/rerank`, `https://api.jina.ai/v1/rerank`,
+        `http://localhost:8080/rerank`
+    shape : whose API it speaks: `cohere`, `jina`, `tei` (Text Embeddings Inference) or `vllm`
+    model : as the endpoint calls it; Text Embeddings Inference has only one and is told none
+    api_key : sent as a bearer token
+    options : further fields of the request, e.g. `{"truncate": True}` for Text Embeddings Inference, which refuses
+        texts that are too long without it
+    max_tokens : most tokens of question and text together that the model reads. With it, texts that the endpoint cuts
+        off are reported; no endpoint says so by itself
+    tokenizer : counts for `max_tokens`
+    timeout_s : seconds that a single request may take
+
+    Raises
+    ------
+    RerankError
+        If an argument breaks its rule.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        shape: Shape,
+        model: str | None = None,
+        api_key: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        tokenizer: TokenizerSpec = None,
+        timeout_s: float = 30.0,
+    ) -> None:
+        if shape not in _SHAPES:
+            raise RerankError(f"shape is {shape!r}: choose one of {', '.join(_SHAPES)}")
+        if model is None and shape != "tei":
+            raise RerankError(f"model is None: an endpoint of the shape {shape!r} is told which model to use")
+        if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
+            raise RerankError(f"timeout_s is {timeout_s!r}: it must be a positive number of seconds")
+        if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
+            raise RerankError(f"max_tokens is {max_tokens!r}: it must be a whole number of at least 1, or None")
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+            raise RerankError(
+                f"url is {url!r}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
+            )
+        self.url = url
+        self.shape = shape
+        self.model = model
+        self.max_tokens = max_tokens
+        self._options = dict(options or {})
+        self._tokenizer = get_tokenizer(tokenizer) if max_tokens is not None else None
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._timeout = httpx2.Timeout(timeout_s)
+        self._ssl = httpx2.create_ssl_context()  # made once: it takes longer than many a request
+        self._client = httpx2.Client(headers=self._headers, timeout=self._timeout, verify=self._ssl)
+
+    def __repr__(self) -> str:
+        return f"HttpReranker({self.url!r}, shape={self.shape!r}, model={self.model!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections that are kept open; a reranker may not be asked afterwards."""
+        self._client.close()
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return one number a text, shape (len(texts),).
+
+        Raises
+        ------
+        RerankUnavailableError
+            If the endpoint cannot be reached, is too late, or failed itself (status 5xx).
+        RerankError
+            If it refused the request, or its answer does not have exactly one finite score a text.
+        """
+        if not texts:
+            return np.zeros(0)
+        try:
+            response = self._client.post(self.url, json=self._body(query, texts))
+        except httpx2.TransportError as error:
+            raise self._unreached(error) from error
+        return self._scores(response, texts)
+
+    async def ascore(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return what `score` returns; cancelling it closes the connection."""
+        if not texts:
+            return np.zeros(0)
+        # a client of its own, as connections belong to the event loop that opened them
+        async with httpx2.AsyncClient(headers=self._headers, timeout=self._timeout, verify=self._ssl) as client:
+            try:
+                response = await client.post(self.url, json=self._body(query, texts))
+            except httpx2.TransportError as error:
+                raise self._unreached(error) from error
+        return self._scores(response, texts)
+
+    def too_long(self, query: str, texts: Sequence[str]) -> list[int]:
+        """Return the places of texts that have more than `max_tokens`, together with the question; none without it."""
+        if self._tokenizer is None or self.max_tokens is None:
+            return []
+        room = self.max_tokens - self._tokenizer.count(query)
+        return [at for at, text in enumerate(texts) if self._tokenizer.count(text) > room]
+
+    def _body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
+        asked = without_surrogates(query)
+        read = [without_surrogates(text) for text in texts]
+        if self.shape == "tei":
+            return {"query": asked, "texts": read, **self._options}
+        # all of them are wanted: some endpoints leave out those below the best few without it
+        return {"model": self.model, "query": asked, "documents": read, "top_n": len(read), **self._options}
+
+    def _scores(self, response: httpx2.Response, texts: Sequence[str]) -> NDArray[np.float64]:
+        if response.status_code >= 500:
+            raise RerankUnavailableError(f"{self.url} failed with status {response.status_code}: {_words(response)}")
+        if response.status_code != 200:
+            raise RerankError(
+                f"{self.url} refused the request with status {response.status_code}: {_words(response)}; see that url, "
+                f"api_key, model and shape={self.shape!r} are right and the texts not too long"
+            )
+        results = self._results(response)
+        scores = np.full(len(texts), np.nan)
+        for result in results:
+            at, score = self._read(result, texts)
+            if not np.isnan(scores[at]):
+                raise RerankError(f"{self.url} scored text {at} twice: each index may be there once")
+            scores[at] = score
+        if np.isnan(scores).any():
+            raise RerankError(
+                f"{self.url} scored {len(results)} of {len(texts)} texts: all are needed; see that no option limits "
+                "them"
+            )
+        return scores
+
+    def _results(self, response: httpx2.Response) -> list[Any]:
+        try:
+            answer = response.json()
+        except ValueError as error:
+            raise RerankError(f"{self.url} answered with something else than JSON: {_words(response)}") from error
+        listed = answer.get("results") if isinstance(answer, dict) else None
+        results = answer if self.shape == "tei" else listed
+        if not isinstance(results, list):
+            expected = "a list" if self.shape == "tei" else "an object with a list 'results'"
+            raise RerankError(
+                f"{self.url} did not answer in the shape {self.shape!r}, which is {expected}: {_words(response)}"
+            )
+        return results
+
+    def _read(self, result: Any, texts: Sequence[str]) -> tuple[int, float]:
+        name = "score" if self.shape == "tei" else "relevance_score"
+        at, score = (result.get("index"), result.get(name)) if isinstance(result, dict) else (None, None)
+        if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < len(texts):
+            raise RerankError(
+                f"{self.url} gave the result {json.dumps(result):.{_SHOWN}}: it needs an index from 0 to "
+                f"{len(texts) - 1}"
+            )
+        if isinstance(score, bool) or not isinstance(score, (int, float)) or not np.isfinite(score):
+            raise RerankError(
+                f"{self.url} gave the result {json.dumps(result):.{_SHOWN}}: {name} must be a finite number"
+            )
+        document = result.get("document")
+        shown = document.get("text") if isinstance(document, dict) else document
+        if isinstance(shown, str) and shown != texts[at] and shown in texts:
+            raise RerankError(f"{self.url} gave text {at} back as another one, {shown[:40]!r}: its order is mixed up")
+        return at, float(score)
+
+    def _unreached(self, error: Exception) -> RerankUnavailableError:
+        return RerankUnavailableError(f"{self.url} cannot be reached ({type(error).__name__}: {error})")
+
+
+def _words(response: httpx2.Response) -> str:
+    return repr(response.text[:_SHOWN])

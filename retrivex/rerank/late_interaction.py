@@ -1,0 +1,107 @@
+"""Reranking by late interaction, as in ColBERT, with a sentence-transformers multi-vector encoder (extra `models`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.errors import RerankError
+from retrivex.tokens import without_surrogates
+
+try:
+    from sentence_transformers import MultiVectorEncoder
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[models]' 'sentence-transformers>=6.0'"
+    raise ImportError(f"reranking by late interaction needs sentence-transformers 6: {hint}") from error
+
+_UNLIMITED = 1_000_000  # tokenizers without a limit say they read a thousand billion billion tokens
+
+
+class LateInteractionReranker:
+    r"""Encodes question and text apart, one vector a token, and lets every token of the question find its best match.
+
+    .. math:: s(q, t) = \sum_{i \in q} \max_{j \in t} v_i \cdot w_j
+
+    (MaxSim: Khattab and Zaharia, "ColBERT", 2020, arXiv:2004.12832); by a model that says so, divided by the number of
+    the question's tokens. May be used from several threads, one of which computes at a time.
+
+    Parameters
+    ----------
+    model : folder of a model (sentence-transformers, PyLate or Stanford ColBERT), its name on the Hugging Face hub, or
+        a `MultiVectorEncoder`
+    batch_size : texts encoded together; more is faster and takes more memory
+    device : `cpu`, `cuda`, ...; None leaves the choice to sentence-transformers
+
+    Raises
+    ------
+    RerankError
+        If there is no such model, it cannot be loaded, or it was not made for late interaction, so that
+        sentence-transformers would put random numbers between its token vectors and the scores.
+    """
+
+    def __init__(
+        self, model: str | PathLike[str] | MultiVectorEncoder, *, batch_size: int = 32, device: str | None = None
+    ) -> None:
+        if batch_size < 1:
+            raise RerankError(f"batch_size={batch_size}: a batch holds at least 1 text; 32 is usual")
+        self._batch_size = batch_size
+        self._model = model if isinstance(model, MultiVectorEncoder) else _load(model, device)
+        # tokenizers keep their truncation in a place that all threads share
+        self._lock = threading.Lock()
+
+    @property
+    def max_tokens(self) -> int | None:
+        """Most tokens of a text that the model reads; None without a limit."""
+        own = getattr(self._model[0], "document_length", None)
+        limits = (own, self._model.max_seq_length, self._model.tokenizer.model_max_length)
+        limit = min(int(limit) for limit in limits if limit is not None)
+        return None if limit >= _UNLIMITED else limit
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return one MaxSim a text, shape (len(texts),)."""
+        if not texts:
+            return np.zeros(0)
+        with self._lock:
+            asked = self._model.encode_query([without_surrogates(query)], show_progress_bar=False)
+            read = self._model.encode_document(
+                [without_surrogates(text) for text in texts], batch_size=self._batch_size, show_progress_bar=False
+            )
+            made = self._model.similarity(asked, read)
+        return np.asarray(made.cpu().numpy()[0], dtype=np.float64)
+
+    def too_long(self, query: str, texts: Sequence[str]) -> list[int]:
+        """Return the places of texts with more tokens than `max_tokens`; the question takes no room of theirs."""
+        limit = self.max_tokens
+        if limit is None or not texts:
+            return []
+        prompt = self._model.prompts.get("document", "")
+        cleaned = [prompt + without_surrogates(text) for text in texts]
+        with self._lock:
+            encoded = self._model.tokenizer(cleaned, truncation=False, verbose=False)["input_ids"]
+        return [at for at, tokens in enumerate(encoded) if len(tokens) > limit]
+
+
+def _load(name_or_path: str | PathLike[str], device: str | None) -> MultiVectorEncoder:
+    try:
+        model = MultiVectorEncoder(str(name_or_path), device=device)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise RerankError(
+            f"model {str(name_or_path)!r}: sentence-transformers cannot load it as a multi-vector encoder ({error}). "
+            "Give the folder of a model or a name on the Hugging Face hub; without a network, one downloaded before"
+        ) from error
+    if any(_is_fresh(module) for module in model):
+        raise RerankError(
+            f"model {str(name_or_path)!r} was not made for late interaction: sentence-transformers gave it a random "
+            "projection. Take a ColBERT model, or give MultiVectorEncoder(modules=[...]) without one"
+        )
+    return model
+
+
+def _is_fresh(module: object) -> bool:
+    """Whether a projection has never been trained: torch draws its weights below 1 / sqrt(n); training leaves that."""
+    linear = getattr(module, "linear", None)
+    return linear is not None and float(linear.weight.detach().abs().max()) <= linear.in_features**-0.5

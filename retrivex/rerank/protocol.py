@@ -1,0 +1,49 @@
+"""What a reranker is: anything that reads a question together with texts and says how well each answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores: TypeAlias = NDArray[np.floating[Any]] | Sequence[float]
+"""One finite number a text, in the order of the texts; larger is better."""
+
+ScoreScale: TypeAlias = Literal["unbounded", "cosine", "unit"]
+"""Range of a reranker's scores: anything (logits, MaxSim), -1 to 1, or 0 to 1."""
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores texts for a question.
+
+    Two more methods are used where a reranker has them: `ascore`, the same as `score` for event loops, and `too_long`,
+    see `ReadsSoMuch`.
+    """
+
+    def score(self, query: str, texts: Sequence[str]) -> Scores:
+        """Return one score a text, shape (len(texts),), larger for a better text."""
+
+
+@runtime_checkable
+class AsyncReranker(Protocol):
+    """A reranker that can be awaited."""
+
+    async def ascore(self, query: str, texts: Sequence[str]) -> Scores:
+        """Return what `score` returns."""
+
+
+@runtime_checkable
+class ReadsSoMuch(Protocol):
+    """A reranker that knows which texts it cannot read to their end."""
+
+    def too_long(self, query: str, texts: Sequence[str]) -> Sequence[int]:
+        """Return the places in `texts` of those that would be cut off."""
+
+
+RerankFunction: TypeAlias = Callable[[str, Sequence[str]], Scores | Awaitable[Scores]]
+"""`rerank(query, texts)`: a plain or an async function may stand for a reranker."""
+
+AnyReranker: TypeAlias = Reranker | AsyncReranker | RerankFunction

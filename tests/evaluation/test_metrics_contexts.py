@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics import (
+    citation_coverage,
+    context_precision,
+    context_recall,
+    edge_weights,
+    faithfulness,
+    informative_tokens,
+    key_point_precision,
+    key_point_recall,
+    position_effectiveness,
+    relevance_of,
+    span_recall,
+)
+
+QUEEN = "A hive has one queen and many workers."
+ANTS = "Ants carry leaves home."
+
+
+def test_context_precision_by_hand() -> None:
+    assert context_precision([False, False, True, True, False]) == pytest.approx((1 / 3 + 2 / 4) / 2)
+    assert context_precision([True, True, False]) == 1
+    assert context_precision([False]) == context_precision([]) == 0
+
+
+@given(st.lists(st.booleans(), max_size=8))
+def test_relevant_passages_first_are_best(relevant: list[bool]) -> None:
+    assert context_precision(sorted(relevant, reverse=True)) == float(any(relevant))
+    assert context_precision(relevant) <= 1
+
+
+def test_a_reference_is_recalled_where_one_context_holds_it() -> None:
+    assert context_recall([QUEEN, ANTS], [f"Bees. {QUEEN.upper()} Wasps."]) == 0.5
+    assert context_recall([QUEEN], []) == 0
+    # a word of seven in other letters still is the passage, half of it is not
+    assert context_recall([QUEEN], ["A hive has one queen and many worker."]) == 1
+    assert context_recall([QUEEN], ["A hive has one queen."]) == 0
+    assert context_recall([QUEEN], ["A hive has one queen."], held=0.4) == 1
+
+
+def test_a_context_is_relevant_that_holds_a_reference_or_is_part_of_one() -> None:
+    assert relevance_of([ANTS, f"{QUEEN} {ANTS}", "one queen and many"], [QUEEN]) == [False, True, True]
+    assert relevance_of([""], [QUEEN]) == [False]
+
+
+def test_bad_arguments_of_context_recall() -> None:
+    with pytest.raises(RetrivexError, match="references are empty"):
+        context_recall([], [QUEEN])
+    with pytest.raises(RetrivexError, match="held is 0"):
+        context_recall([QUEEN], [QUEEN], held=0)
+
+
+def test_key_points() -> None:
+    points, shown = ["one queen", "drones", "Ants"], [QUEEN, ANTS, "ants"]
+    assert key_point_recall(points, shown) == pytest.approx(2 / 3)
+    assert key_point_precision(points, shown) == pytest.approx(2 / 3)
+    assert key_point_precision(points, shown, ignore_case=True) == 1
+    assert key_point_recall(["ANTS CARRY"], shown, ignore_case=True) == span_recall(["carry leaves"], shown) == 1
+    assert key_point_recall(points, []) == key_point_precision(points, []) == 0
+
+
+@pytest.mark.parametrize("points", [[], [" "], "queen"])
+def test_key_points_are_texts_that_say_something(points: list[str]) -> None:
+    with pytest.raises(RetrivexError, match="none blank"):
+        key_point_recall(points, [QUEEN])
+
+
+def test_texts_are_a_list() -> None:
+    with pytest.raises(RetrivexError, match="give a list"):
+        key_point_precision(["queen"], QUEEN)
+
+
+def test_edge_weights_are_those_of_the_u_shape() -> None:
+    assert edge_weights(5).tolist() == [1, 0.25, 0, 0.25, 1]
+    assert edge_weights(2).tolist() == [1, 1]
+    assert edge_weights(1).tolist() == [1]
+    assert edge_weights(0).tolist() == []
+
+
+def test_position_effectiveness_by_hand() -> None:
+    assert position_effectiveness([0.9, 0.1, 0.7]) == pytest.approx(0.8)
+    assert position_effectiveness([1, 0, 0, 0, 0.5]) == pytest.approx(1.5 / 2.5)
+    assert position_effectiveness([0.3]) == 0.3
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=8))
+def test_the_best_at_the_edges_is_best(scores: list[float]) -> None:
+    best = sorted(scores, reverse=True)
+    spread = [*best[0::2], *best[1::2][::-1]]
+    assert position_effectiveness(spread) >= position_effectiveness(scores) - 1e-9
+
+
+@pytest.mark.parametrize("scores", [[], [math.nan], np.ones((2, 2))])
+def test_scores_are_finite_numbers(scores: list[float]) -> None:
+    with pytest.raises(RetrivexError, match="at least one"):
+        position_effectiveness(scores)
+
+
+def test_support() -> None:
+    assert faithfulness("The bees are in trees", ["Bees live in hives."]) == 0.5
+    assert citation_coverage("Bees live in trees", ["Bees live in hives."]) == 0.75
+    assert faithfulness("It is not", ["It is so"]) == 0
+    assert faithfulness("the", [QUEEN]) == faithfulness("", [QUEEN]) == faithfulness("Bees", []) == 0
+
+
+def test_support_of_chinese_is_told_by_pairs_of_characters() -> None:
+    assert informative_tokens("蜜蜂住在蜂巢里") == {"蜜蜂", "蜂住", "住在", "在蜂", "蜂巢", "巢里"}
+    assert faithfulness("蜜蜂住在树里", ["蜜蜂住在蜂巢里"]) == pytest.approx(3 / 5)
+    assert informative_tokens("一") == {"一"}
+
+
+def test_no_word_arises_where_two_contexts_meet() -> None:
+    assert faithfulness("蜂巢", ["蜜蜂", "巢"]) == 0
+    assert citation_coverage("beehive", ["bee", "hive"]) == 0
+
+
+def test_contexts_are_a_list() -> None:
+    with pytest.raises(RetrivexError, match="give a list"):
+        faithfulness("Bees", "Bees")

@@ -1,0 +1,147 @@
+"""Types of questions, and the order that suits them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from retrivex.errors import OrderingError
+from retrivex.ordering import AutoSettings, auto, choose_order, question_type
+
+
+@pytest.mark.parametrize(("question", "expected"), [
+    ("When did the bees arrive?", "temporal"),
+    ("What changed since the last release?", "temporal"),
+    ("Show me the TIMELINE of events", "temporal"),
+    ("蜂王是什么时候产卵的？", "temporal"),
+    ("最近有哪些变化", "temporal"),
+    ("What is the difference between bees and wasps?", "comparison"),
+    ("PostgreSQL vs. SQLite", "comparison"),
+    ("GPT和BERT的区别是什么？", "comparison"),
+    ("蜜蜂与黄蜂相比有什么优缺点", "comparison"),
+    ("How do I split a hive?", "narrative"),
+    ("Walk me through the installation", "narrative"),
+    ("Explain the plot of the novel", "narrative"),
+    ("如何安装这个软件？", "narrative"),
+    ("请总结第三章", "narrative"),
+    ("Who keeps the bees?", "factual"),
+    ("蜂王在哪里？", "factual"),
+    ("Whenham is a village, weekday or not", "factual"),
+    ("", "factual"),
+    ("   ", "factual"),
+    (None, "factual"),
+    ("Explain when it happened", "temporal"),
+    ("Explain the differences", "comparison"),
+])  # fmt: skip
+def test_questions_and_their_types(question: str | None, expected: str) -> None:
+    assert question_type(question) == expected
+
+
+def test_cues_are_settable_and_the_width_of_letters_does_not_matter() -> None:
+    assert question_type("What is the Quokka count?", temporal=("quokka count",)) == "temporal"
+    assert question_type("When was it?", temporal=()) == "factual"
+    assert question_type("ＷＨＥＮ was it?") == "temporal"
+    assert question_type("Who?", temporal=("", " ")) == "factual"
+
+
+def test_a_detector_goes_first_and_may_pass() -> None:
+    assert question_type("Who?", detector=lambda question: "narrative") == "narrative"
+    assert question_type("When?", detector=lambda question: None) == "temporal"
+    with pytest.raises(OrderingError, match="the detector returned 'story'"):
+        question_type("Who?", detector=lambda question: "story")  # type: ignore[arg-type, return-value]
+
+
+def test_a_detector_is_not_asked_about_nothing() -> None:
+    assert question_type(" ", detector=lambda question: "narrative") == "factual"
+
+
+def passages(count: int = 5, *, dated: int = 0, sourced: int = 0, placed: int = 0, sources: int = 2) -> list[Any]:
+    """Passages of which the first so many have a timestamp, a source and a section."""
+    made = []
+    for i in range(count):
+        metadata: dict[str, Any] = {}
+        if i < dated:
+            metadata["timestamp"] = 100 - i
+        if i < sourced:
+            metadata["source_id"] = f"s{i % sources}"
+        if i < placed:
+            metadata["section_index"] = i
+        made.append({"id": i, "score": 1 - i / 10, "token_count": 100, "metadata": metadata})
+    return made
+
+
+@pytest.mark.parametrize(("question", "items", "strategy", "reason"), [
+    ("When?", passages(dated=2), "chronological", "temporal question, 40% have a timestamp"),
+    ("When?", passages(dated=1), "edge_balanced", "only 20% have a timestamp"),
+    ("How to?", passages(sourced=2, placed=2), "document", "40% have a source and 40% a position"),
+    ("How to?", passages(sourced=2, placed=1), "edge_balanced", "40% have a source and 20% a position"),
+    ("How to?", passages(sourced=1, placed=5), "edge_balanced", "only 20% have a source"),
+    ("A vs B", passages(sourced=5), "group_by", "100% have a source: grouped by document"),
+    ("A vs B", passages(sourced=5, sources=1), "edge_balanced", "1 known documents"),
+    ("A vs B", passages(sourced=1), "edge_balanced", "1 known documents"),
+    ("Who?", passages(dated=5, sourced=5, placed=5), "edge_balanced", "factual question"),
+    ("When?", [], "edge_balanced", "only 0%"),
+])  # fmt: skip
+def test_choices_and_their_reasons(question: str, items: list[Any], strategy: str, reason: str) -> None:
+    choice = choose_order(items, question)
+    assert choice.strategy == strategy
+    assert reason in choice.reason
+
+
+def test_coverage_counts_what_can_be_used() -> None:
+    bad = {"metadata": {"timestamp": float("nan"), "source_id": "", "section_index": "3"}}
+    good = {"metadata": {"timestamp": datetime(2026, 1, 1, tzinfo=UTC), "source_id": 0, "section_index": 0}}
+    assert choose_order([bad, good], None).coverage == {"timestamp": 0.5, "source": 0.5, "section": 0.5}
+
+
+def test_thresholds_are_settable() -> None:
+    items = passages(dated=2, sourced=2, placed=2)
+    assert choose_order(items, "When?", settings=AutoSettings(timestamp_coverage=0.5)).strategy == "edge_balanced"
+    assert choose_order(items, "How to?", settings=AutoSettings(source_coverage=0.5)).strategy == "edge_balanced"
+    assert choose_order(items, "How to?", settings=AutoSettings(section_coverage=0.5)).strategy == "edge_balanced"
+    assert choose_order(items, "A vs B", settings=AutoSettings(source_coverage=0.5)).strategy == "edge_balanced"
+    assert choose_order(items, "A vs B", settings=AutoSettings(comparison_cues=())).strategy == "edge_balanced"
+    assert choose_order(items, "Bitte", settings=AutoSettings(narrative_cues=("bitte",))).strategy == "document"
+    assert choose_order(items, "Wann?", settings=AutoSettings(temporal_cues=("wann",))).strategy == "chronological"
+
+
+def test_in_a_nearly_full_window_the_best_come_last() -> None:
+    items = passages()
+    full = choose_order(items, "Who?", settings=AutoSettings(context_window=600))
+    assert (full.strategy, full.fill) == ("best_last", pytest.approx(500 / 600))
+    assert "83% of the context window is full" in full.reason
+    half = choose_order(items, "Who?", settings=AutoSettings(context_window=1000))
+    assert (half.strategy, half.fill) == ("edge_balanced", 0.5)
+    early = choose_order(items, "Who?", settings=AutoSettings(context_window=1000, near_full=0.5))
+    assert early.strategy == "best_last"
+    # an order that keeps the sense of the texts together stays
+    dated = passages(dated=5)
+    assert choose_order(dated, "When?", settings=AutoSettings(context_window=100)).strategy == "chronological"
+
+
+def test_the_window_needs_token_counts() -> None:
+    with pytest.raises(OrderingError, match="name their field with tokens="):
+        choose_order([{"id": 1}], "Who?", settings=AutoSettings(context_window=100))
+    assert choose_order([{"n": 90}], "Who?", settings=AutoSettings(context_window=100), tokens="n").fill == 0.9
+
+
+@pytest.mark.parametrize("wrong", [{"near_full": 0}, {"context_window": 0}, {"timestamp_coverage": 1.1}, {"cues": ()}])
+def test_settings_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
+        AutoSettings(**wrong)
+
+
+@pytest.mark.parametrize(("question", "window", "expected"), [
+    ("When?", None, [4, 3, 2, 1, 0]),
+    ("How to?", None, [0, 2, 4, 1, 3]),
+    ("A vs B", None, [0, 4, 2, 1, 3]),
+    ("Who?", None, [0, 2, 4, 3, 1]),
+    ("Who?", 500, [4, 3, 2, 1, 0]),
+])  # fmt: skip
+def test_items_in_the_order_chosen(question: str, window: int | None, expected: list[int]) -> None:
+    items = passages(dated=5, sourced=5, placed=5)
+    made = auto(items, question=question, score="score", settings=AutoSettings(context_window=window))
+    assert [item["id"] for item in made] == expected

@@ -1,0 +1,80 @@
+"""Passages to JSON and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from builders import passage
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrivex import Passage
+from retrivex.errors import PassageError
+from retrivex.reorder import deserialize_passages, serialize_passages
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+made_up = st.builds(
+    Passage,
+    id=st.text(min_size=1) | st.integers(),
+    text=st.text(),
+    score=st.floats(allow_nan=False, allow_infinity=False),
+    metadata=st.dictionaries(st.sampled_from(["title", "tags", "Übersicht"]), values),
+    token_count=st.none() | st.floats(0, 1e6),
+)
+
+
+@given(st.lists(made_up, max_size=4))
+def test_what_is_written_is_read(passages: list[Passage]) -> None:
+    assert deserialize_passages(serialize_passages(passages)) == passages
+
+
+def test_dictionaries_and_other_names_are_written_alike() -> None:
+    written = serialize_passages(
+        [{"id": "a", "content": "x", "score": 1, "meta": {"n": np.int64(3)}}], fields="haystack"
+    )
+    assert json.loads(written) == [{"id": "a", "text": "x", "score": 1.0, "metadata": {"n": 3}}]
+
+
+def test_what_json_has_no_form_for() -> None:
+    odd = [passage("a", 1, when=object(), keep=[1, print], nan=float("nan"))]
+    with pytest.raises(PassageError, match="metadata of passage 'a', 'when' is <object"):
+        serialize_passages(odd)
+    assert json.loads(serialize_passages(odd, skip_unserializable=True))[0]["metadata"] == {"keep": [1]}
+
+
+def test_metadata_that_holds_itself() -> None:
+    around: dict[str, Any] = {}
+    around["again"] = around
+    with pytest.raises(PassageError, match="too deep for JSON"):
+        serialize_passages([{"id": "a", "text": "x", "score": 1, "metadata": around}])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot be read from JSON"),
+        ("{}", "holds a dict"),
+        ("[1]", "'id'.*missing"),
+        ('[{"id": "a", "text": "x"}]', "'score'.*missing"),
+        ('[{"id": "a", "text": "x", "score": NaN}]', "nan"),
+        ('[{"id": "a", "text": "x", "score": 1, "metadata": {"timestamp": "now"}}]', "'timestamp'"),
+        (None, "cannot be read from JSON"),
+        ("[" * 100_000, "cannot be read from JSON"),
+    ],
+    ids=lambda text: str(text)[:20],
+)
+def test_what_is_no_json_of_passages(text: Any, message: str) -> None:
+    with pytest.raises(PassageError, match=message):
+        deserialize_passages(text)
+
+
+def test_bad_values_can_be_left_out() -> None:
+    text = '[{"id": "a", "text": "x", "score": NaN, "metadata": {"timestamp": "now", "title": "T"}}, {"id": "b"}]'
+    assert deserialize_passages(text, validation="coerce") == [Passage("a", "x", 0.0, {"title": "T"})]

@@ -1,0 +1,115 @@
+"""Passages that come in one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from builders import FIVE, ids, passage
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrivex import Reorderer
+from retrivex.reorder import ReorderDiagnostics
+
+
+class Source:
+    """Counts what was read of it."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.read = count, 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for place in range(self.count):
+            self.read += 1
+            yield passage(str(place), place / 10)
+
+    async def each(self) -> AsyncIterator[dict[str, Any]]:
+        for one in self:
+            await asyncio.sleep(0)
+            yield one
+
+
+def test_output_starts_before_the_input_has_ended() -> None:
+    source = Source(1000)
+    stream = Reorderer(window_size=4).reorder_stream(iter(source))
+    assert source.read == 0
+    assert next(stream)["id"] == "3"
+    assert source.read == 4
+    assert [next(stream)["id"] for _ in range(4)] == ["1", "0", "2", "7"]
+    assert source.read == 8
+
+
+def test_an_endless_input_can_be_streamed() -> None:
+    def endless() -> Iterator[dict[str, Any]]:
+        while True:
+            yield from FIVE
+
+    stream = Reorderer(window_size=5).reorder_stream(endless())
+    assert ids([next(stream) for _ in range(10)]) == "acedbacedb"
+
+
+def test_async_output_starts_before_the_input_has_ended() -> None:
+    async def main() -> None:
+        source = Source(1000)
+        stream = Reorderer(window_size=4).reorder_stream(source.each())
+        assert (await anext(stream))["id"] == "3"
+        assert source.read == 4
+        rest = [(await anext(stream))["id"] for _ in range(4)]
+        assert (rest, source.read) == (["1", "0", "2", "7"], 8)
+
+    asyncio.run(main())
+
+
+async def collect(stream: AsyncIterator[dict[str, Any]]) -> str:
+    return ids([one async for one in stream])
+
+
+@given(st.integers(0, 20), st.integers(1, 7))
+def test_every_way_gives_the_same_windows(count: int, size: int) -> None:
+    reorderer = Reorderer(window_size=size, top_k=3)
+    expected = ids(reorderer.reorder_stream(iter(Source(count))))
+    listed = list(Source(count))
+    windows = [reorderer.reorder(listed[start : start + size]) for start in range(0, count, size)]
+    assert expected == ids(one for window in windows for one in window)
+    assert asyncio.run(collect(reorderer.reorder_stream(Source(count).each()))) == expected
+    assert asyncio.run(collect(reorderer.areorder_stream(iter(Source(count))))) == expected
+    assert asyncio.run(collect(reorderer.areorder_stream(Source(count).each()))) == expected
+
+
+def test_a_list_is_ordered_as_a_whole() -> None:
+    assert ids(Reorderer(window_size=2).reorder_stream(FIVE)) == "acedb"
+    assert asyncio.run(collect(Reorderer(window_size=2).areorder_stream(FIVE))) == "acedb"
+
+
+def test_overrides_and_diagnostics_hold_for_every_window() -> None:
+    seen: list[ReorderDiagnostics] = []
+    stream = Reorderer().reorder_stream(
+        iter(FIVE), "q", window_size=2, strategy="best_last", on_diagnostics=seen.append
+    )
+    assert ids(stream) == "badce"
+    assert [one.input_count for one in seen] == [2, 2, 1]
+
+
+def test_a_wrong_override_is_told_at_once() -> None:
+    with pytest.raises(ValueError, match="window_size"):
+        Reorderer().reorder_stream(iter(FIVE), window_size=0)
+    with pytest.raises(ValueError, match="window_size"):
+        Reorderer().areorder_stream(iter(FIVE), window_size=0)
+
+
+@pytest.mark.parametrize("wrong", ["text", {"id": "a"}, 7])
+def test_what_is_no_passages_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="passages are a"):
+        list(Reorderer().reorder_stream(wrong))
+    with pytest.raises(ValueError, match="passages are a"):
+        asyncio.run(collect(Reorderer().areorder_stream(wrong)))
+
+
+def test_a_bad_passage_raises_where_it_stands() -> None:
+    stream = Reorderer(window_size=2).reorder_stream(iter([*FIVE[:2], passage("x", float("nan")), FIVE[2]]))
+    assert ids([next(stream), next(stream)]) == "ab"
+    with pytest.raises(ValueError, match="nan"):
+        next(stream)

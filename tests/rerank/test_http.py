@@ -1,0 +1,312 @@
+"""Endpoints of four shapes, good and bad, on a server of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from strategies import bare, count_words, hits_of
+
+from retrivex import SpanComposer
+from retrivex.errors import RerankError, RerankUnavailableError
+from retrivex.rerank import Reranking
+from retrivex.rerank.http import HttpReranker
+
+pytestmark = pytest.mark.integration
+
+TEXTS = ["Bees 1.", "Wasps 2.", "Ants 0."]
+Answer = tuple[int, Any]
+
+
+def digits(texts: Sequence[str]) -> list[float]:
+    return [int(text[-2]) / 10 for text in texts]
+
+
+def ranked(body: dict[str, Any], score: str, **more: Callable[[str], Any]) -> list[dict[str, Any]]:
+    """Results best first, as endpoints give them: not in the order of the texts."""
+    texts = body.get("documents") or body["texts"]
+    results = [
+        {"index": at, score: value, **{name: make(texts[at]) for name, make in more.items()}}
+        for at, value in enumerate(digits(texts))
+    ]
+    return sorted(results, key=lambda result: -result[score])
+
+
+def cohere(body: dict[str, Any]) -> Any:
+    assert set(body) == {"model", "query", "documents", "top_n"}
+    assert body["top_n"] == len(body["documents"])
+    return {"id": "07734bd2", "results": ranked(body, "relevance_score"), "meta": {"api_version": {"version": "2"}}}
+
+
+def jina(body: dict[str, Any]) -> Any:
+    results = ranked(body, "relevance_score", document=lambda text: {"text": text})
+    return {"model": body["model"], "usage": {"total_tokens": 9}, "results": results}
+
+
+def tei(body: dict[str, Any]) -> Any:
+    assert set(body) == {"query", "texts"}
+    return ranked(body, "score")
+
+
+def vllm(body: dict[str, Any]) -> Any:
+    results = ranked(body, "relevance_score", document=lambda text: {"text": text})
+    return {"id": "rerank-1", "model": body["model"], "usage": {"total_tokens": 9}, "results": results}
+
+
+SHAPES = {"cohere": cohere, "jina": jina, "tei": tei, "vllm": vllm}
+
+
+class Endpoint:
+    """What the server answers, one after another, the last one for good; and what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: list[Callable[[dict[str, Any]], Any]] = []
+        self.asked: list[tuple[dict[str, Any], str | None]] = []
+        self.release = threading.Event()
+        self.url = ""
+
+    def hang(self, body: dict[str, Any]) -> Any:
+        self.release.wait(20)
+        return []
+
+    def handle(self, body: dict[str, Any], key: str | None) -> Answer:
+        self.asked.append((body, key))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        made = answer(body)
+        return made if isinstance(made, tuple) else (200, made)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    said = Endpoint()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, made = said.handle(body, self.headers["Authorization"])
+            text = made if isinstance(made, str) else json.dumps(made)
+            try:
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(text.encode())
+            except OSError:
+                pass  # whoever asked has gone
+
+        def log_message(self, *words: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    said.url = f"http://127.0.0.1:{server.server_address[1]}/rerank"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield said
+    said.release.set()
+    server.shutdown()
+    server.server_close()
+
+
+def ask(endpoint: Endpoint, answers: Sequence[Callable[[dict[str, Any]], Any]], shape: Any = "tei", **said: Any) -> Any:
+    """Ask both ways, with a new row of answers each; return the scores, or raise, as both do."""
+    made = []
+    for way in ("sync", "async"):
+        endpoint.answers = list(answers)
+        with HttpReranker(endpoint.url, shape=shape, model=None if shape == "tei" else "m", **said) as reranker:
+            try:
+                scores = reranker.score("q", TEXTS) if way == "sync" else asyncio.run(reranker.ascore("q", TEXTS))
+                made.append(scores.tolist())
+            except RerankError as error:
+                made.append(error)
+    assert str(made[0]) == str(made[1])
+    if isinstance(made[0], RerankError):
+        raise made[0]
+    return made[0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_is_read_in_the_order_of_the_texts(endpoint: Endpoint, shape: str) -> None:
+    assert ask(endpoint, [SHAPES[shape]], shape) == [0.1, 0.2, 0.0]
+
+
+def test_the_key_and_the_options_are_sent(endpoint: Endpoint) -> None:
+    ask(endpoint, [lambda body: ranked(body, "score")], api_key="secret", options={"truncate": True})
+    body, key = endpoint.asked[0]
+    assert body["truncate"] is True
+    assert key == "Bearer secret"
+
+
+def test_the_key_is_not_shown() -> None:
+    assert "secret" not in repr(HttpReranker("http://localhost/rerank", shape="tei", api_key="secret"))
+
+
+def test_no_texts_ask_nobody(endpoint: Endpoint) -> None:
+    reranker = HttpReranker(endpoint.url, shape="tei")
+    assert reranker.score("q", []).tolist() == []
+    assert asyncio.run(reranker.ascore("q", [])).tolist() == []
+    assert endpoint.asked == []
+
+
+# ---- answers that are wrong
+
+
+def results(*pairs: tuple[Any, Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda body: [{"index": index, "score": score} for index, score in pairs]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (results((0, 0.1), (1, 0.2)), "scored 2 of 3 texts"),
+        (results(), "scored 0 of 3 texts"),
+        (results((0, 0.1), (1, 0.2), (1, 0.3)), "scored text 1 twice"),
+        (results((0, 0.1), (1, 0.2), (3, 0.3)), "an index from 0 to 2"),
+        (results((0, 0.1), (1, 0.2), (-1, 0.3)), "an index from 0 to 2"),
+        (results((0, 0.1), (1, 0.2), ("2", 0.3)), "an index from 0 to 2"),
+        (results((0, 0.1), (1, 0.2), (2, math.nan)), "score must be a finite number"),
+        (results((0, 0.1), (1, 0.2), (2, None)), "score must be a finite number"),
+        (results((0, 0.1), (1, 0.2), (2, "0.3")), "score must be a finite number"),
+        (lambda body: ["no"], "an index from 0 to 2"),
+        (lambda body: "<html>", "something else than JSON"),
+        (lambda body: {"results": []}, "did not answer in the shape 'tei', which is a list"),
+    ],
+)
+def test_an_answer_that_is_wrong_is_refused(endpoint: Endpoint, answer: Any, said: str) -> None:
+    with pytest.raises(RerankError, match=said) as caught:
+        ask(endpoint, [answer])
+    assert not isinstance(caught.value, RerankUnavailableError)
+
+
+@pytest.mark.parametrize("shape", ["cohere", "jina", "vllm"])
+def test_an_answer_of_another_shape_is_refused(endpoint: Endpoint, shape: str) -> None:
+    with pytest.raises(RerankError, match="an object with a list 'results'"):
+        ask(endpoint, [lambda body: [{"index": 0, "score": 0.5}]], shape)
+
+
+def test_texts_that_come_back_in_other_places_are_refused(endpoint: Endpoint) -> None:
+    def mixed_up(body: dict[str, Any]) -> Any:
+        made = jina(body)
+        made["results"][0]["document"], made["results"][1]["document"] = (r["document"] for r in made["results"][1::-1])
+        return made
+
+    with pytest.raises(RerankError, match="its order is mixed up"):
+        ask(endpoint, [mixed_up], "jina")
+
+
+# ---- failures
+
+
+def failing(status: int) -> Callable[[dict[str, Any]], Answer]:
+    return lambda body: (status, {"error": "no room"})
+
+
+def reranking(endpoint: Endpoint, **said: Any) -> Reranking:
+    return Reranking(HttpReranker(endpoint.url, shape="tei"), **{"backoff_s": 0.0, **said})
+
+
+def both(endpoint: Endpoint, answers: Sequence[Callable[[dict[str, Any]], Any]], **said: Any) -> tuple[Any, int]:
+    """Ask the patient way, sync and async; return scores or problem, and how often the server was asked."""
+    made = []
+    for way in ("sync", "async"):
+        endpoint.answers, endpoint.asked = list(answers), []
+        asked = reranking(endpoint, **said)
+        reply = asked.scores("q", TEXTS) if way == "sync" else asyncio.run(asked.ascores("q", TEXTS))
+        known = str(reply.problem) if reply.scores is None else reply.scores.tolist()
+        made.append((known, len(endpoint.asked)))
+    assert made[0] == made[1]
+    return made[0]
+
+
+def test_a_server_that_fails_once_is_asked_again(endpoint: Endpoint) -> None:
+    assert both(endpoint, [failing(500), tei]) == ([0.1, 0.2, 0.0], 2)
+
+
+def test_a_server_that_keeps_failing_is_given_up_on(endpoint: Endpoint) -> None:
+    said, asked = both(endpoint, [failing(503)], retries=2)
+    assert "failed with status 503" in said
+    assert "no room" in said
+    assert asked == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 413, 422, 429])
+def test_a_refusal_is_final(endpoint: Endpoint, status: int) -> None:
+    said, asked = both(endpoint, [failing(status), tei])
+    assert f"refused the request with status {status}" in said
+    assert asked == 1
+
+
+def test_a_server_that_hangs_is_given_up_on(endpoint: Endpoint) -> None:
+    said, asked = both(endpoint, [endpoint.hang], timeout_s=0.2)
+    assert "no answer within timeout_s=0.2" in said
+    assert asked == 1
+
+
+def test_a_request_that_is_too_late_may_be_repeated(endpoint: Endpoint) -> None:
+    endpoint.answers = [endpoint.hang, tei]
+    reranker = HttpReranker(endpoint.url, shape="tei", timeout_s=0.2)
+    assert Reranking(reranker, backoff_s=0).scores("q", TEXTS).scores is not None
+
+
+def test_nobody_at_the_address(endpoint: Endpoint) -> None:
+    reranker = HttpReranker("http://127.0.0.1:9/rerank", shape="tei", timeout_s=2)
+    with pytest.raises(RerankUnavailableError, match="cannot be reached"):
+        reranker.score("q", TEXTS)
+
+
+def test_batches_go_out_at_once(endpoint: Endpoint) -> None:
+    barrier = threading.Barrier(3, timeout=10)
+
+    def together(body: dict[str, Any]) -> Any:
+        barrier.wait()
+        return tei(body)
+
+    endpoint.answers = [together]
+    for ask_ in (Reranking.scores, lambda *given: asyncio.run(Reranking.ascores(*given))):
+        reply = ask_(reranking(endpoint, batch_size=1, concurrency=3), "q", TEXTS)
+        assert reply.scores is not None
+        assert reply.scores.tolist() == [0.1, 0.2, 0.0]
+
+
+# ---- what is cut off, and the whole way
+
+
+def test_texts_longer_than_the_limit_are_reported(endpoint: Endpoint) -> None:
+    reranker = HttpReranker(endpoint.url, shape="tei", max_tokens=6, tokenizer=count_words)
+    texts = ["four words are short", "but these are six words, too", "one"]
+    assert reranker.too_long("two words", texts) == [1]
+    assert HttpReranker(endpoint.url, shape="tei").too_long("two words", texts) == []
+
+
+def test_lone_surrogates_do_not_stop_a_request(endpoint: Endpoint) -> None:
+    endpoint.answers = [results((0, 0.5))]
+    assert HttpReranker(endpoint.url, shape="tei").score("q \ud83d", ["\udc00 text"]).tolist() == [0.5]
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_the_composer_reranks_over_http_or_says_why_not(endpoint: Endpoint, status: int) -> None:
+    store = bare("d", ["Bees 1.", "Wasps 2.", "Ants 0."])
+    hits = hits_of(store, {0: 0.3, 1: 0.2, 2: 0.9})
+    endpoint.answers = [tei if status == 200 else failing(status)]
+    composer = SpanComposer(tokenizer=count_words, reranker=HttpReranker(endpoint.url, shape="tei"))
+    composition = composer.compose(hits, store, query="q", window=0, k=1)
+    assert composition.spans[0].text == ("Wasps 2." if status == 200 else "Ants 0.")
+    assert bool(composition.warnings) == (status != 200)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"url": "localhost:8080", "shape": "tei"}, "the whole address"),
+        ({"url": "http://localhost", "shape": "openai"}, "choose one of cohere, jina, tei, vllm"),
+        ({"url": "http://localhost", "shape": "cohere"}, "model is None"),
+        ({"url": "http://localhost", "shape": "tei", "timeout_s": 0}, "timeout_s is 0"),
+        ({"url": "http://localhost", "shape": "tei", "max_tokens": 0}, "max_tokens is 0"),
+    ],
+)
+def test_an_argument_that_breaks_its_rule_is_refused(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(RerankError, match=words):
+        HttpReranker(said.pop("url"), **said)
