@@ -39,7 +39,6 @@ WORDS: dict[str, Any] = {"tokenizer": lambda text: len(text.split())}
         ({"max_chars": 15}, "ab"),
         ({"max_chars": 15, "count_chars": lambda text: 5}, "acb"),
     ],
-    ids=str,
 )
 def test_what_stays(knobs: dict[str, Any], expected: str) -> None:
     assert ids(Reorderer(**WORDS | knobs).reorder(SIZED)) == expected

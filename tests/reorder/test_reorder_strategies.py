@@ -54,7 +54,6 @@ def everything(strategy: str) -> dict[str, Any]:
         ({"strategy": "custom", "key": lambda one: -ord(one["id"])}, "edcba"),
         ({"strategy": "custom", "compare": lambda a, b: a["score"] - b["score"]}, "edcba"),
     ],
-    ids=str,
 )
 def test_orders(knobs: dict[str, Any], expected: str) -> None:
     assert ids(Reorderer(**knobs).reorder(FIVE)) == expected
@@ -173,7 +172,6 @@ def test_every_order_keeps_every_passage_and_says_the_same_twice(strategy: str, 
         ({"fields": "pinecone"}, "langchain, llamaindex, haystack, hits"),
         ({"topk": 3}, "Extra inputs"),
     ],
-    ids=str,
 )
 def test_wrong_knobs(knobs: dict[str, Any], message: str) -> None:
     with pytest.raises((ValidationError, ValueError), match=message):
