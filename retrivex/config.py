@@ -146,9 +146,10 @@ class RetrievalConfig(BaseModel):
         "line break before a heading, table row or list item, an empty line for a wider gap",
     )
     max_gap_chars: int = Field(
-        default=16,
+        default=4,
         ge=0,
-        description="widest gap, in characters, that counts as dropped white space; a wider one ends the span",
+        description="widest gap, in characters, that counts as dropped white space; a wider one ends the span, and one "
+        "of more than 2 that is closed is warned of, as it may have held a word",
     )
 
     # ---- scoring

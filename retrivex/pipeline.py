@@ -29,7 +29,7 @@ from retrivex.rerank.seeds import rerank, reranked
 from retrivex.seed import DroppedHit
 from retrivex.seeding import Seed, as_hit_lists, prepare_seeds, scope_detail
 from retrivex.similarity import cosines
-from retrivex.stitching import Run, stitch
+from retrivex.stitching import SURE_GAP, Gap, Run, stitch
 from retrivex.tracing import Log, Trace
 from retrivex.valuation import Valuation
 from retrivex.writing import Call, Writer, affordable
@@ -282,14 +282,22 @@ class Pipeline:
         merged = merge_windows(windows)
         runs: list[Run] = []
         liars: list[Chunk] = []
+        gaps: list[Gap] = []
         for window in merged:
             row = [found[window.doc_id, chunk_id] for chunk_id in range(window.start, window.end)]
-            stitched, lying = stitch(row, self.config.joiner, self.config.max_gap_chars)
-            runs += stitched
-            liars += lying
+            stitched = stitch(row, self.config.joiner, self.config.max_gap_chars)
+            runs += stitched.runs
+            liars += stitched.liars
+            gaps += stitched.gaps
         if liars:
             self.log.warn(
                 f"offsets contradict the text in {len(liars)} chunks, first {liars[0].key!r}: they were joined by text"
+            )
+        if gaps:
+            self.log.warn(
+                f"{len(gaps)} gaps of more than {SURE_GAP} characters were closed as dropped white space, first the "
+                f"{gaps[0].width} before {gaps[0].chunk.key!r}: where they may hold words, lower max_gap_chars or keep "
+                "white space in the chunks"
             )
         self.log.mark("merge", len(windows), len(runs))
         return runs

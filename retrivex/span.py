@@ -67,7 +67,7 @@ class Span:
         if self.chunk_ids != list(range(first, first + len(self.chunk_ids))):
             raise RetrivexError(f"chunk_ids must be contiguous, got {self.chunk_ids}; make one span of each run")
         if not self.text:
-            object.__setattr__(self, "text", " ".join(run.text for run in stitch(self.chunks)[0]))
+            object.__setattr__(self, "text", " ".join(run.text for run in stitch(self.chunks).runs))
 
     @property
     def span_range(self) -> tuple[int, int]:

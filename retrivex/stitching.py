@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from retrivex.chunk import Chunk
 
 MIN_OVERLAP = 8  # characters; a shorter common suffix and prefix is more likely chance than a splitter's overlap
+MAX_GAP = 4  # characters; what splitters drop of white space: a blank line and a little indentation
+SURE_GAP = 2  # characters; a space or a blank line, too narrow for the words that would change a sentence
 
 # a heading, table row, list item, quotation or code fence has to begin a line
 _BLOCK_START = re.compile(r"#{1,6} |\||[-*+] |\d{1,3}[.)] |> |```|~~~")
@@ -78,6 +81,34 @@ class Run:
         return tuple(made)
 
 
+class Gap(NamedTuple):
+    """A gap that was closed, though it is wide enough for words.
+
+    Parameters
+    ----------
+    chunk : the one behind it
+    width : in characters
+    """
+
+    chunk: Chunk
+    width: int
+
+
+class Stitched(NamedTuple):
+    """What `stitch` made of chunks.
+
+    Parameters
+    ----------
+    runs : in order; they hold every chunk once
+    liars : chunks whose offsets contradict their own text or their neighbour's
+    gaps : those of more than `SURE_GAP` characters that were closed
+    """
+
+    runs: list[Run]
+    liars: list[Chunk]
+    gaps: list[Gap]
+
+
 def overlap_length(left: str, right: str) -> int:
     """Return the length of the longest suffix of `left` that is a prefix of `right`.
 
@@ -115,6 +146,7 @@ class _Stitcher:
         self.joiner = joiner
         self.max_gap = max_gap
         self.liars: list[Chunk] = []
+        self.gaps: list[Gap] = []
         self._reset()
 
     def _reset(self) -> None:
@@ -147,6 +179,8 @@ class _Stitcher:
         if gap > self.max_gap:
             return False
         if gap > 0:
+            if gap > SURE_GAP:
+                self.gaps.append(Gap(chunk, gap))
             self._join(text, gap)
             self._append(chunk, source, self.length, exact=False)
             return True
@@ -244,11 +278,12 @@ def guess_joiner(following: str, gap: int) -> str:
     return "\n" if _BLOCK_START.match(following) else " "
 
 
-def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = 16) -> tuple[list[Run], list[Chunk]]:
+def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = MAX_GAP) -> Stitched:
     """Join chunks of one document with consecutive ids into runs of stitched text.
 
     By offsets where they are there: overlaps are kept once, contained chunks add nothing, a gap of up to
-    `max_gap` characters (white space the splitter dropped) is closed with `joiner`, a wider one begins a new run.
+    `max_gap` characters (white space the splitter dropped) is closed with `joiner`, a wider one begins a new run:
+    it may have held words, and nothing says which.
     Without offsets, or where they cannot be right, by the longest suffix of one that is a prefix of the next.
 
     Parameters
@@ -257,23 +292,16 @@ def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = 16
     joiner : text that closes a seam where white space is missing; None guesses it, see `guess_joiner`
     max_gap : in characters
 
-    Returns
-    -------
-    runs
-        In order; they hold every chunk once.
-    liars
-        Chunks whose offsets contradict their own text or their neighbour's.
-
     Examples
     --------
     >>> from retrivex.chunk import ChunkMetadata
     >>> parts = [("The bird", 0), ("bird", 4), ("sings.", 9)]
     >>> chunks = [Chunk(t, ChunkMetadata("d", i, s, s + len(t))) for i, (t, s) in enumerate(parts)]
-    >>> [run.text for run in stitch(chunks)[0]]
+    >>> [run.text for run in stitch(chunks).runs]
     ['The bird sings.']
     """
     if (run := _abutting(chunks)) is not None:
-        return [run], []
+        return Stitched([run], [], [])
     builder = _Stitcher(joiner, max_gap)
     runs: list[Run] = []
     for chunk in chunks:
@@ -282,4 +310,4 @@ def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = 16
             builder.add(chunk)
     if builder.chunks:
         runs.append(builder.flush())
-    return runs, builder.liars
+    return Stitched(runs, builder.liars, builder.gaps)

@@ -162,6 +162,24 @@ def test_a_hanging_store_does_not_hold_up_the_end_of_an_event_loop(composer: Spa
     assert "store_timeout_s=0.1" in made.warnings[0]
 
 
+def test_words_that_a_splitter_lost_between_chunks_are_never_glued_over_in_silence(composer: SpanComposer) -> None:
+    source = "The drug is safe, but NOT for kids under five."
+    chunks = [
+        Chunk(source[start:end], ChunkMetadata("d", at, start, end))
+        for at, (start, end) in enumerate([(0, 17), (29, 46)])
+    ]
+    hits = [SeedHit(chunk, 1.0) for chunk in chunks]
+    parted = composer.compose(hits, stored(*chunks), run_cost=0.0)
+    assert sorted(span.text for span in parted.spans) == [" kids under five.", "The drug is safe,"]
+    assert not parted.warnings
+    closed = composer.compose(hits, stored(*chunks), run_cost=0.0, max_gap_chars=12)
+    assert len(closed.spans) == 1
+    assert any(
+        "1 gaps of more than 2 characters were closed" in warning and "('d', 1)" in warning
+        for warning in closed.warnings
+    )
+
+
 def test_a_batch_limit_of_0_is_refused(composer: SpanComposer) -> None:
     chunk = Chunk("Bees sleep.", ChunkMetadata("d", 0))
     store = Listed([chunk], batch_limit=0)

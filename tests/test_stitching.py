@@ -47,9 +47,17 @@ def test_dropped_white_space_is_closed_with_the_joiner_and_said_to_be_inexact() 
     assert run.is_exact(1, 1)
 
 
-@pytest.mark.parametrize(("gap", "runs"), [(16, 1), (17, 2)])
+@pytest.mark.parametrize(("gap", "runs"), [(4, 1), (5, 2)])
 def test_a_wider_gap_ends_the_run(gap: int, runs: int) -> None:
     assert len(runs_of([("The bird", 0), ("sings.", 8 + gap)])) == runs
+
+
+@pytest.mark.parametrize(("gap", "said"), [(1, []), (2, []), (3, [3]), (4, [4]), (5, [])])
+def test_gaps_that_are_closed_though_they_may_hold_words_are_listed(gap: int, said: list[int]) -> None:
+    chunks = [make_chunk("d", 0, "The bird", 0), make_chunk("d", 1, "sings.", 8 + gap)]
+    gaps = stitch(chunks).gaps
+    assert [found.width for found in gaps] == said
+    assert all(found.chunk is chunks[1] for found in gaps)
 
 
 def test_without_offsets_the_longest_suffix_that_is_a_prefix_is_kept_once() -> None:
@@ -71,14 +79,14 @@ def test_a_chance_overlap_of_a_few_letters_is_not_an_overlap() -> None:
     ],
 )
 def test_offsets_that_contradict_the_text_are_noticed(parts: list[tuple[str, int]], liars: int) -> None:
-    found = stitch([make_chunk("d", i, text, start) for i, (text, start) in enumerate(parts)])[1]
+    found = stitch([make_chunk("d", i, text, start) for i, (text, start) in enumerate(parts)]).liars
     assert len(found) == liars
 
 
 def test_offsets_that_contradict_the_length_are_noticed() -> None:
     honest = make_chunk("d", 0, "The bird ", 0)
     lying = Chunk("sings.", type(honest.metadata)("d", 1, 9, 99))
-    runs, liars = stitch([honest, lying])
+    runs, liars, _ = stitch([honest, lying])
     assert liars == [lying]
     assert runs[0].sources == (0, None)
     assert not runs[0].is_exact(0, 1)

@@ -26,7 +26,7 @@ def cutter(size: int = UNIT_TOKENS) -> UnitCutter:
 
 
 def run_of(*chunks: Chunk) -> Run:
-    (run,), _ = stitch(list(chunks), None, 16)
+    (run,) = stitch(list(chunks)).runs
     return run
 
 
@@ -57,7 +57,7 @@ def test_the_units_of_a_run_tile_it(world: World, size: int) -> None:
     runs: list[Run] = []
     for doc_id in sorted(world.sources):
         row = [chunk for key, chunk in sorted(world.chunks.items()) if key[0] == doc_id]
-        runs += stitch(row, None, 16)[0]
+        runs += stitch(row).runs
     made = cutter(size)
     units = made.units(runs)
     check_tiling(runs, units)

@@ -134,8 +134,9 @@ def test_chunks_without_overlap_join_into_the_text_of_the_document(name: str, te
 @example(text="A b c d e f. G h i j k l m n o p. Q r. S t. U v w. X y z.", format="text")
 def test_stitched_chunks_are_one_exact_run(chunker: Chunker, text: str, format: str) -> None:
     chunks = chunker.chunk(Document("d", text, format=format))
-    runs, liars = stitch(chunks)
+    runs, liars, gaps = stitch(chunks)
     assert not liars
+    assert not gaps
     assert len(runs) == bool(chunks)
     for run in runs:
         assert run.is_exact(0, len(run) - 1)

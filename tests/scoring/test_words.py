@@ -59,7 +59,7 @@ def test_a_word_cut_by_a_chunks_end_is_one_word(left: str, right: str) -> None:
         Chunk(left, ChunkMetadata("a", 0, 0, len(left))),
         Chunk(right, ChunkMetadata("a", 1, len(left), len(left + right))),
     ]
-    runs, _ = stitch(chunks, "\n", 0)
+    runs = stitch(chunks, "\n", 0).runs
     cutter = UnitCutter(TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words")))
     for _ in range(2):  # with fresh and with remembered texts
         pool = cutter.words(runs)
