@@ -17,6 +17,7 @@ from retrivex.chunk import Chunk, ChunkKey
 from retrivex.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import HitError
+from retrivex.fetching import cannot_hang
 from retrivex.seed import SeedHit
 from retrivex.span import Span
 from retrivex.stores.protocol import AnyChunkStore
@@ -175,7 +176,9 @@ class _Places:
 
     def _known(self, passage: Passage) -> Chunk | None:
         key = None if passage.doc_id is None or passage.chunk_id is None else (passage.doc_id, passage.chunk_id)
-        stored = self.store.get(key) if key is not None and isinstance(self.store, Mapping) else None
+        # a mapping that may hang is asked once, by the composer, in time
+        store = self.store if isinstance(self.store, Mapping) and cannot_hang(self.store) else {}
+        stored = None if key is None else store.get(key)
         if stored is not None and stored.text == passage.text:
             return stored
         located = self.store.locate(passage) if isinstance(self.store, NumberedChunks) else None

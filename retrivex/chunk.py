@@ -95,9 +95,25 @@ def _plain_timestamp(value: Any, key: ChunkKey) -> float:
     return seconds
 
 
+def with_lists(value: Any) -> Any:
+    """Return a value with every tuple in it as a list, as JSON gives it back.
+
+    Examples
+    --------
+    >>> with_lists({"years": (1999, 2001)})
+    {'years': [1999, 2001]}
+    """
+    if isinstance(value, list | tuple):
+        return [with_lists(item) for item in value]
+    return {name: with_lists(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkMetadata:
     """Where a chunk stands in its document.
+
+    Sequences are kept as they are given; a list equals a tuple of the same, so that what is written as JSON and read
+    again is equal to what it was.
 
     Parameters
     ----------
@@ -136,6 +152,13 @@ class ChunkMetadata:
     scope: str | None = None
     links: Sequence[ChunkKey] = ()
     prefix: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ChunkMetadata):
+            return NotImplemented
+        mine = [getattr(self, name) for name in self.__slots__]
+        theirs = [getattr(other, name) for name in self.__slots__]
+        return mine == theirs or bool(with_lists(mine) == with_lists(theirs))
 
     def __post_init__(self) -> None:
         if not isinstance(self.doc_id, str) or not self.doc_id:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrivex.chunk import Chunk, ChunkMetadata
+from retrivex.chunk import Chunk, ChunkMetadata, with_lists
 from retrivex.errors import ChunkError
 from retrivex.json_fields import (
     as_string,
@@ -43,27 +43,34 @@ CHUNK_KEYS = (
 """Keys of a chunk's object; `metadata` holds what `ChunkMetadata.custom_metadata` does."""
 
 
-_PLAIN = (str, int, float, bool)
+_PLAIN = (str, int, bool)
 
 
 def check_metadata(chunk: Chunk) -> None:
-    """Make sure that JSON can hold a chunk's custom metadata.
+    """Make sure that JSON can hold a chunk's custom metadata and give it back, tuples as lists.
 
     Raises
     ------
     ChunkError
-        If it cannot; the message names the chunk and the key.
+        If it cannot: another type, a number that is not finite, a key that is no string. The message names the chunk
+        and the key.
     """
     for name, value in chunk.metadata.custom_metadata.items():
         if type(name) is str and (value is None or type(value) in _PLAIN):
             continue
         try:
-            json.dumps({name: value})
+            plain = with_lists({name: value})
+            same = json.loads(json.dumps(plain, allow_nan=False)) == plain
         except (TypeError, ValueError, RecursionError) as error:
             raise ChunkError(
                 f"custom_metadata of {chunk.key!r} holds {name!r}, which JSON cannot: {error}; give plain types, e.g. "
-                "a list for a set, int(...) for a numpy number"
+                "a list for a set, int(...) for a numpy number, None for NaN"
             ) from error
+        if not same:
+            raise ChunkError(
+                f"custom_metadata of {chunk.key!r} holds {name!r}, which JSON cannot: {plain!r} has a key that is no "
+                "string; give str(key)"
+            )
 
 
 def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:
@@ -109,7 +116,7 @@ def chunk_to_dict(chunk: Chunk, *, embedding: bool = True) -> dict[str, Any]:
 
     Parameters
     ----------
-    chunk : custom metadata must itself be JSON-ready
+    chunk : custom metadata must itself be JSON-ready; tuples in it become lists
     embedding : whether to write the embedding, as a list of floats
 
     Examples
@@ -128,7 +135,7 @@ def chunk_to_dict(chunk: Chunk, *, embedding: bool = True) -> dict[str, Any]:
         "heading_path": None if where.heading_path is None else list(where.heading_path),
         "page": where.page,
         "parent_id": where.parent_id,
-        "metadata": dict(where.custom_metadata) or None,
+        "metadata": with_lists(where.custom_metadata) or None,
         "timestamp": where.timestamp,
         "chunk_count": where.chunk_count,
         "scope": where.scope,

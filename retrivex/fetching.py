@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import threading
 from bisect import bisect_right
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +20,8 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, 
 from retrivex.tokens import TokenCache
 
 T = TypeVar("T")
+
+_PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,19 @@ def check_parent_store(store: Any) -> AnyParentStore | None:
         f"parent_store is {type(store).__name__}: it must be a dict {{parent_id: text or Chunk}} "
         "or have fetch_parents(parent_ids, scope)"
     )
+
+
+def cannot_hang(store: object) -> bool:
+    """Whether looking something up is a matter of memory alone: a plain dictionary, or a store that says so.
+
+    A class of its own, even one derived from `dict`, may read from anywhere.
+
+    Examples
+    --------
+    >>> cannot_hang({}), cannot_hang(type("Remote", (dict,), {})())
+    (True, False)
+    """
+    return type(store) in _PLAIN_MAPPINGS or bool(getattr(store, "in_process", False))
 
 
 def split_windows(windows: Sequence[Window], limit: int | None) -> list[tuple[Window, ...]]:
@@ -196,13 +212,10 @@ class StoreAccess:
         found: list[Chunk] = []
         asked, deadline = 0, self._deadline()
         try:
-            if isinstance(self.store, Mapping):
-                return self._chunks(request, _look_up(self.store, request.windows), 1)
             for batch in self._batches(request):
                 asked += 1
                 patience = None if self._patience(self.store) is None else _left(deadline)
-                ask = partial(_fetch_all, self.store, batch, self.scope, self.cache)
-                found += call_in_time(ask, patience, self.timeout_s)
+                found += call_in_time(partial(self._fetch, batch), patience, self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._partial(request, found, asked, error)
         return self._chunks(request, found, asked)
@@ -218,8 +231,6 @@ class StoreAccess:
         found: list[Chunk] = []
         asked, deadline = 0, self._deadline()
         try:
-            if isinstance(self.store, Mapping):
-                return self._chunks(request, _look_up(self.store, request.windows), 1)
             for batch in self._batches(request):
                 asked += 1
                 found += await self._in_time(self._afetch(batch), deadline)
@@ -227,11 +238,18 @@ class StoreAccess:
             return self._partial(request, found, asked, error)
         return self._chunks(request, found, asked)
 
+    def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
+        if isinstance(self.store, Mapping):
+            return _look_up(self.store, batch)
+        return _fetch_all(self.store, batch, self.scope, self.cache)
+
     async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
-        afetch = getattr(self.store, "afetch", None)
+        if isinstance(self.store, Mapping) and cannot_hang(self.store):
+            return _look_up(self.store, batch)
+        afetch = None if isinstance(self.store, Mapping) else getattr(self.store, "afetch", None)
         if afetch is not None and not hasattr(self.store, "fetch_counted"):
             return _checked(await afetch(batch, self.scope))
-        return await in_thread(partial(_fetch_all, self.store, batch, self.scope, self.cache))
+        return await in_thread(partial(self._fetch, batch))
 
     async def _in_time(self, answer: Awaitable[T], deadline: float | None) -> T:
         try:
@@ -245,10 +263,11 @@ class StoreAccess:
 
     def _patience(self, store: object) -> float | None:
         """Seconds to wait; None where a store cannot hang, so that no thread is needed."""
-        return None if isinstance(store, Mapping) or getattr(store, "in_process", False) else self.timeout_s
+        return None if cannot_hang(store) else self.timeout_s
 
     def _batches(self, request: ChunkRequest) -> list[tuple[Window, ...]]:
-        return split_windows(request.windows, getattr(self.store, "batch_limit", None))
+        limit = None if isinstance(self.store, Mapping) else getattr(self.store, "batch_limit", None)
+        return split_windows(request.windows, limit)
 
     def _ask_parents(self, request: ParentRequest) -> Mapping[str, Chunk | str]:
         store = self.parent_store

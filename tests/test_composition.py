@@ -137,7 +137,27 @@ def test_hits_without_a_store_entry_are_still_cited() -> None:
     assert made.citations == (Citation(1, 4, 10, "x", 0, 7, 13),)
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), np.int64(3)], ids=["set", "object", "numpy"])
+@pytest.mark.parametrize(
+    "said",
+    [{"heading_path": ["A", "B"]}, {"links": [("e", 1)]}, {"heading_path": []},
+     {"custom_metadata": {"years": (1999, [2001, (2, 3)]), "by": {"n": (1,)}}}],
+    ids=repr,
+)  # fmt: skip
+def test_lists_and_tuples_come_back_equal(said: dict[str, Any]) -> None:
+    chunk = make_chunk("d", 0, "Bees sleep.", **said)
+    made = compose([SeedHit(chunk, 1.0)], make_store(chunk))
+    assert Composition.from_dict(made.to_dict()) == made
+    again = Composition.from_dict(json.loads(made.to_json()))
+    assert again == made
+    assert again.to_dict() == made.to_dict()
+    assert again.spans[0].chunks[0] != make_chunk("d", 0, "Bees sleep.", heading_path=["other"])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{1, 2}, object(), np.int64(3), float("nan"), float("-inf"), [1.0, float("nan")], {1: "one"}, [{"a": {2: 3}}]],
+    ids=["set", "object", "numpy", "nan", "inf", "nan in a list", "key", "key inside"],
+)
 def test_metadata_that_json_cannot_hold_is_named(value: Any) -> None:
     store = make_store(make_chunk("bees", 0, "Bees sleep.", custom_metadata={"tags": value}))
     made = compose(hits_of(store, {0: 0.8}, "bees"), store)

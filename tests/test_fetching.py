@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import bare, compose, hits_of, make_chunk, sentences, shown_ids, windows
 
-from retrivex import Chunk, Window
+from retrivex import Chunk, SpanComposer, Window
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.fetching import split_windows
 from retrivex.intervals import merge_windows
@@ -123,6 +125,55 @@ class Lazy(dict[Any, Any]):
 
     def get(self, key: Any, default: Any = None) -> Any:
         raise OSError("disk is gone")
+
+
+class Slow(dict[Any, Any]):
+    """A mapping that reads from somewhere far away."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        time.sleep(0.2)
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        time.sleep(1.0)
+        return super().__contains__(key)
+
+
+def test_a_mapping_that_hangs_is_given_up_in_time() -> None:
+    began = time.perf_counter()
+    made = compose(HITS, Slow(TEN), store_timeout_s=0.1, window=4)
+    assert time.perf_counter() - began < 0.9
+    assert shown_ids(made.spans) == [5]
+    assert any("store_timeout_s=0.1" in warning for warning in made.warnings)
+    assert shown_ids(compose(HITS, Slow(TEN), window=1).spans) == [4, 5, 6]
+
+
+def test_a_mapping_that_hangs_does_not_hold_up_the_event_loop() -> None:
+    ticks = 0
+
+    async def both() -> Any:
+        nonlocal ticks
+        task = asyncio.create_task(SpanComposer().acompose(HITS, Slow(TEN), window=1))
+        while not task.done():
+            ticks += 1
+            await asyncio.sleep(0.01)
+        return await task
+
+    assert shown_ids(asyncio.run(both()).spans) == [4, 5, 6]
+    assert ticks > 10
+
+
+def test_a_mapping_of_parents_that_hangs_is_given_up_in_time() -> None:
+    store = bare("d", sentences("d", 3), parent_id="p")
+    said: dict[str, Any] = {"return_parents": "auto", "store_timeout_s": 0.1}
+    made = compose(hits_of(store, {1: 1.0}), store, Slow({"p": "Whole."}), **said)
+    assert any("the parent store gave no parents" in warning for warning in made.warnings)
+
+
+def test_a_plain_dictionary_is_asked_in_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "Thread", None)
+    assert shown_ids(compose(HITS, TEN, window=1).spans) == [4, 5, 6]
+    assert shown_ids(compose(HITS, defaultdict(None, TEN), window=1).spans) == [4, 5, 6]
 
 
 def test_a_mapping_may_fail_too() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retrivex.chunk import Chunk, ChunkKey, Scope
-from retrivex.chunk_json import chunk_from_dict
+from retrivex.chunk_json import check_metadata, chunk_from_dict
 from retrivex.errors import ChunkError, HitError, RetrivexError
 from retrivex.intervals import Window
 from retrivex.json_fields import is_finite
@@ -201,7 +201,9 @@ def _read_hit(hit: Any, store: LayeredStore) -> SeedHit:
     if isinstance(score, bool) or not isinstance(score, int | float):
         raise HitError(f"score of ({doc_id!r}, {chunk_id!r}) is {_short(score)}: it must be a number")
     if hit.get("text") is not None:
-        return SeedHit(chunk_from_dict({key: value for key, value in hit.items() if key != "score"}), score)
+        chunk = chunk_from_dict({key: value for key, value in hit.items() if key != "score"})
+        check_metadata(chunk)  # NaN, which Python reads, is no JSON to write
+        return SeedHit(chunk, score)
     known = store.get((doc_id, chunk_id)) if isinstance(doc_id, str) and type(chunk_id) is int else None
     if known is None:
         problem = f"({doc_id!r}, {chunk_id!r}) is not among the chunks and brings no text: give it one of them"

@@ -100,6 +100,7 @@ def test_each_kind_of_bad_line_says_what_is_wrong(line: str, message: str) -> No
         (hit("one"), "not among the chunks"),  # type: ignore[arg-type]
         ("bees", "must be an object"),
         (hit(3, text="", colour="red"), "colour"),
+        (hit(3, text="New.", metadata={"x": float("nan")}), "holds 'x', which JSON cannot"),
     ],
 )
 def test_a_bad_hit_among_good_ones_is_left_out_and_told(bad: Any, message: str) -> None:
@@ -280,4 +281,5 @@ def test_an_answer_that_json_cannot_hold_keeps_the_id() -> None:
     chunks = [{**CHUNKS[1], "metadata": {"x": float("nan")}}]
     code, (answer,) = compose(json.dumps(request(id="a", chunks=chunks)))
     assert code == 1
-    assert (answer["id"], "cannot be written as JSON" in answer["error"]["message"]) == ("a", True)
+    assert answer["id"] == "a"
+    assert "custom_metadata of ('bees', 1) holds 'x', which JSON cannot" in answer["error"]["message"]
