@@ -16,6 +16,9 @@ from retrivex.chunk import Chunk
 from retrivex.errors import RetrivexError
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 
+MAX_WINDOW = 10_000
+"""Most neighbours on each side: more than documents have chunks, and few enough that memory stays bounded."""
+
 
 class OrderingStrategy(StrEnum):
     """Where in the context the best spans stand."""
@@ -95,10 +98,17 @@ class RetrievalConfig(BaseModel):
 
     # ---- expansion
     window: int = Field(
-        default=2, ge=0, description="L: neighbours on each side of a seed, in chunks; 0 switches growth off"
+        default=2,
+        ge=0,
+        le=MAX_WINDOW,
+        description="L: neighbours on each side of a seed, in chunks; 0 switches growth off",
     )
-    before: int | None = Field(default=None, ge=0, description="neighbours before a seed, where it differs from window")
-    after: int | None = Field(default=None, ge=0, description="neighbours after a seed, where it differs from window")
+    before: int | None = Field(
+        default=None, ge=0, le=MAX_WINDOW, description="neighbours before a seed, where it differs from window"
+    )
+    after: int | None = Field(
+        default=None, ge=0, le=MAX_WINDOW, description="neighbours after a seed, where it differs from window"
+    )
     expand_top: int | None = Field(
         default=None, ge=0, description="grow only the best n hits; the others stay as they are"
     )
@@ -109,7 +119,10 @@ class RetrievalConfig(BaseModel):
         "of them goes on, or a callable (inner chunk, outer chunk) -> True to stop",
     )
     max_window: int = Field(
-        default=8, ge=0, description="most neighbours on each side when grow_until goes on, in chunks"
+        default=8,
+        ge=0,
+        le=MAX_WINDOW,
+        description="most neighbours on each side when grow_until goes on, in chunks",
     )
     follow_links: int = Field(
         default=0, ge=0, description="hops along chunks' links to other chunks; one request a hop"

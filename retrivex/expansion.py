@@ -64,8 +64,12 @@ def _boundaries(
     windows: Sequence[Window], found: Mapping[ChunkKey, Chunk], signatures: SignatureCache
 ) -> tuple[dict[ChunkKey, Continuity], bool]:
     """Continuity across every boundary inside `windows`, by the key of the chunk after it."""
-    wanted = [(window.doc_id, at) for window in merge_windows(windows) for at in range(window.start, window.end)]
-    keys = [key for key in wanted if key in found]
+    merged = merge_windows(windows)
+    if sum(map(len, merged)) <= 4 * len(found):
+        wanted = [(window.doc_id, at) for window in merged for at in range(window.start, window.end)]
+        keys = [key for key in wanted if key in found]
+    else:  # windows may be far wider than documents are long
+        keys = sorted(found)
     continuities, mixed = neighbour_continuity([found[key] for key in keys], signatures)
     # neighbours in the row that are no neighbours in a document are measured too, and never asked for
     return dict(zip(keys[1:], continuities, strict=True)), mixed

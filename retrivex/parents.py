@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from retrivex.chunk import Chunk
+from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
-from retrivex.ranges import merge_ranges
+from retrivex.intervals import Window
+from retrivex.ranges import merge_ranges, remaining
 from retrivex.span import Span
 from retrivex.stitching import Segment
+
+MOST_SIBLINGS = 64
+"""Chunks on each side that are asked for to learn what a parent holds; parents of more are left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +27,14 @@ class PlacedParent:
     doc_id : its document
     text : all of it
     char_start : document offset of its first character; None where it could not be found
+    children : the chunks in it, in a row; empty where they are not known
     """
 
     parent_id: str
     doc_id: str
     text: str
     char_start: int | None
+    children: tuple[Chunk, ...] = ()
 
     @property
     def char_end(self) -> int | None:
@@ -56,6 +62,91 @@ def place_parent(parent_id: str, parent: Chunk | str, children: Sequence[Chunk])
         if at >= 0 and start is not None and start >= at and parent.find(child.text, at + 1) < 0:
             return PlacedParent(parent_id, child.metadata.doc_id, parent, start - at)
     return PlacedParent(parent_id, children[0].metadata.doc_id, parent, None)
+
+
+def sibling_window(parent: PlacedParent, children: Sequence[Chunk]) -> Window | None:
+    """Return where the chunks of a parent lie around those that are known; None where too many would be asked for."""
+    own = [child for child in children if child.metadata.doc_id == parent.doc_id]
+    if not own:
+        return None
+    reach = -(-len(parent.text) // max(1, min(len(child.text) for child in own)))
+    ids = [child.metadata.chunk_id for child in own]
+    if reach > MOST_SIBLINGS or max(ids) - min(ids) > 2 * MOST_SIBLINGS:
+        return None
+    return Window(parent.doc_id, max(0, min(ids) - reach), min(MAX_CHUNK_ID, max(ids) + reach) + 1)
+
+
+def with_children(
+    parent: PlacedParent,
+    window: Window,
+    known: Sequence[Chunk],
+    seen: Mapping[ChunkKey, Chunk],
+    hidden: Collection[ChunkKey],
+    *,
+    complete: bool,
+) -> PlacedParent | None:
+    """Return a plain text with the chunks that stand in it, or None where it may show what the caller may not see.
+
+    Parameters
+    ----------
+    parent : a text, which carries no scope of its own
+    window : from `sibling_window`, fetched as a whole
+    known : chunks that name it as their parent
+    seen, hidden : what the store has in the window, and which of it belongs to another scope
+    complete : whether all of the text has to stand in chunks that may be seen, white space aside; so it has to
+        wherever the row of chunks has a gap, as a store may keep back what the caller may not see
+    """
+    ids = [child.metadata.chunk_id for child in known if child.metadata.doc_id == parent.doc_id]
+    inner = range(min(ids), max(ids) + 1)
+    count = max((child.metadata.chunk_count for child in known if child.metadata.chunk_count is not None), default=None)
+    before, after = range(inner.start - 1, window.start - 1, -1), range(inner.stop, window.end)
+    family: list[Chunk] = []
+    for row in (inner, before, after):
+        chunk = None
+        for at in row:
+            key = (parent.doc_id, at)
+            if key in hidden:
+                return None
+            chunk = seen.get(key)
+            if chunk is None:
+                complete = complete or count is None or at < count
+                continue
+            if row is not inner and not _stands_in(chunk, parent):
+                break
+            family.append(chunk)
+        else:
+            if row is not inner and chunk is not None and 0 < row[-1] < (count or MAX_CHUNK_ID) - 1:
+                return None  # there may be more of it behind what was asked for
+    if complete and _untold(parent, family).strip():
+        return None
+    return replace(parent, children=_in_a_row(family))
+
+
+def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:
+    start, end = chunk.metadata.char_start, chunk.metadata.char_end
+    if parent.char_start is None or parent.char_end is None or start is None or end is None:
+        return chunk.metadata.parent_id == parent.parent_id
+    return start < parent.char_end and end > parent.char_start
+
+
+def _untold(parent: PlacedParent, family: Sequence[Chunk]) -> str:
+    """Return what of a parent's text stands in none of some chunks."""
+    told: list[tuple[int, int]] = []
+    for chunk in family:
+        start = chunk.metadata.char_start
+        at = parent.text.find(chunk.text) if start is None or parent.char_start is None else start - parent.char_start
+        # a chunk may reach over the edge of its parent
+        low, high = max(0, at), min(len(parent.text), at + len(chunk.text))
+        if low < high and parent.text[low:high] == chunk.text[low - at : high - at]:
+            told.append((low, high))
+    return "".join(parent.text[low:high] for low, high in remaining(0, len(parent.text), merge_ranges(told)))
+
+
+def _in_a_row(family: Sequence[Chunk]) -> tuple[Chunk, ...]:
+    """Return chunks by their number; none where one between them is missing."""
+    row = sorted(family, key=lambda chunk: chunk.metadata.chunk_id)
+    ids = [chunk.metadata.chunk_id for chunk in row]
+    return tuple(row) if ids == list(range(ids[0], ids[0] + len(ids))) else ()
 
 
 def holds_whole(span: Span, parents: Mapping[str, PlacedParent]) -> bool:
@@ -88,8 +179,11 @@ def _swapped(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> 
     by_id = {chunk.metadata.chunk_id: chunk for span in inside for chunk in span.chunks}
     ids = sorted(by_id)
     whole_row = ids == list(range(ids[0], ids[-1] + 1))
-    # chunks between the spans were not fetched, so a span that lists chunks without holes lists the best span's
-    chunks = [by_id[i] for i in ids] if whole_row else list(best.chunks)
+    if parent.children and set(ids) <= {chunk.metadata.chunk_id for chunk in parent.children}:
+        chunks = list(parent.children)
+    else:
+        # chunks between the spans are not known, so a span that lists chunks without holes lists the best span's
+        chunks = [by_id[i] for i in ids] if whole_row else list(best.chunks)
     return replace(
         best,
         chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],

@@ -6,7 +6,7 @@ composer run the very same steps.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -22,7 +22,7 @@ from retrivex.fetching import ChunkReply, ChunkRequest, ParentReply, ParentReque
 from retrivex.intervals import Window, merge_windows
 from retrivex.links import follow
 from retrivex.novelty import discounted
-from retrivex.parents import PlacedParent, place_parent
+from retrivex.parents import PlacedParent, place_parent, sibling_window, with_children
 from retrivex.reporting import Account, citations_of, coverage_of, unit_notes
 from retrivex.rerank.calling import RerankReply, RerankRequest
 from retrivex.rerank.seeds import rerank, reranked
@@ -269,11 +269,46 @@ class Pipeline:
         self.log.mark("parents", len(children), len(reply.parents))
         closed = {doc_id for doc_id, _ in out_of_scope}
         placed = {name: place_parent(name, parent, children[name]) for name, parent in reply.parents.items()}
-        return {
-            name: parent
+        texts = {name for name, parent in reply.parents.items() if isinstance(parent, str)}
+        placed = {name: parent for name, parent in placed.items() if name not in texts or parent.doc_id not in closed}
+        if self.config.return_parents != "auto":
+            return placed
+        return (yield from self._with_children(placed, children, texts))
+
+    def _with_children(
+        self, placed: Mapping[str, PlacedParent], children: Mapping[str, Sequence[Chunk]], texts: Collection[str]
+    ) -> Generator[Request, Reply, dict[str, PlacedParent]]:
+        """Fetch the chunks around the known ones of each parent, in one request, before any of it is shown.
+
+        They say what a plain text holds, which carries no scope, and which chunks its span touches.
+        """
+        windows = {
+            name: window
             for name, parent in placed.items()
-            if parent.doc_id not in closed or not isinstance(reply.parents[name], str)
+            if len(parent.text) <= self.config.max_parent_chars
+            and (window := sibling_window(parent, children[name])) is not None
         }
+        if not windows:
+            return {name: parent for name, parent in placed.items() if name not in texts}
+        asked = merge_windows(list(windows.values()))
+        reply = yield ChunkRequest(tuple(asked))
+        if not isinstance(reply, ChunkReply):
+            raise TypeError(f"a chunk request was answered by {type(reply).__name__}")
+        self.log.requests += reply.requests
+        if reply.problem:
+            self.log.warn(reply.problem)
+        self.log.mark("siblings", len(asked), len(reply.chunks))
+        hidden = set(reply.out_of_scope)
+        made: dict[str, PlacedParent] = {}
+        for name, parent in placed.items():
+            found = None
+            if name in windows and not reply.problem:
+                complete = name in texts and self.call.allowed != {None}
+                seen = {**{child.key: child for child in children[name]}, **reply.chunks}
+                found = with_children(parent, windows[name], children[name], seen, hidden, complete=complete)
+            if found is not None or name not in texts:
+                made[name] = found or parent
+        return made
 
     # ---- values
 

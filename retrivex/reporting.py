@@ -79,7 +79,7 @@ def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage,
                 chunk_count=counts.get(doc_id),
                 matched=tuple(sorted(hits)),
                 max_score=max(scores) if scores else None,
-                mean_score=sum(scores) / len(scores) if scores else None,
+                mean_score=sum(score / len(scores) for score in scores) if scores else None,
             )
         )
     return tuple(sorted(made, key=lambda c: (-best.get(c.doc_id, -1.0), c.doc_id)))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from strategies import bare, compose, count_words, hits_of, make_chunk, make_store, sentences, shown_ids, tile
 
-from retrivex import Chunk, ChunkMetadata, RetrivexError, SeedHit, SpanComposer
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
 from retrivex.chunk import MAX_CHUNK_ID
 from retrivex.errors import HitError, StoreError
 from retrivex.stores import InMemoryChunkStore, SQLiteStore
@@ -228,3 +228,21 @@ def test_a_grow_until_that_raises_is_the_callers_error() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         compose(hits_of(TEN, {5: 1.0}), TEN, grow_until=stop)
+
+
+@pytest.mark.parametrize("knob", ["window", "before", "after", "max_window"])
+def test_windows_that_no_memory_would_hold_are_refused(knob: str) -> None:
+    with pytest.raises(ValueError, match="10000"):
+        RetrievalConfig(**{knob: 10**12})
+
+
+def test_the_widest_window_looks_at_what_there_is() -> None:
+    made = compose(hits_of(TEN, {1: 0.9}), TEN, window=10_000)
+    assert made.text.count("\n") < 3
+    assert made.spans[0].chunk_ids == list(range(10))
+
+
+def test_scores_near_the_largest_float_are_written_as_json() -> None:
+    made = compose(hits_of(TEN, {1: 1.7e308, 2: 1.7e308}), TEN)
+    assert made.coverage[0].mean_score == pytest.approx(1.7e308)
+    assert "Infinity" not in made.to_json()

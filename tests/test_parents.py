@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from strategies import bare, compose, hits_of, make_chunk, sentences, tile
 
-from retrivex import Chunk, Composition
+from retrivex import Chunk, ChunkMetadata, Composition, SeedHit
 from retrivex.parents import place_parent
 from retrivex.stores import InMemoryChunkStore
 
@@ -91,7 +91,7 @@ def test_all_parents_in_one_request() -> None:
     store = ParentStore()
     composition = made({0: 0.9, 1: 0.8, 4: 0.7}, store)
     assert store.asked == [["p0", "p1"]]
-    assert composition.trace.requests == 2  # the chunks, the parents
+    assert composition.trace.requests == 3  # the chunks, the parents, the chunks around those that are known
 
 
 def test_a_chunk_store_with_parents_is_asked_for_them() -> None:
@@ -146,8 +146,84 @@ def test_a_parent_does_not_repeat_a_span_that_is_only_partly_located() -> None:
 def test_a_parent_without_a_place_takes_in_its_own_children_alone() -> None:
     store = {
         ("d", 0): make_chunk("d", 0, "Bees sleep. Ants dig.", parent_id="p"),
-        ("d", 5): make_chunk("d", 5, "Ants dig.", 500, parent_id="q"),
+        ("d", 1): make_chunk("d", 1, "Flies buzz.", 400, parent_id="q"),
+        ("d", 2): make_chunk("d", 2, "Ants dig.", 500, parent_id="q"),
     }
     parents = {"p": "Bees sleep. Ants dig. Wasps sting."}
-    composition = compose(hits_of(store, {0: 0.9, 5: 0.8}), store, parents, window=0, return_parents="auto")
-    assert {(span.parent_id, tuple(span.chunk_ids)) for span in composition.spans} == {("p", (0,)), (None, (5,))}
+    composition = compose(hits_of(store, {0: 0.9, 2: 0.8}), store, parents, window=0, return_parents="auto")
+    assert {(span.parent_id, tuple(span.chunk_ids)) for span in composition.spans} == {("p", (0,)), (None, (2,))}
+
+
+def _scoped(scopes: Sequence[str | None]) -> dict[tuple[str, int], Chunk]:
+    store = {}
+    for key, chunk in tile("d", TEXTS).items():
+        place = chunk.metadata
+        store[key] = Chunk(
+            chunk.text,
+            ChunkMetadata(
+                *key,
+                place.char_start,
+                place.char_end,
+                parent_id="p",
+                scope=scopes[key[1]],
+                page=key[1] + 1,
+                chunk_count=6,
+            ),
+        )
+    return store
+
+
+@pytest.mark.parametrize("window", [0, 1, 2])
+@pytest.mark.parametrize("hidden", range(6))
+@pytest.mark.parametrize("scope", [None, "acme"])
+@pytest.mark.parametrize("make_store", [dict, lambda store: InMemoryChunkStore(store.values())], ids=["dict", "store"])
+def test_a_parent_does_not_show_what_another_scope_owns(
+    window: int, hidden: int, scope: str | None, make_store: Any
+) -> None:
+    # fetched or not: a hidden chunk outside the windows was shown once
+    store = _scoped([("other" if at == hidden else scope) for at in range(6)])
+    seen = {key: 0.9 - key[1] / 10 for key in store if key[1] != hidden}
+    hits = [SeedHit(store[key], score) for key, score in seen.items()][:3]
+    made = compose(
+        hits,
+        make_store(store),
+        {"p": "".join(TEXTS)},
+        window=window,
+        return_parents="auto",
+        parent_coverage=0.2,
+        scope=scope,
+    )
+    assert TEXTS[hidden].strip() not in made.text
+    assert made.text
+
+
+def test_under_a_scope_a_parent_is_shown_only_where_its_chunks_tell_all_of_it() -> None:
+    store = _scoped(["acme"] * 6)
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "scope": "acme"}
+    whole = "".join(TEXTS)
+    shown = compose(hits_of(store, dict.fromkeys(range(4), 0.5)), store, {"p": whole}, **said)
+    assert [span.parent_id for span in shown.spans] == ["p"]
+    more = compose(hits_of(store, dict.fromkeys(range(4), 0.5)), store, {"p": whole + " and a secret"}, **said)
+    assert "secret" not in more.text
+
+
+@pytest.mark.parametrize("as_chunk", [True, False])
+def test_a_swapped_in_parent_says_which_chunks_it_shows(as_chunk: bool) -> None:
+    store, text = _scoped([None] * 6), "".join(TEXTS)
+    parent = make_chunk("d", 0, text, 0) if as_chunk else text
+    said: dict[str, Any] = {"window": 1, "return_parents": "auto", "parent_coverage": 0.3}
+    made = compose(hits_of(store, {1: 0.9}), store, {"p": parent}, **said)
+    (span,) = made.spans
+    assert span.text == text
+    assert span.chunk_ids == [0, 1, 2, 3, 4, 5]
+    assert [str(coverage) for coverage in made.coverage] == ["chunks 0-5 of 6"]
+    (cited,) = made.resolve(TEXTS[5].strip())
+    assert (cited.chunk_id, cited.page) == (5, 6)
+
+
+def test_learning_what_a_parent_holds_takes_one_request_more() -> None:
+    store = _scoped([None] * 6)
+    hits = hits_of(store, {1: 0.9})
+    parents = {"p": "".join(TEXTS)}
+    asked = [compose(hits, store, parents, window=1, return_parents=said).trace.requests for said in ("never", "auto")]
+    assert asked == [2, 3]

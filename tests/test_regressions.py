@@ -69,14 +69,17 @@ def test_a_parent_is_cited_page_by_page_and_unknown_pages_are_not_made_up(compos
         for at in range(4)
     ]
     hits = [SeedHit(chunk, 1.0) for chunk in chunks[:3]]
-    made = composer.compose(hits, stored(*chunks), {"p": source}, return_parents="auto", window=0)
-    assert made.spans[0].parent_id == "p"
-    assert [(cited.page, cited.char_start) for cited in made.citations] == [
-        (1, 0),
-        (2, size),
-        (3, 2 * size),
-        (None, 3 * size),
-    ]
+    parent = Chunk(source, ChunkMetadata("d", 0, 0, len(source)))
+    # of the last page, one store has the chunk and the other has not
+    for store, parents, last in [(chunks, {"p": source}, 4), (chunks[:3], {"p": parent}, None)]:
+        made = composer.compose(hits, stored(*store), parents, return_parents="auto", window=0)
+        assert made.spans[0].parent_id == "p"
+        assert [(cited.page, cited.char_start) for cited in made.citations] == [
+            (1, 0),
+            (2, size),
+            (3, 2 * size),
+            (last, 3 * size),
+        ]
 
 
 def test_a_parent_given_as_text_is_left_alone_where_part_of_its_document_is_hidden(composer: SpanComposer) -> None:
