@@ -101,12 +101,13 @@ def place(
     if not len(items):
         return Placement([], 0.0, 0.0)
     ranks = np.arange(len(scores)) if ranked else np.argsort(-scores, kind="stable")
-    problem = Problem(scores[ranks], lengths[ranks], curve)
+    # the largest score counts as 1 while the search goes on, so that sums of huge ones do not overflow in it
+    scale = float(np.abs(scores).max()) or 1.0
+    problem = Problem(scores[ranks] / scale, lengths[ranks], curve)
     order, proven = best_order(problem)
     value = float(problem.values(order))
-    return Placement(
-        [items[i] for i in ranks[order].tolist()], value, value if proven else max(value, upper_bound(problem))
-    )
+    bound = value if proven else max(value, upper_bound(problem))
+    return Placement([items[i] for i in ranks[order].tolist()], value * scale, bound * scale)
 
 
 def _lengths(items: Sequence[object], tokens: Field | None) -> Floats:
