@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -47,7 +48,7 @@ def profile(
     ranked: bool = False,
     score: Field = score_of,
     tokens: Field | None = None,
-    profile: PositionProfile | str = "lost_in_the_middle",
+    profile: PositionProfile | str | Path = "lost_in_the_middle",
 ) -> list[T]:
     """Put items where, by a measured profile, the model makes most of them; `place` says how much that is.
 
@@ -67,7 +68,7 @@ def place(
     ranked: bool = False,
     score: Field = score_of,
     tokens: Field | None = None,
-    profile: PositionProfile | str = "lost_in_the_middle",
+    profile: PositionProfile | str | Path = "lost_in_the_middle",
 ) -> Placement[T]:
     r"""Order items so that :math:`\sum_i s_i \bar a_i` is as large as possible.
 
