@@ -14,6 +14,7 @@ from typing import Any
 
 import evidence_tables
 import ordering_tables
+import rerank_tables
 from evidence_tables import table
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +23,7 @@ PAGES = (
     ROOT / "benchmarks" / "README.md",
     ROOT / "docs" / "stores.md",
     ROOT / "docs" / "ordering.md",
+    ROOT / "docs" / "rerank.md",
 )
 
 
@@ -124,6 +126,7 @@ TABLES = {
     "token_estimate": token_estimate,
     **evidence_tables.TABLES,
     **ordering_tables.TABLES,
+    **rerank_tables.TABLES,
 }
 
 
