@@ -13,13 +13,13 @@ from retrivex.chunk import ChunkKey, Embedding
 from retrivex.config import RetrievalConfig
 from retrivex.continuity import SignatureCache
 from retrivex.exclusions import Exclusions
-from retrivex.span_order import OrderNote, order_spans
 from retrivex.parents import swap_in
 from retrivex.rendering import Rendered, Style, render
 from retrivex.rerank.protocol import ScoreScale
 from retrivex.seeding import SeedHits
 from retrivex.selection import Candidates, fill, measure, room_left
 from retrivex.span import Span
+from retrivex.span_order import OrderNote, order_spans
 from retrivex.stitching import Run
 from retrivex.token_joins import JoinCounter
 from retrivex.tracing import Log
