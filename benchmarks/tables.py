@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import dedup_tables
 import evidence_tables
 import ordering_tables
 import rerank_tables
@@ -22,6 +23,7 @@ PAGES = (
     ROOT / "README.md",
     ROOT / "benchmarks" / "README.md",
     ROOT / "docs" / "stores.md",
+    ROOT / "docs" / "dedup.md",
     ROOT / "docs" / "ordering.md",
     ROOT / "docs" / "rerank.md",
 )
@@ -125,6 +127,7 @@ TABLES = {
     "store": store,
     "token_estimate": token_estimate,
     **evidence_tables.TABLES,
+    **dedup_tables.TABLES,
     **ordering_tables.TABLES,
     **rerank_tables.TABLES,
 }
