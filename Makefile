@@ -40,7 +40,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: bench-dedup bench-ordering bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
+.PHONY: bench-dedup bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -116,6 +116,11 @@ bench-evidence: $(call ready,evidence) $(call ready,retrivexlib)
 bench-evidence-full: $(call ready,evidence) $(call ready,retrivexlib)
 	$(EVIDENCE) benchmarks/evidence.py --full
 	$(EVIDENCE) benchmarks/plots.py
+	$(EVIDENCE) benchmarks/tables.py
+
+# Evidence in the context with and without a reranker.
+bench-rerank: $(call ready,evidence)
+	$(EVIDENCE) benchmarks/rerank.py
 	$(EVIDENCE) benchmarks/tables.py
 
 calibrate: $(call ready,evidence)

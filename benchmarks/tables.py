@@ -12,8 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import dedup_tables
 import evidence_tables
 import ordering_tables
+import rerank_tables
 from evidence_tables import table
 
 ROOT = Path(__file__).parent.parent
@@ -21,7 +23,9 @@ PAGES = (
     ROOT / "README.md",
     ROOT / "benchmarks" / "README.md",
     ROOT / "docs" / "stores.md",
+    ROOT / "docs" / "dedup.md",
     ROOT / "docs" / "ordering.md",
+    ROOT / "docs" / "rerank.md",
 )
 
 
@@ -123,7 +127,9 @@ TABLES = {
     "store": store,
     "token_estimate": token_estimate,
     **evidence_tables.TABLES,
+    **dedup_tables.TABLES,
     **ordering_tables.TABLES,
+    **rerank_tables.TABLES,
 }
 
 

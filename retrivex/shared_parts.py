@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.trigrams import Ints, TrigramBatch, Words
+from retrivex.trigrams import Ints, TrigramBatch, Words, distinct
 
 Bools = NDArray[np.bool_]
 
@@ -114,7 +114,7 @@ class SharedParts:
         if total > most:
             return None
         places = np.repeat(begins - np.cumsum(lengths) + lengths, lengths) + np.arange(total)
-        return np.unique(self.members[places])
+        return distinct(self.members[places])
 
 
 def _mixed(keys: Words) -> Words:

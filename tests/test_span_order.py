@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import compose, hits_of, make_chunk, make_store
 
 from retrivex import Chunk, Composition, RetrievalConfig, SeedHit
+from retrivex.cli.compose import read_schema
 from retrivex.config import OrderingStrategy
 from retrivex.ordering import AutoSettings, PositionProfile
 from retrivex.span_order import order_spans
 
+SCHEMA = json.loads(read_schema("composition-1"))
 SCORES = {0: 0.2, 2: 0.9, 4: 0.5, 6: 0.7}
 STORE = make_store(*(make_chunk("d", i, f"text {i}", 100 * i, timestamp=float(-i)) for i in range(7)))
 
@@ -74,6 +78,12 @@ def test_auto_tells_what_it_chose_and_why(question: str, strategy: str, kind: st
     assert note["reason"]
     assert note["coverage"] == {"timestamp": 1.0, "source": 1.0, "section": 1.0}
     assert Composition.from_dict(made.to_dict()).trace.order == note
+
+
+@pytest.mark.parametrize("strategy", [s.value for s in OrderingStrategy if s != "custom"])
+def test_the_note_is_what_the_schema_says(strategy: str) -> None:
+    jsonschema.validate(json.loads(ordered(strategy).to_json()), SCHEMA)
+    jsonschema.validate(json.loads(compose([], {}, ordering_strategy=strategy).to_json()), SCHEMA)
 
 
 def test_auto_knows_how_full_the_window_is() -> None:

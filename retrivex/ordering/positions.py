@@ -221,7 +221,8 @@ def _measure(knots: Floats, heights: Floats, levels: Floats) -> tuple[Floats, Fl
     high = np.maximum(heights[1:], heights[:-1])[:, None]
     widths = np.diff(knots)[:, None]
     level = high <= low
-    rising = np.clip((high - levels) / np.where(level, 1.0, high - low), 0.0, 1.0)
+    height = np.where(level, 1.0, high - low)
+    rising = np.clip(high - levels, 0.0, height) / height
     above = (widths * np.where(level, low > levels, rising)).sum(axis=0)
     from_on = (widths * np.where(level, low >= levels, rising)).sum(axis=0)
     return above, from_on

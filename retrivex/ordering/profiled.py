@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -47,7 +48,7 @@ def profile(
     ranked: bool = False,
     score: Field = score_of,
     tokens: Field | None = None,
-    profile: PositionProfile | str = "lost_in_the_middle",
+    profile: PositionProfile | str | Path = "lost_in_the_middle",
 ) -> list[T]:
     """Put items where, by a measured profile, the model makes most of them; `place` says how much that is.
 
@@ -67,7 +68,7 @@ def place(
     ranked: bool = False,
     score: Field = score_of,
     tokens: Field | None = None,
-    profile: PositionProfile | str = "lost_in_the_middle",
+    profile: PositionProfile | str | Path = "lost_in_the_middle",
 ) -> Placement[T]:
     r"""Order items so that :math:`\sum_i s_i \bar a_i` is as large as possible.
 
@@ -101,12 +102,13 @@ def place(
     if not len(items):
         return Placement([], 0.0, 0.0)
     ranks = np.arange(len(scores)) if ranked else np.argsort(-scores, kind="stable")
-    problem = Problem(scores[ranks], lengths[ranks], curve)
+    # the largest score counts as 1 while the search goes on, so that sums of huge ones do not overflow in it
+    scale = float(np.abs(scores).max()) or 1.0
+    problem = Problem(scores[ranks] / scale, lengths[ranks], curve)
     order, proven = best_order(problem)
     value = float(problem.values(order))
-    return Placement(
-        [items[i] for i in ranks[order].tolist()], value, value if proven else max(value, upper_bound(problem))
-    )
+    bound = value if proven else max(value, upper_bound(problem))
+    return Placement([items[i] for i in ranks[order].tolist()], value * scale, bound * scale)
 
 
 def _lengths(items: Sequence[object], tokens: Field | None) -> Floats:

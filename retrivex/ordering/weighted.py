@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError
 from retrivex.ordering.fields import Field, score_of
@@ -58,20 +59,20 @@ def position_weighted(
     ['d', 'c', 'b', 'a']
     """
     best_first = score_desc(items, ranked=ranked, score=score)
-    ranks = _usual_ranks(len(best_first)) if weights is None else _ranks(weights, len(best_first))
-    return [best_first[rank] for rank in ranks]
+    pick = _usual(len(best_first)) if weights is None else _pick(weights, len(best_first))
+    return list(pick(best_first))
 
 
-def _ranks(weights: Sequence[float], count: int) -> list[int]:
-    """Rank of the item at each place."""
+def _pick(weights: Sequence[float], count: int) -> Callable[[list[T]], Iterable[T]]:
+    """Return what takes items, best first, to their places."""
     if len(weights) != count or not all(map(math.isfinite, weights)):
         raise OrderingError(f"weights are {weights!r:.80} for {count} items: give one finite number for each")
     ranks = [0] * count
     for rank, place in enumerate(sorted(range(count), key=lambda place: -weights[place])):
         ranks[place] = rank
-    return ranks
+    return itemgetter(*ranks) if count > 1 else iter
 
 
 @lru_cache(maxsize=64)
-def _usual_ranks(count: int) -> list[int]:
-    return _ranks(place_weights(count), count)
+def _usual(count: int) -> Callable[[list[Any]], Iterable[Any]]:
+    return _pick(place_weights(count), count)

@@ -155,6 +155,15 @@ def test_on_the_measured_curve_edge_balancing_comes_close_to_the_best(count: int
     assert high < worth(edges(even), curve) / placed(even, curve).value < 1
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=14), st.data())
+def test_no_finite_score_is_too_large_or_too_small(scores: list[float], data: st.DataObject) -> None:
+    made = data.draw(st.lists(lengths, min_size=len(scores), max_size=len(scores)))
+    tokens = dict(enumerate(made))
+    ordered = profile(range(len(scores)), score=scores.__getitem__, tokens=tokens.__getitem__)
+    assert sorted(ordered) == list(range(len(scores)))
+
+
 def test_equally_good_orders_are_edge_balanced() -> None:
     assert profile([4, 3, 2, 1], score=float, profile="flat") == [4, 2, 1, 3]
     assert profile([1, 1, 1], score=float, tokens=float, profile="u_curve") == [1, 1, 1]
