@@ -9,6 +9,7 @@ from retrivex.chunk import Chunk
 from retrivex.chunking.blocks import Block, document_blocks
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.packing import Packer, without_blank_lines
+from retrivex.chunking.pages import blocks_by_page
 from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.document import Document
 from retrivex.tokens import TokenizerSpec, get_tokenizer
@@ -90,18 +91,20 @@ class AdaptiveChunker:
 
     def chunk(self, document: Document) -> list[Chunk]:
         """Return the chunks of `document`; see `Chunker`."""
-        blocks = document_blocks(document)
-        if not blocks:
-            return []
         packer = Packer(document.text, self.max_size, self.tokenizer, self.language)
-        return make_chunks(document, self._shape(packer, _section_tree(blocks, packer.counts(blocks)), []))
+        trees = (
+            _section_tree(blocks, packer.counts(blocks))
+            for blocks in blocks_by_page(document, document_blocks(document))
+        )
+        return make_chunks(document, [piece for tree in trees for piece in self._shape(packer, tree, [])])
 
     def _shape(self, packer: Packer, section: _Section, lead: Sequence[Block]) -> list[Piece]:
         """Return the pieces of a section; `lead` are the headings above it that have no text of their own."""
         own = [*lead, *section.blocks]
-        start = (own or section.children[0].blocks)[0].start
-        if section.total() <= self.max_size and packer.tokens(start, section.end()) <= self.max_size:
-            return [Piece(*without_blank_lines(packer.text, start, section.end()))]
+        first = (own or section.children[0].blocks)[0]
+        room = self.max_size - packer.reserved(first.lead)
+        if section.total() <= room and packer.tokens(first.start, section.end()) <= room:
+            return [Piece(*without_blank_lines(packer.text, first.start, section.end()), first.lead)]
         bare = bool(section.children) and all(block.kind == "heading" for block in own)
         pieces = [] if bare else list(self._split(packer, own, section.tokens))
         for number, child in enumerate(section.children):

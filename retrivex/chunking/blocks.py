@@ -26,7 +26,8 @@ class Block:
     kind : what it is; a `row` is never cut
     start, end : range of characters in the document, end exclusive; white space after a block belongs to it
     children : where it may be cut, best places first; empty for text
-    prefix : lines that belong in front of a chunk beginning here: a table's header, a fence's first line
+    prefix : of the rows of a table its header, of the lines of a fence its first line
+    body : offset from which on `prefix` belongs in front; the first row holds the header itself
     level, title : of a heading
     """
 
@@ -35,8 +36,14 @@ class Block:
     end: int
     children: tuple[Block, ...] = ()
     prefix: str | None = None
+    body: int = 0
     level: int = 0
     title: str = ""
+
+    @property
+    def lead(self) -> str | None:
+        """The lines that belong in front of a chunk beginning here."""
+        return self.prefix if self.start >= self.body else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,15 +232,16 @@ def _block(text: str, line_starts: list[int], node: _Node, start: int, end: int)
 
 
 def _lines(text: str, line_starts: list[int], node: _Node, start: int, end: int) -> Iterator[Block]:
-    """Yield the lines of a table or of code; the first keeps what the later ones get as their prefix."""
+    """Yield the lines of a table or of code; the first holds what the later ones get in front."""
     table = node.kind == "table"
     # lines of the head (header and delimiter row, opening fence), and of the foot (closing fence)
     head, foot = (2, 0) if table else (1, 1) if node.fenced else (0, 0)
-    body = node.line + head
-    prefix = text[line_starts[node.line] : line_starts[body]] if head > 0 and body < len(line_starts) else None
-    cuts = [start, *line_starts[body + 1 : node.end_line - foot], end]
+    body_line = node.line + head
+    body = line_starts[body_line] if body_line < len(line_starts) else end
+    prefix = text[line_starts[node.line] : body] if head > 0 and body < end else None
+    cuts = [start, *line_starts[body_line + 1 : node.end_line - foot], end]
     for first, last in pairwise(cuts):
         if first < last:
             # Text right under a table is a row to CommonMark's table rule, though it has no cells: it may be cut.
             kind: BlockKind = "row" if table and "|" in text[first:last] else "line"
-            yield Block(kind, first, last, prefix=prefix if first > start else None)
+            yield Block(kind, first, last, prefix=prefix, body=body)

@@ -9,6 +9,7 @@ from retrivex.chunk import Chunk
 from retrivex.chunking.blocks import Block, headings, markdown_blocks, path_of
 from retrivex.chunking.chunker import check_size
 from retrivex.chunking.packing import Packer
+from retrivex.chunking.pages import blocks_by_page
 from retrivex.chunking.pieces import make_chunks
 from retrivex.document import Document
 from retrivex.tokens import TokenizerSpec, get_tokenizer
@@ -58,7 +59,8 @@ class MarkdownChunker:
         blocks = markdown_blocks(document.text)
         outline = headings(blocks)
         packer = Packer(document.text, self.size, self.tokenizer, self.language)
-        pieces = (piece for section in _sections(blocks) for piece in packer.pack(list(packer.atoms(section))))
+        sections = (section for page in blocks_by_page(document, blocks) for section in _sections(page))
+        pieces = (piece for section in sections for piece in packer.pack(list(packer.atoms(section))))
         return make_chunks(
             document, [replace(piece, heading_path=path_of(outline, piece.start, piece.end)) for piece in pieces]
         )

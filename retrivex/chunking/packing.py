@@ -83,7 +83,7 @@ class Packer:
             limit = self.size if block.kind == "heading" else room
             room = max(room - tokens, self.size // 2) if block.kind == "heading" else self.size
             if tokens <= limit or block.kind == "row":
-                yield Atom(block.start, block.end, tokens, block.prefix, whole=block.kind == "row")
+                yield Atom(block.start, block.end, tokens, block.lead, whole=block.kind == "row")
             elif block.children:
                 yield from self.atoms(block.children)
             else:
@@ -97,9 +97,9 @@ class Packer:
         counts = self.tokenizer.count_many([self.text[start:end] for start, end in pairwise(edges)])
         for (start, end), tokens in zip(pairwise(edges), counts, strict=True):
             if tokens <= self.size:
-                yield Atom(start, end, tokens, block.prefix)
+                yield Atom(start, end, tokens, block.lead)
             else:
-                yield from self._cut_words(start, end, block.prefix)
+                yield from self._cut_words(start, end, block.lead)
 
     def _cut_words(self, start: int, end: int, prefix: str | None) -> Iterator[Atom]:
         found = token_ranges(self.text[start:end], self.size, 0, self.tokenizer)
@@ -117,7 +117,7 @@ class Packer:
         enough = self.size if enough is None else enough
         first = 0
         while first < len(atoms):
-            used = reserved = self._reserved(atoms[first].prefix)
+            used = reserved = self.reserved(atoms[first].prefix)
             last = first
             while last < len(atoms) and (last == first or (used < enough and used + atoms[last].tokens <= self.size)):
                 used += atoms[last].tokens
@@ -128,7 +128,8 @@ class Packer:
             yield from self._pieces(atoms[first:last])
             first = last
 
-    def _reserved(self, prefix: str | None) -> int:
+    def reserved(self, prefix: str | None) -> int:
+        """Return the tokens that a prefix takes from the size of its piece."""
         tokens = self.tokenizer.count(prefix) if prefix else 0
         return tokens if 2 * tokens <= self.size else 0
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.chunking.blocks import headings, markdown_blocks, path_of
+from retrivex.chunking.pages import edges_inside, page_edges
 from retrivex.document import Document
+from retrivex.sentences import trimmed
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,10 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
     do not count that white space.) White space before the first and behind the last piece is in no chunk, and pieces of
     nothing but white space are left out. Page, scope, timestamp and metadata come from the document.
 
+    A piece that reaches across the start of a page is cut there, so that the page of a chunk is that of all its text;
+    what that makes a mere part of another piece is left out. White space at the start of a page goes with the piece
+    behind it, and a page of white space only is in no chunk.
+
     Examples
     --------
     >>> chunks = make_chunks(Document("d", "Bees sleep. Ants work."), [Piece(0, 11), Piece(11, 12), Piece(12, 22)])
@@ -44,23 +52,25 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
     [(0, 'Bees sleep. '), (1, 'Ants work.')]
     """
     text = document.text
-    kept = [piece for piece in pieces if not text[piece.start : piece.end].isspace() and piece.start < piece.end]
+    edges = page_edges(document)
+    parts = _on_pages(list(pieces), edges)
+    kept = [piece for piece in parts if not text[piece.start : piece.end].isspace() and piece.start < piece.end]
     markdown = document.format == "markdown" and any(piece.heading_path is None for piece in kept)
     outline = headings(markdown_blocks(text)) if markdown else []
     custom = dict(document.metadata)
     return [
         Chunk(
-            text[piece.start : end],
+            text[start:end],
             ChunkMetadata(
                 doc_id=document.doc_id,
                 chunk_id=chunk_id,
-                char_start=piece.start,
+                char_start=start,
                 char_end=end,
                 parent_id=piece.parent_id,
-                heading_path=path_of(outline, piece.start, piece.end)
+                heading_path=path_of(outline, *trimmed(text, piece.start, piece.end))
                 if piece.heading_path is None and markdown
                 else piece.heading_path,
-                page=document.page_at(piece.start),
+                page=document.page_at(start),
                 custom_metadata=custom,
                 timestamp=document.timestamp,
                 chunk_count=len(kept),
@@ -68,20 +78,46 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
                 prefix=piece.prefix,
             ),
         )
-        for chunk_id, (piece, end) in enumerate(zip(kept, _ends(text, kept), strict=True))
+        for chunk_id, (piece, start, end) in enumerate(zip(kept, *_ranges(text, kept, edges), strict=True))
     ]
 
 
-def _ends(text: str, pieces: Sequence[Piece]) -> list[int]:
-    """Return where the chunks end: at the next piece where only white space lies before it, else where the piece ends.
+def _on_pages(pieces: Sequence[Piece], edges: Sequence[int]) -> Sequence[Piece]:
+    """Cut pieces at the starts of pages; overlapping ones then leave parts that lie in one another."""
+    if not any(edges_inside(edges, piece.start, piece.end) for piece in pieces):
+        return pieces
+    kept: list[Piece] = []
+    furthest = 0
+    parts = (
+        (part, part.end - part.start < piece.end - piece.start) for piece in pieces for part in _parts(piece, edges)
+    )
+    for part, torn in sorted(parts, key=lambda pair: (pair[0].start, -pair[0].end, pair[1])):
+        if part.end > furthest or not torn:
+            kept.append(part)
+            furthest = max(furthest, part.end)
+    return kept
+
+
+def _parts(piece: Piece, edges: Sequence[int]) -> Iterator[Piece]:
+    """Yield the parts of a piece on each page; only the first begins where the prefix belongs."""
+    for start, end in pairwise((piece.start, *edges_inside(edges, piece.start, piece.end), piece.end)):
+        yield replace(piece, start=start, end=end, prefix=piece.prefix if start == piece.start else None)
+
+
+def _ranges(text: str, pieces: Sequence[Piece], edges: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return where the chunks start and end: with the white space between two pieces, each with that on its own page.
 
     Where a piece lies inside an earlier one, it is the earlier one that the white space follows.
     """
+    starts = [piece.start for piece in pieces]
     ends = [piece.end for piece in pieces]
     furthest = 0
     for at, piece in enumerate(pieces):
         if text[ends[furthest] : piece.start].isspace():
-            ends[furthest] = piece.start
+            page = edges[bisect_right(edges, piece.start) - 1]
+            if page >= ends[furthest]:
+                starts[at] = page
+            ends[furthest] = min(piece.start, edges[bisect_left(edges, ends[furthest])])
         if ends[at] >= ends[furthest]:
             furthest = at
-    return ends
+    return starts, ends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
+from retrivex.chunking.pages import edges_inside, page_ranges
 from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.chunking.token_chunker import token_ranges
 from retrivex.document import Document
@@ -55,8 +56,8 @@ class SemanticChunker:
     """Chunks of neighbouring sentences whose embeddings lie near each other.
 
     A chunk ends where the cosine distance of a sentence to the next is over the breakpoint. Chunks under `min_size` are
-    joined with the nearer neighbour, chunks over `max_size` cut where their sentences lie furthest apart. The
-    sentences of a document are embedded in one call.
+    joined with the nearer neighbour, chunks over `max_size` cut where their sentences lie furthest apart. A page ends a
+    chunk, too. The sentences of a document are embedded in one call.
 
     Parameters
     ----------
@@ -112,30 +113,30 @@ class SemanticChunker:
     def chunk(self, document: Document) -> list[Chunk]:
         """Return the chunks of `document`; see `Chunker`."""
         text = document.text
-        sentences = self._sentences(text)
+        pages = [list(self._sentences(text, *page)) for page in page_ranges(document)]
+        sentences = [sentence for page in pages for sentence in page]
         if not sentences:
             return []
         distances = neighbour_distances(self._embed([text[start:end] for start, end in sentences]))
         groups = _Groups(text, sentences, distances, self.tokenizer.count, self.max_size)
-        cuts = np.flatnonzero(distances > self._breakpoint(distances)) + 1
-        edges = [0, *cuts.tolist(), len(sentences)]
-        fitting = [part for first, last in pairwise(edges) for part in groups.split(first, last)]
-        kept = groups.join(fitting, self.min_size)
+        cuts: list[int] = (np.flatnonzero(distances > self._breakpoint(distances)) + 1).tolist()
+        kept = (
+            group
+            for begin, end in pairwise(accumulate(map(len, pages), initial=0))
+            for group in groups.between(begin, end, edges_inside(cuts, begin, end), self.min_size)
+        )
         return make_chunks(document, [Piece(*groups.span(first, last)) for first, last in kept])
 
-    def _sentences(self, text: str) -> list[tuple[int, int]]:
-        """Return the sentences, those over `max_size` cut at words."""
-        sentences = sentence_ranges(text, self.language)
-        counts = self.tokenizer.count_many([text[start:end] for start, end in sentences])
-        return [
-            part
-            for (start, end), tokens in zip(sentences, counts, strict=True)
-            for part in ([(start, end)] if tokens <= self.max_size else self._words(text, start, end))
-        ]
-
-    def _words(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        for first, last in token_ranges(text[start:end], self.max_size, 0, self.tokenizer):
-            yield start + first, start + last
+    def _sentences(self, text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the sentences of a page, those over `max_size` cut at words."""
+        sentences = [(begin + first, begin + last) for first, last in sentence_ranges(text[begin:end], self.language)]
+        counts = self.tokenizer.count_many([text[first:last] for first, last in sentences])
+        for (first, last), tokens in zip(sentences, counts, strict=True):
+            if tokens <= self.max_size:
+                yield first, last
+            else:
+                parts = token_ranges(text[first:last], self.max_size, 0, self.tokenizer)
+                yield from ((first + part, first + part_end) for part, part_end in parts)
 
     def _embed(self, sentences: Sequence[str]) -> NDArray[np.floating]:
         vectors = np.asarray(self.encoder.encode(sentences))
@@ -169,6 +170,11 @@ class _Groups:
     def tokens(self, first: int, last: int) -> int:
         start, end = self.span(first, last)
         return self.count(self.text[start:end])
+
+    def between(self, begin: int, end: int, cuts: Sequence[int], min_size: int) -> list[tuple[int, int]]:
+        """Return the groups that ascending `cuts` divide `begin` to `end` into, as short and as long as they may be."""
+        edges = pairwise((begin, *cuts, end)) if begin < end else ()
+        return self.join([part for first, last in edges for part in self.split(first, last)], min_size)
 
     def split(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Yield the group, cut at its widest distances until every part fits."""

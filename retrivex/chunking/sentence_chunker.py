@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
+from retrivex.chunking.pages import page_ranges
 from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.document import Document
 from retrivex.sentences import sentence_ranges
@@ -46,8 +49,14 @@ class SentenceChunker:
 
     def chunk(self, document: Document) -> list[Chunk]:
         """Return the chunks of `document`; see `Chunker`."""
-        ranges = sentence_ranges(document.text, self.language)
+        return make_chunks(
+            document, [piece for page in page_ranges(document) for piece in self._pieces(document, *page)]
+        )
+
+    def _pieces(self, document: Document, page: int, page_end: int) -> Iterator[Piece]:
+        ranges = sentence_ranges(document.text[page:page_end], self.language)
         # the last `overlap` sentences alone would only repeat the chunk before
         firsts = range(0, max(len(ranges) - self.overlap, min(len(ranges), 1)), self.size - self.overlap)
-        windows = (ranges[first : first + self.size] for first in firsts)
-        return make_chunks(document, [Piece(window[0][0], window[-1][1]) for window in windows])
+        for first in firsts:
+            window = ranges[first : first + self.size]
+            yield Piece(page + window[0][0], page + window[-1][1])

@@ -8,6 +8,7 @@ from semantic_text_splitter import TextSplitter
 
 from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
+from retrivex.chunking.pages import page_ranges
 from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.document import Document
 from retrivex.sentences import trimmed
@@ -116,5 +117,9 @@ class TokenChunker:
 
     def chunk(self, document: Document) -> list[Chunk]:
         """Return the chunks of `document`; see `Chunker`."""
-        ranges = token_ranges(document.text, self.size, self.overlap, self.tokenizer)
-        return make_chunks(document, [Piece(start, end) for start, end in ranges])
+        pieces = [
+            Piece(page + start, page + end)
+            for page, page_end in page_ranges(document)
+            for start, end in token_ranges(document.text[page:page_end], self.size, self.overlap, self.tokenizer)
+        ]
+        return make_chunks(document, pieces)

@@ -151,6 +151,58 @@ def test_no_chunk_is_over_size(name: str, text: str, format: str) -> None:
         assert count(chunk.text.rstrip()) <= SIZE or is_row, chunk
 
 
+@st.composite
+def paged(draw: st.DrawFn) -> Document:
+    text = draw(TEXTS)
+    starts = draw(st.lists(st.integers(0, len(text)), max_size=5))
+    return Document("d", text, draw(st.sampled_from(["text", "markdown"])), page_starts=tuple(sorted(starts)))
+
+
+def in_pages(text: str, *starts: int, format: str = "text") -> Document:
+    return Document("d", text, format, page_starts=starts)
+
+
+@every_chunker
+@given(document=paged())
+@example(document=in_pages("One page.\n\n\n\n  Another one. It goes on.", 0, 11))
+@example(document=in_pages("Page one.\n\n\n\n\nPage three.", 0, 10, 12))
+@example(document=in_pages("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |", 0, 24, 33, format="markdown"))
+def test_the_page_of_a_chunk_is_that_of_all_its_text(chunker: Chunker, document: Document) -> None:
+    text, chunks = document.text, chunker.chunk(document)
+    covered = 0
+    for number, chunk in enumerate(chunks):
+        start, end = chunk.metadata.char_start, chunk.metadata.char_end
+        assert text[start:end] == chunk.text
+        assert document.page_at(start) == document.page_at(end - 1) == chunk.metadata.page
+        assert chunk.metadata.chunk_id == number
+        assert not text[covered:start].strip()
+        # between chunks there is nothing but whole pages of white space
+        assert number == 0 or start <= covered or {covered, start} <= set(document.page_starts)
+        covered = max(covered, end)
+    assert not text[covered:].strip()
+    starts = [chunk.metadata.char_start for chunk in chunks]
+    assert starts == sorted(starts)
+
+
+@pytest.mark.parametrize("name", [name for name in CHUNKERS if name not in UNBOUNDED])
+@given(document=paged())
+def test_no_chunk_of_a_page_is_over_size(name: str, document: Document) -> None:
+    for chunk in CHUNKERS[name].chunk(document):
+        assert count(chunk.text.rstrip()) <= SIZE or "|" in chunk.text, chunk
+
+
+@every_chunker
+@given(text=TEXTS, format=st.sampled_from(["text", "markdown"]))
+def test_a_document_of_one_page_is_cut_like_one_without_pages(chunker: Chunker, text: str, format: str) -> None:
+    def ranges(document: Document) -> list[tuple]:
+        return [
+            (chunk.text, chunk.metadata.char_start, chunk.metadata.prefix, tuple(chunk.metadata.heading_path or ()))
+            for chunk in chunker.chunk(document)
+        ]
+
+    assert ranges(in_pages(text, 0, 0, len(text), format=format)) == ranges(Document("d", text, format))
+
+
 @every_chunker
 @pytest.mark.parametrize("text", ["", " ", "\r\n\r\n", "\u3000\x1c\u2028"])
 @pytest.mark.parametrize("format", ["text", "markdown"])
