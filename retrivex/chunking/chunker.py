@@ -15,7 +15,8 @@ class Chunker(Protocol):
 
     The text of each chunk is `document.text[char_start:char_end]`, the chunks are numbered 0, 1, 2, ... and between
     them they hold every character of the document that is not white space. A chunk made by `make_chunks` also holds the
-    white space behind it, up to the next chunk; no limit on its size counts that.
+    white space behind it, up to the next chunk; no limit on its size counts that. No chunk of a document with pages
+    reaches over the start of one (`make_chunks` sees to it), so that `page` holds for all of its text.
     """
 
     @property
