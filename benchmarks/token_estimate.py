@@ -102,6 +102,7 @@ def made() -> Iterator[tuple[str, str]]:
     records = [{"id": n, "uuid": str(uuid.UUID(int=source.getrandbits(128))), "ok": n % 3 == 0} for n in range(300)]
     yield "JSON records", json.dumps(records, indent=2)
     yield "emoji", "".join(source.choice("😀😂🥲🎉🔥👍❤🚀✨🌍📄") for _ in range(3_000))
+    yield "Chinese characters at random", "".join(chr(source.randrange(0x4E00, 0xA000)) for _ in range(20_000))
 
 
 def pieces_of(text: str, source: random.Random) -> Iterator[str]:

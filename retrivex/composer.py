@@ -201,8 +201,12 @@ class SpanComposer:
         Raises
         ------
         RetrivexError
-            If `max_workers` is no whole number of at least 1.
+            If `requests` is no list of them, or `max_workers` no whole number of at least 1.
         """
+        if not isinstance(requests, Iterable) or isinstance(requests, str | bytes | Mapping):
+            raise RetrivexError(
+                f"requests is {type(requests).__name__}: give a list of ComposeRequest(...) or mappings"
+            )
         if not isinstance(max_workers, int) or max_workers < 1:
             raise RetrivexError(f"max_workers is {max_workers!r}: it must be a whole number of at least 1, in threads")
         if max_workers == 1:

@@ -296,6 +296,16 @@ class RetrievalConfig(BaseModel):
     )
     strict: bool = Field(default=False, description="raise at the first bad hit instead of listing it")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _check_numbers(cls, knobs: Any) -> Any:
+        # pydantic reads True as 1, which nobody means by a budget
+        given = knobs.items() if isinstance(knobs, dict) else ()
+        wrong = [name for name, value in given if isinstance(value, bool) and name in _NUMBERS]
+        if wrong:
+            raise RetrivexError(f"{wrong[0]} is {knobs[wrong[0]]}: it must be a number; True and False are none")
+        return knobs
+
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         if self.grow_until is not None and self.max_window < max(self.reach):
@@ -369,6 +379,8 @@ class RetrievalConfig(BaseModel):
         RetrivexError
             If the file cannot be read, or is neither JSON nor TOML.
         """
+        if not isinstance(path, str | Path):
+            raise RetrivexError(f"path is {path!r}: give the path of a .json or .toml file")
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -384,6 +396,13 @@ class RetrievalConfig(BaseModel):
             knobs["position_profile"] = path.parent / profile
         preset = knobs.pop("preset", "balanced")
         return cls.model_validate({**_preset_knobs(preset), **knobs})
+
+
+_NUMBERS = frozenset(
+    name
+    for name, knob in RetrievalConfig.model_fields.items()
+    if knob.annotation in (int, float, int | None, float | None)
+)
 
 
 def _preset_knobs(name: Any) -> dict[str, Any]:

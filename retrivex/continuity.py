@@ -100,6 +100,11 @@ def _vector(embedding: Embedding | None) -> NDArray[np.float64] | None:
     return vector if vector.ndim == 1 else None
 
 
+def _is_broken(embedding: Embedding | None, vector: NDArray[np.float64] | None) -> bool:
+    """Whether there is an embedding and it is no row of finite numbers."""
+    return embedding is not None and (vector is None or not bool(np.isfinite(vector).all()))
+
+
 def _unit(vector: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """Return the unit vector; None for no, all-zero or non-finite embeddings, which say nothing."""
     if vector is None:
@@ -158,7 +163,8 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
     continuities
         n - 1 of them.
     mixed
-        Whether embeddings of different sizes met, or one was no row of numbers, so that words were compared instead.
+        Whether embeddings of different sizes met, or one was no row of finite numbers, so that words were compared
+        instead.
     """
     if len(chunks) < 2:
         return [], False
@@ -169,7 +175,7 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
         return [Continuity(value, False) for value in cosines.tolist()], False
     made: list[Continuity] = []
     vectors = [_vector(chunk.embedding) for chunk in chunks]
-    mixed = any(vector is None and chunk.embedding is not None for chunk, vector in zip(chunks, vectors, strict=True))
+    mixed = any(_is_broken(chunk.embedding, vector) for chunk, vector in zip(chunks, vectors, strict=True))
     units = [_unit(vector) for vector in vectors]
     for i in range(len(chunks) - 1):
         left, right = units[i], units[i + 1]

@@ -131,6 +131,8 @@ class Pipeline:
         """Yield requests, be sent replies, return the candidates and what they are worth."""
         call, config = self.call, self.config
         seeds, dropped = yield from self._seeds()
+        if not seeds and not dropped:
+            self.log.warn("no hits were given: there is nothing to choose from; see what the retriever found")
         self.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
         planned = plan_windows(seeds, config)
         found, out_of_scope = yield from self._fetch(seeds, planned)
@@ -232,7 +234,8 @@ class Pipeline:
             self.log.warn(f"neighbours missing from the chunk store, spans end there: {shown}")
         if expansion.mixed:
             self.log.warn(
-                "embeddings of different sizes among neighbours: their continuity was taken from common words"
+                "embeddings of different sizes, or not finite, among neighbours: their continuity was taken from "
+                "common words"
             )
 
     def _follow_links(

@@ -75,6 +75,11 @@ def cosines(runs: Sequence[Run], embedding: Embedding) -> tuple[dict[ChunkKey, f
     matrix, norms = with_norms(rows)
     usable = norms > 0  # an all-zero or non-finite embedding says nothing
     if not usable.all():
+        broken = int((~np.isfinite(rows)).any(axis=1).sum())
+        if broken:
+            warnings.append(
+                f"{broken} candidates have embeddings with NaN or infinity: left uncompared; embed them again"
+            )
         embedded = [chunk for chunk, use in zip(embedded, usable.tolist(), strict=True) if use]
         matrix, norms = matrix[usable], norms[usable]
     found = (matrix @ query / norms).tolist()

@@ -204,6 +204,45 @@ def test_what_is_no_list_of_hits(hits: Any) -> None:
         compose(hits, TEN)
 
 
+def test_no_hits_are_told() -> None:
+    for nothing in ([], [[], []]):
+        assert [warning for warning in compose(nothing, TEN).warnings if warning.startswith("no hits were given")]
+    bad = SeedHit(make_chunk("d", 1, "Secret.", scope="zeta"), 1.0)
+    assert not compose([bad], TEN).warnings  # it is listed as dropped
+
+
+@pytest.mark.parametrize("knob", ["token_budget", "window", "k", "run_cost", "store_timeout_s"])
+@pytest.mark.parametrize("value", [True, False])
+def test_true_and_false_are_no_numbers(knob: str, value: bool) -> None:
+    for make in (lambda: RetrievalConfig(**{knob: value}), lambda: RetrievalConfig().override(**{knob: value})):
+        with pytest.raises(ValueError, match=f"{knob} is {value}: it must be a number"):
+            make()
+    assert RetrievalConfig(strict=value).strict is value
+
+
+@pytest.mark.parametrize("path", [None, 5, b"config.toml"], ids=repr)
+def test_a_config_file_has_a_path(path: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"path is .*: give the path of a \.json or \.toml file"):
+        RetrievalConfig.from_file(path)
+
+
+@pytest.mark.parametrize("requests", [None, 5, "text", {"seed_hits": []}], ids=repr)
+def test_what_is_no_list_of_requests(requests: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"requests is .*: give a list"):
+        SpanComposer(tokenizer=count_words).compose_batch(requests)
+
+
+@pytest.mark.parametrize("broken", [[float("nan"), 1.0], [1.0, float("inf")]], ids=repr)
+@pytest.mark.parametrize("said", [{}, {"query_embedding": [1.0, 0.0]}], ids=["alone", "compared"])
+def test_embeddings_that_are_not_finite_are_told(broken: list[float], said: dict[str, Any]) -> None:
+    texts = sentences("d", 3)
+    vectors = [[1.0, 0.0], broken, [0.5, 0.5]]
+    store = make_store(*(make_chunk("d", i, texts[i], embedding=vectors[i]) for i in range(3)))
+    made = compose(hits_of(store, {1: 1.0}), store, scoring="weighted", **said)
+    assert any("not finite, among neighbours" in warning for warning in made.warnings)
+    assert any("1 candidates have embeddings with NaN" in warning for warning in made.warnings) == bool(said)
+
+
 @pytest.mark.parametrize("scope", [5, [5], object()], ids=["number", "numbers", "object"])
 def test_what_is_no_scope(scope: Any) -> None:
     with pytest.raises(RetrivexError, match="scope"):

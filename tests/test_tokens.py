@@ -366,6 +366,12 @@ SAMPLES = {
     "numbers": ", ".join(f"{random.Random(n).uniform(-1e5, 1e5):.3f}" for n in range(60)),
     "emoji": "😀😂🥲🎉🔥👍🏽❤️🚀✨🧑‍💻🇩🇪🌍📄" * 5,
     "signs": "∑∫√≠≤≥→⇒∀∃∈∉⊂⊃∪∩×÷±∞" * 5,
+    "rare Chinese characters": "𠮷野家と鷗外、侘寂の饕餮魑魅魍魎耄耋",
+    "extensions": "㐀㐁㑇䀀䶵㈱㌔ㄅㄆ𠀀𪛖",
+    "styled letters": "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𝐛𝐨𝐥𝐝 𐎠𐎼𐎹",
+    "a regular expression": r"^(?:(?:\+|00)\d{1,3}[-.\s]?)?\(?\d{3}\)?[-.\s]?\d{3}$",
+    "another": r"^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$",
+    "one with names": r"^(?P<name>[^\s-]+?)-(?P<ver>\d[^\s-]*?)(-(?P<build>\d[^-]*?))?-(?P<abi>.+?)\.whl$",
 }
 
 
@@ -381,6 +387,15 @@ def test_the_estimate_of_blanks_and_rules_is_no_underestimate(encoding: str, len
     for sign in " \n\t.-=#\x00":
         text = sign * length
         assert EstimateTokenizer().count(text) >= TiktokenTokenizer(encoding).count(text), repr(sign)
+
+
+@given(st.lists(st.integers(0x4E00, 0x9FFF), min_size=50, max_size=60))
+def test_the_estimate_of_chinese_characters_drawn_at_random_is_no_underestimate(codes: list[int]) -> None:
+    text = "".join(map(chr, codes))
+    true = max(len(tiktoken.get_encoding(name).encode_ordinary(text)) for name in ENCODINGS)
+    # a list drawn of common characters alone may cost 2 tokens each, priced by 1.75 as they are cheaper in sentences
+    assert EstimateTokenizer().count(text) >= 0.87 * true
+    assert EstimateTokenizer().count(text) <= 2.2 * true
 
 
 @given(st.text(max_size=200))

@@ -23,6 +23,7 @@ _COLUMNS = {
     "page": "c.page",
     "timestamp": "coalesce(c.timestamp, d.timestamp)",
 }
+_KINDS = {"doc_id": "text", "source": "text", "page": "number", "timestamp": "number"}
 _PREFIX = "metadata."
 _FIELDS = f"{', '.join(_COLUMNS)}, heading and {_PREFIX}<key>"
 
@@ -42,6 +43,8 @@ def compile_where(where: Where | None) -> tuple[str, list[Any]]:
     >>> compile_where({"page": {"min": 3}, "doc_id": ["a.md", "b.md"]})
     (" AND (typeof(c.page) IN ('integer', 'real') AND c.page >= ?) AND (d.doc_id IN (?, ?))", [3, 'a.md', 'b.md'])
     """
+    if where is not None and not isinstance(where, Mapping):
+        raise StoreError(f"where is {where!r}: give a mapping of fields to values, e.g. {{'page': 3}}, or None for all")
     sql, values = "", []
     for field, wanted in (where or {}).items():
         condition, bound = _condition(field, wanted)
@@ -110,6 +113,10 @@ def _range_test(field: str, wanted: Mapping[str, Any]) -> _Test:
     bounds = [(operators[name], _comparable(field, value)) for name, value in wanted.items()]
     if any(value is None for _, value in bounds):
         raise StoreError(f"where {field} is {dict(wanted)!r}: a bound must be a number or a text; leave it out instead")
+    texts = {isinstance(value, str) for _, value in bounds}
+    if len(texts) > 1 or (field in _KINDS and texts != {_KINDS[field] == "text"}):
+        kind = _KINDS.get(field, "number, or each a text")
+        raise StoreError(f"where {field} is {dict(wanted)!r}: each bound must be a {kind}, as nothing else is between")
     # SQLite sorts every text after every number: without the type, "unknown" would be later than 2020
     kinds = "('text')" if isinstance(bounds[0][1], str) else "('integer', 'real')"
     return lambda sql: (

@@ -259,8 +259,15 @@ class SQLiteStore:
         k : at most so many hits
         scope : what the caller may see
         where : see `Where`
+
+        Raises
+        ------
+        StoreError
+            If `question` is no text, `k` no number of hits or `where` no filter.
         """
         _check_k(k)
+        if not isinstance(question, str):
+            raise StoreError(f"question is {question!r}: it must be text; a vector goes to search_vector")
         expression = match_expression(question)
         if expression is None or k == 0:
             return []

@@ -121,6 +121,10 @@ def test_a_hit_without_text_is_listed_as_dropped() -> None:
     assert "not among the chunks and brings no text" in strict["error"]["message"]
 
 
+def test_no_hits_are_told() -> None:
+    assert one(hits=[])["warnings"][0].startswith("no hits were given")
+
+
 def test_hits_may_bring_their_chunks() -> None:
     code, (answer,) = compose({"hits": [hit(0, text="Alone.", page=3)]})
     assert code == 0

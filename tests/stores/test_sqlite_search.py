@@ -233,6 +233,12 @@ def test_time_of_the_document_stands_in_for_the_chunks(store: SQLiteStore) -> No
         ({"doc_id": "\ud800"}, "half of a surrogate pair"),
         ({"heading": []}, "where heading is .*: give a title, or a list of titles"),
         ({"heading": 3}, "where heading is 3: give a title"),
+        (5, "where is 5: give a mapping"),
+        ([("page", 1)], "where is .*: give a mapping"),
+        ({"page": {"min": "a"}}, r"where page is \{'min': 'a'\}: each bound must be a number"),
+        ({"timestamp": {"max": "2020"}}, "where timestamp is .*: each bound must be a number"),
+        ({"doc_id": {"min": 3}}, "where doc_id is .*: each bound must be a text"),
+        ({"metadata.year": {"min": 3, "max": "z"}}, "where metadata.year is .*: each bound must be a number, or each"),
     ],
 )
 def test_where_that_cannot_be_understood_is_refused(shelf: SQLiteStore, where: dict[str, Any], complaint: str) -> None:
@@ -311,3 +317,9 @@ def test_a_vector_that_cannot_be_compared_is_refused(
 def test_a_store_without_vectors_says_so(filled: SQLiteStore) -> None:
     with pytest.raises(StoreError, match="holds no vectors: index with an encoder, or search by text"):
         filled.search_vector([1.0])
+
+
+@pytest.mark.parametrize("question", [None, 5, b"bees", ["bees"]], ids=repr)
+def test_a_question_is_text(store: SQLiteStore, question: Any) -> None:
+    with pytest.raises(StoreError, match=r"question is .*: it must be text"):
+        store.search_text(question)
