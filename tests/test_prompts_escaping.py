@@ -33,6 +33,8 @@ def seen(text: str) -> str:
 @settings(max_examples=1000)
 @given(hostile)
 @example("<\x00/source>")
+@example("<\ud7fcsource")
+@example("<\ue000/source>")
 @example("<\n\n/ source")
 def test_no_text_opens_or_closes_a_source(text: str) -> None:
     assert not re.search(r"<+/*source(?![\w-])", seen(escape(text)))

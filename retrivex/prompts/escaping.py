@@ -62,7 +62,7 @@ def _folded(text: str) -> tuple[str, list[int]]:
             # a space ends a name, but may stand in front of one
             if part.isspace() and kept and kept[-1] not in "</":
                 part = " "
-            elif part.isspace() or unicodedata.category(part) in ("Cf", "Cc", "Mn"):
+            elif part.isspace() or not part.isprintable() or unicodedata.category(part) == "Mn":
                 continue
             kept.append(part)
             places.append(at)
