@@ -37,6 +37,15 @@ texts = st.one_of(st.text("ab theAn.,- ", max_size=20), st.text(max_size=20), st
         ("２０１０年。", "2010年"),
         ("東京、日本", "東京日本"),
         ("서울!", "서울"),
+        # forms and punctuation of Chinese and Japanese, where there are no CJK characters
+        ("《Nature》", "nature"),
+        ("２０１０", "2010"),
+        ("2010。", "2010"),
+        ("ＮＡＳＡ", "nasa"),
+        ("Ｔｈｅ Ｂｅｅ！", "bee"),
+        ("ｶﾀｶﾅ", "カタカナ"),
+        ("ジョン・スミス", "ジョンスミス"),
+        ("cafe\u0301", "café"),
     ],
 )
 def test_normalisation(text: str, normalised: str) -> None:

@@ -1,10 +1,10 @@
 """Is an answer the right one: exact match and token F1, as SQuAD measures them, and for Chinese, Japanese and Korean.
 
-A text without CJK characters is normalised as in SQuAD: lower case, without ASCII punctuation and the articles a, an
-and the, white space single (Rajpurkar et al., "SQuAD: 100,000+ Questions for Machine Comprehension of Text", 2016). In
-a text with CJK characters, full-width letters and digits become plain ones and all punctuation goes; each CJK character
-is a token, as there are no spaces between words (Cui et al., "A Span-Extraction Dataset for Chinese Machine Reading
-Comprehension", 2019).
+A text in ASCII is normalised as in SQuAD: lower case, without punctuation and the articles a, an and the, white space
+single (Rajpurkar et al., "SQuAD: 100,000+ Questions for Machine Comprehension of Text", 2016). Any other is first
+brought to Unicode's form NFKC, in which full-width letters and digits are plain ones, and loses Chinese and Japanese
+punctuation too; one with CJK characters all punctuation. Each CJK character is a token, as there are no spaces between
+words (Cui et al., "A Span-Extraction Dataset for Chinese Machine Reading Comprehension", 2019).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ CJK = "\u2e80-\u2fff\u3005-\u3007\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7af\uf900-\
 """Chinese, Japanese and Korean characters, as they stand between the brackets of a regular expression."""
 
 _CJK = re.compile(f"[{CJK}]")
+_CJK_PUNCTUATION = re.compile("[\u3001-\u3003\u3008-\u3011\u3014-\u301f\u3030\u303d\u30a0\u30fb]")
 
 
 def normalise_answer(text: str) -> str:
@@ -107,11 +108,12 @@ def answerability_match(prediction: str, references: str | Sequence[str], *, no_
 def _reduced(text: str) -> str:
     if not isinstance(text, str):
         raise RetrivexError(f"answer is {type(text).__name__}: give a text, an empty one for no answer")
-    lower = text.lower()
-    if not _CJK.search(lower):
-        return _ARTICLES.sub(" ", lower.translate(_ASCII_PUNCTUATION))
-    plain = unicodedata.normalize("NFKC", text).lower()
-    kept = "".join(c for c in plain if not unicodedata.category(c).startswith("P") and c not in string.punctuation)
+    if text.isascii():
+        return _ARTICLES.sub(" ", text.lower().translate(_ASCII_PUNCTUATION))
+    plain = unicodedata.normalize("NFKC", text).lower().translate(_ASCII_PUNCTUATION)
+    kept = _CJK_PUNCTUATION.sub("", plain)
+    if _CJK.search(kept):
+        kept = "".join(c for c in kept if not unicodedata.category(c).startswith("P"))
     return _ARTICLES.sub(" ", kept)
 
 
