@@ -141,6 +141,24 @@ def test_auto_puts_the_best_last_in_a_nearly_full_window() -> None:
     assert ids(full.reorder(FIVE, "Who?", auto={"context_window": 18})) == "acdb"
 
 
+@pytest.mark.parametrize("limit", [
+    {"top_k": 2}, {"max_chars": 10}, {"max_tokens": 10}, {"top_k": 2, "max_chars": 250}, {"top_k": 2, "min_top_k": 2},
+])  # fmt: skip
+def test_only_what_is_shown_fills_the_window(limit: dict[str, Any]) -> None:
+    sixty = [passage(str(i), 60.0 - i, "12345") for i in range(60)]
+    asked = Reorderer(strategy="auto", auto={"context_window": 100}, tokenizer=len, **limit)
+    made = asked.reorder_with_diagnostics(sixty, "Who?")
+    assert (len(made.passages), made.diagnostics.strategy) == (2, "edge_balanced")
+    made = asked.reorder_with_diagnostics(sixty, "Who?", auto={"context_window": 12})
+    assert (made.diagnostics.strategy, made.diagnostics.reason[:3]) == ("best_last", "83%")
+
+
+def test_the_window_is_filled_by_what_stays_whatever_the_budget() -> None:
+    sixty = [passage(str(i), 60.0 - i, "12345") for i in range(60)]
+    asked = Reorderer(strategy="auto", auto={"context_window": 100}, tokenizer=len, max_tokens=0, min_top_k=17)
+    assert asked.reorder_with_diagnostics(sixty, "Who?").diagnostics.reason[:3] == "85%"
+
+
 @pytest.mark.parametrize("strategy", get_args(Strategy))
 @given(scores=st.lists(st.floats(-1e6, 1e6), max_size=12))
 def test_every_order_keeps_every_passage_and_says_the_same_twice(strategy: str, scores: list[float]) -> None:
