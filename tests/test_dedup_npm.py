@@ -2,7 +2,7 @@
 
 Where it differs on purpose: its trigrams count UTF-16 units, ours characters; passages without a source are of one
 source there and of none here; its normalisation of answers puts a space in place of punctuation, ours is that of SQuAD;
-nothing to measure gives 0 there and an error here.
+its key points may stand inside other words, ours are whole words; nothing to measure gives 0 there and an error here.
 """
 
 from __future__ import annotations

@@ -68,6 +68,14 @@ def test_key_points() -> None:
     assert key_point_recall(points, []) == key_point_precision(points, []) == 0
 
 
+def test_key_points_cut_no_word() -> None:
+    assert key_point_recall(["hen"], ["the queen then"]) == key_point_precision(["hen"], ["henna, when"]) == 0
+    assert key_point_recall(["hen", "U.S.", "(hen)", "+ 1"], ["A (hen), then U.S. law + 1."]) == 1
+    assert span_recall(["2008"], ["12008 20081"]) == 0
+    # no word ends where there are no spaces
+    assert key_point_recall(["京2008", "2008", "北京", "แมว"], ["在北京2008年", "มีแมวดำ"]) == 1
+
+
 @pytest.mark.parametrize("points", [[], [" "], "queen"])
 def test_key_points_are_texts_that_say_something(points: list[str]) -> None:
     with pytest.raises(RetrivexError, match="none blank"):

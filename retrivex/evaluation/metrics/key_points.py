@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics.words import finder
 
 
 def key_point_recall(key_points: Sequence[str], texts: Sequence[str], *, ignore_case: bool = False) -> float:
-    """Return the share of key points that stand in some text, word for word.
+    """Return the share of key points that stand in some text, word for word: "hen" does not stand in "then".
+
+    In Chinese, Japanese and other scripts without spaces between words, any characters of the text will do.
 
     Parameters
     ----------
@@ -27,7 +30,7 @@ def key_point_recall(key_points: Sequence[str], texts: Sequence[str], *, ignore_
     0.5
     """
     points, shown = _points(key_points, ignore_case), _texts(texts, ignore_case)
-    return sum(any(point in text for text in shown) for point in points) / len(points)
+    return sum(any(map(stands, shown)) for stands in map(finder, points)) / len(points)
 
 
 def key_point_precision(key_points: Sequence[str], texts: Sequence[str], *, ignore_case: bool = False) -> float:
@@ -38,8 +41,9 @@ def key_point_precision(key_points: Sequence[str], texts: Sequence[str], *, igno
     >>> key_point_precision(["one queen", "no king"], ["A hive has one queen.", "Ants do too."])
     0.5
     """
-    points, shown = _points(key_points, ignore_case), _texts(texts, ignore_case)
-    return sum(any(point in text for point in points) for text in shown) / len(shown) if shown else 0.0
+    points = [finder(point) for point in _points(key_points, ignore_case)]
+    shown = _texts(texts, ignore_case)
+    return sum(any(stands(text) for stands in points) for text in shown) / len(shown) if shown else 0.0
 
 
 def span_recall(spans: Sequence[str], texts: Sequence[str], *, ignore_case: bool = False) -> float:
