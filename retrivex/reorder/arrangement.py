@@ -34,7 +34,7 @@ def arrange(ranked: Sequence[Ranked[T]], strategy: str, options: ReorderOptions)
     strategy : any but `auto`
     """
     order = partial(ORDERS[strategy], options=options)
-    field = options.group_by
+    field = options.group_field
     if field is None:
         return _placed(order(list(ranked)), strategy, options)
     read = partial(_group, field=field)
@@ -61,7 +61,7 @@ def _placed(
 
 
 def _placement(place: int, count: int, strategy: str, options: ReorderOptions) -> str:
-    if strategy != "edge_balanced":
+    if strategy not in ("edge_balanced", "group_by"):
         return ""
     head, tail = options.start_count, options.end_count
     if head is not None and tail is not None and head + tail < count:
@@ -162,6 +162,7 @@ ORDERS: dict[str, Callable[..., list[Ranked[Any]]]] = {
         high=options.high_relevance,
         medium=options.medium_relevance,
     ),
+    "group_by": _edge_balanced,  # of each group: `arrange` has made them
     "alternating": lambda ranked, options: ordering.alternating(_best_first(ranked), ranked=True),
     "position_weighted": lambda ranked, options: ordering.position_weighted(
         _best_first(ranked), ranked=True, weights=options.position_weights

@@ -28,6 +28,7 @@ Strategy: TypeAlias = Literal[
     "shuffle",
     "chronological",
     "relevance_groups",
+    "group_by",
     "alternating",
     "position_weighted",
     "profile",
@@ -136,7 +137,9 @@ class ReorderOptions(BaseModel):
         default=None, description="field of the documents of document orders; None: fields.source_id"
     )
     group_by: str | None = Field(
-        default=None, description="metadata field; passages with equal values stay together, ordered inside"
+        default=None,
+        description="metadata field; passages with equal values stay together, ordered inside by the strategy; None: "
+        "not at all, and by document where group_by is the strategy, too",
     )
     high_relevance: float = Field(default=0.7, description="relevance_groups: highly relevant from this score on")
     medium_relevance: float = Field(default=0.4, description="relevance_groups: relevant from this score on")
@@ -216,6 +219,11 @@ class ReorderOptions(BaseModel):
             if broken:
                 raise RetrivexError(rule)
         return self
+
+    @property
+    def group_field(self) -> str | None:
+        """Field whose equal values stay together; None where nothing does."""
+        return self.document_field if self.group_by is None and self.strategy == "group_by" else self.group_by
 
     @property
     def document_field(self) -> str:

@@ -45,6 +45,12 @@ def test_knobs_presets_and_the_question() -> None:
     assert ids(json.loads(run(app, ["reorder", *said], input=json.dumps(dated)).stdout)) == "edc"
 
 
+def test_an_order_by_groups() -> None:
+    topics = [{**p, "metadata": {"topic": t}} for p, t in zip(PASSAGES, "pqpqp", strict=True)]
+    said = ["--order", "group_by", "--set", "group_by=topic"]
+    assert ids(json.loads(run(app, ["reorder", *said], input=json.dumps(topics)).stdout)) == "aecbd"
+
+
 def test_what_was_mended_is_told() -> None:
     broken = [{**PASSAGES[0], "score": None}]
     result = run(app, ["reorder", "--set", "validation=coerce"], input=json.dumps(broken))

@@ -107,6 +107,18 @@ def test_groups_by_their_best_and_each_in_order() -> None:
     assert ids(Reorderer(group_by="topic").reorder(four)) == "adcb"
 
 
+def test_groups_may_be_the_order_itself() -> None:
+    four = [passage(name, score, topic=topic) for name, score, topic in zip("abcd", (4, 3, 2, 1), "pqpp", strict=True)]
+    made = Reorderer(strategy="group_by", group_by="topic").reorder_with_diagnostics(four)
+    assert (ids(made.passages), made.diagnostics.strategy) == ("adcb", "group_by")
+    assert [(why.group, why.placement) for why in made.explanations] == [
+        ("p", "front"), ("p", "front"), ("p", "back"), ("q", "front"),
+    ]  # fmt: skip
+    assert ids(Reorderer(strategy="group_by").reorder(DOCUMENTS)) == "bdace"  # by document, where no field is named
+    # what has to go is the least relevant, wherever it stands
+    assert ids(Reorderer(strategy="group_by", group_by="topic", top_k=2).reorder(four)) == "ab"
+
+
 @pytest.mark.parametrize(
     ("query", "expected", "strategy"),
     [
