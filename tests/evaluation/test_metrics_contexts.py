@@ -52,6 +52,12 @@ def test_a_context_is_relevant_that_holds_a_reference_or_is_part_of_one() -> Non
     assert relevance_of([""], [QUEEN]) == [False]
 
 
+def test_references_of_one_or_two_characters() -> None:
+    assert context_recall(["北京", "42", "蜂"], ["北京是中国的首都", "It is 42.", "蜜蜂"]) == 1
+    assert context_recall(["42", "Ox"], ["1942 oxen"]) == 0
+    assert relevance_of(["北京", "南京", "北京是中国的首都"], ["北京"]) == [True, False, True]
+
+
 def test_bad_arguments_of_context_recall() -> None:
     with pytest.raises(RetrivexError, match="references are empty"):
         context_recall([], [QUEEN])

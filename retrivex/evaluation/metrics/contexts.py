@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics.words import finder
 from retrivex.trigrams import Ints, trigrams
 
 HELD = 0.9
@@ -42,7 +44,8 @@ def context_recall(references: Sequence[str], contexts: Sequence[str], *, held: 
     references : passages that have to be there, not empty: gold evidence, or sentences of a reference answer taken
         from the documents. Other words for the same are not found
     contexts : the texts shown
-    held : share of a reference's character trigrams that has to be in one context, in (0, 1]; 1 for all of them
+    held : share of a reference's character trigrams that has to be in one context, in (0, 1]; 1 for all of them. A
+        reference of one or two characters, which has no trigrams, has to stand there, cutting no word
 
     Raises
     ------
@@ -56,8 +59,7 @@ def context_recall(references: Sequence[str], contexts: Sequence[str], *, held: 
     """
     if not references:
         raise RetrivexError("references are empty: leave out questions without reference passages")
-    shown = [trigrams(_plain(context)) for context in contexts]
-    wanted = [trigrams(_plain(reference)) for reference in references]
+    wanted, shown = [_read(text) for text in references], [_read(text) for text in contexts]
     return sum(any(_holds(one, part, held) for one in shown) for part in wanted) / len(references)
 
 
@@ -69,16 +71,24 @@ def relevance_of(contexts: Sequence[str], references: Sequence[str], *, held: fl
     >>> relevance_of(["Wasps sting.", "At night, bees sleep."], ["Bees sleep."])
     [False, True]
     """
-    wanted = [trigrams(_plain(reference)) for reference in references]
-    shown = [trigrams(_plain(context)) for context in contexts]
+    wanted, shown = [_read(text) for text in references], [_read(text) for text in contexts]
     return [any(_holds(one, part, held) or _holds(part, one, held) for part in wanted) for one in shown]
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    text: str
+    grams: Ints
 
 
-def _holds(text: Ints, part: Ints, held: float) -> bool:
+def _read(text: str) -> _Passage:
+    plain = " ".join(text.casefold().split())
+    return _Passage(plain, trigrams(plain))
+
+
+def _holds(whole: _Passage, part: _Passage, held: float) -> bool:
     if not 0 < held <= 1:
         raise RetrivexError(f"held is {held!r}: it must be a share above 0 and up to 1")
-    return bool(len(part)) and len(np.intersect1d(text, part, assume_unique=True)) >= held * len(part)
+    if not len(part.grams):
+        return bool(part.text) and finder(part.text)(whole.text)
+    return len(np.intersect1d(whole.grams, part.grams, assume_unique=True)) >= held * len(part.grams)
