@@ -132,6 +132,12 @@ def test_support_of_chinese_is_told_by_pairs_of_characters() -> None:
     assert informative_tokens("一") == {"一"}
 
 
+def test_a_single_chinese_character_may_stand_anywhere() -> None:
+    assert faithfulness("王", ["王住在北京"]) == citation_coverage("王", ["王住在北京"]) == 1
+    assert faithfulness("蜂", ["蜜蜂住在蜂巢"]) == citation_coverage("蜂", ["蜜蜂"]) == 1
+    assert faithfulness("狼", ["蜜蜂住在蜂巢"]) == citation_coverage("狼", ["蜜蜂"]) == 0
+
+
 def test_no_word_arises_where_two_contexts_meet() -> None:
     assert faithfulness("蜂巢", ["蜜蜂", "巢"]) == 0
     assert citation_coverage("beehive", ["bee", "hive"]) == 0

@@ -68,9 +68,14 @@ def faithfulness(
     known = {
         token
         for context in contexts
-        for token in informative_tokens(context, stop_words=stop_words, min_length=min_length)
+        for token in informative_tokens(context, stop_words=stop_words, min_length=min_length) | _characters(context)
     }
     return len(said & known) / len(said) if said else 0.0
+
+
+def _characters(text: str) -> set[str]:
+    """Return the single CJK characters of a text: one that an answer has by itself may stand anywhere in it."""
+    return set("".join(_CJK_RUNS.findall(unicodedata.normalize("NFKC", text).lower())))
 
 
 def citation_coverage(answer: str, contexts: Sequence[str]) -> float:
