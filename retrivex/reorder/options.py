@@ -233,7 +233,8 @@ class ReorderOptions(BaseModel):
     def override(self, **changes: Any) -> ReorderOptions:
         """Return a checked copy with `changes`; weights, fields and diversity take single settings too.
 
-        `key` and `compare` of a custom order are dropped with its strategy.
+        `key` and `compare` of a custom order are dropped with its strategy, and a `top_k` below the `min_top_k`
+        that was set before lowers that.
 
         Examples
         --------
@@ -248,6 +249,9 @@ class ReorderOptions(BaseModel):
                 changes[name] = {**current.model_dump(), **changes[name]}
         if self.strategy == "custom" and changes.get("strategy", "custom") != "custom":
             changes = {"key": None, "compare": None, **changes}
+        top_k = changes.get("top_k")
+        if isinstance(top_k, int) and "min_top_k" not in changes and self.min_top_k is not None:
+            changes["min_top_k"] = max(1, min(self.min_top_k, top_k))
         return type(self).model_validate({**self.__dict__, **changes})
 
 

@@ -199,6 +199,12 @@ def test_presets() -> None:
     assert Reorderer.preset("auto", top_k=1).options.strategy == "auto"
     assert ids(Reorderer.preset("standard", top_k=2).reorder(FIVE)) == "ab"
     assert [Reorderer.preset("standard", top_k=k).options.min_top_k for k in (2, 9)] == [2, 4]
+    standard = Reorderer.preset("standard")
+    assert (ids(standard.reorder(FIVE, top_k=2)), ids(standard.reorder(FIVE, max_chars=0))) == ("ab", "acdb")
+    with pytest.raises(ValueError, match="min_top_k cannot exceed top_k"):
+        standard.reorder(FIVE, top_k=2, min_top_k=3)
+    with pytest.raises(ValueError, match="greater than or equal to 1"):
+        standard.reorder(FIVE, top_k=0)
     with pytest.raises(ValueError, match="choose one of standard"):
         Reorderer.preset("best")  # type: ignore[arg-type]
 
