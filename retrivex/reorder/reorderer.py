@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Self, TypeVar, overload
@@ -147,7 +148,11 @@ class Reorderer:
     def areorder_stream(
         self, passages: Iterable[T] | AsyncIterable[T], query: str | None = None, **overrides: Any
     ) -> AsyncIterator[T]:
-        """Yield what `reorder_stream` yields, of sync and async iterables, without blocking the event loop."""
+        """Yield what `reorder_stream` yields, of sync and async iterables, without blocking the event loop.
+
+        A sync iterable is read in threads, one window after another, each perhaps in a thread of its own; rerankers are
+        awaited. Putting a window in order is done in the event loop.
+        """
         return _astream(Reorderer(self.options.override(**overrides)), passages, query)
 
 
@@ -156,7 +161,7 @@ def _stream(reorderer: Reorderer, passages: Iterable[T], query: str | None) -> I
         yield from reorderer.reorder(passages, query)
         return
     incoming = iter(passages)
-    while window := list(islice(incoming, reorderer.options.window_size)):
+    while window := _next(incoming, reorderer.options.window_size):
         yield from reorderer.reorder(window, query)
 
 
@@ -178,8 +183,13 @@ def _is_whole(passages: object) -> bool:
 
 
 async def _windows(passages: Iterable[T] | AsyncIterable[T], size: int) -> AsyncIterator[list[T]]:
-    window: list[T] = []
-    async for passage in _each(passages):
+    if not isinstance(passages, AsyncIterable):
+        incoming = await asyncio.to_thread(iter, passages)
+        while window := await asyncio.to_thread(_next, incoming, size):
+            yield window
+        return
+    window = []
+    async for passage in passages:
         window.append(passage)
         if len(window) == size:
             yield window
@@ -188,13 +198,8 @@ async def _windows(passages: Iterable[T] | AsyncIterable[T], size: int) -> Async
         yield window
 
 
-async def _each(passages: Iterable[T] | AsyncIterable[T]) -> AsyncIterator[T]:
-    if isinstance(passages, AsyncIterable):
-        async for passage in passages:
-            yield passage
-        return
-    for passage in passages:
-        yield passage
+def _next(incoming: Iterator[T], size: int) -> list[T]:
+    return list(islice(incoming, size))
 
 
 def _question(query: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -61,6 +62,40 @@ def test_async_output_starts_before_the_input_has_ended() -> None:
         assert (rest, source.read) == (["1", "0", "2", "7"], 8)
 
     asyncio.run(main())
+
+
+def test_an_event_loop_runs_while_a_sync_input_is_waited_for() -> None:
+    async def main() -> str:
+        loop_ran = threading.Event()
+
+        def slow() -> Iterator[dict[str, Any]]:
+            for one in FIVE:
+                # set by the event loop alone: where reading blocks it, nobody does
+                assert loop_ran.wait(20), "the event loop stood still"
+                loop_ran.clear()
+                yield one
+
+        async def tick() -> None:
+            while True:
+                loop_ran.set()
+                await asyncio.sleep(0.001)
+
+        ticking = asyncio.create_task(tick())
+        try:
+            return await collect(Reorderer(window_size=2).areorder_stream(slow()))
+        finally:
+            ticking.cancel()
+
+    assert asyncio.run(main()) == "abcde"
+
+
+def test_a_sync_input_that_fails_raises_its_own_error() -> None:
+    def failing() -> Iterator[dict[str, Any]]:
+        yield FIVE[0]
+        raise ConnectionError("gone")
+
+    with pytest.raises(ConnectionError, match="gone"):
+        asyncio.run(collect(Reorderer(window_size=1).areorder_stream(failing())))
 
 
 async def collect(stream: AsyncIterator[dict[str, Any]]) -> str:
