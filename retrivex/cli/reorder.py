@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -11,7 +12,7 @@ import typer
 
 from retrivex.cli.options import AsJson, parse_pairs
 from retrivex.cli.terminal import note, write_text
-from retrivex.errors import PassageError
+from retrivex.errors import PassageError, RetrivexError
 from retrivex.reorder import Reorderer
 from retrivex.reorder.presets import PresetName
 
@@ -37,7 +38,7 @@ def reorder(
 ) -> None:
     """Put passages of any retriever in order: a JSON array, or with --jsonl one object a line.
 
-    Each has an id, a text, a score and, where wanted, metadata; they come back as they are.
+    Each has an id, a text, a score and, where wanted, metadata; they come back as they are, only NaN becomes null.
 
     \b
     Examples:
@@ -47,17 +48,44 @@ def reorder(
     knobs = parse_pairs(settings, "--set")
     if strategy is not None:
         knobs["strategy"] = strategy
-    reorderer = Reorderer(**knobs) if preset is None else Reorderer.preset(cast("PresetName", preset), **knobs)
+    reorderer = _reorderer(preset, knobs)
     text = sys.stdin.read() if source == _STANDARD else Path(source).read_text(encoding="utf-8")
     made = reorderer.reorder_with_diagnostics(read_passages(text, lines=lines), question)
     for warning in made.diagnostics.warnings:
         note(warning)
-    written = [json.dumps(passage, ensure_ascii=False) for passage in made.passages]
-    output = "\n".join(written) if lines else "[" + ",\n ".join(written) + "]"
+    written = [_written(passage) for passage in made.passages]
+    if any(changed for _, changed in written):
+        note("passages hold NaN or infinite numbers, which JSON has no form for: they are written as null")
+    rows = [row for row, _ in written]
+    output = "\n".join(rows) if lines else "[" + ",\n ".join(rows) + "]"
     if target == _STANDARD:
         write_text(output)
     else:
         Path(target).write_text(output + "\n", encoding="utf-8")
+
+
+def _reorderer(preset: str | None, knobs: dict[str, Any]) -> Reorderer:
+    try:
+        # which refuses names that are none of a preset
+        return Reorderer(**knobs) if preset is None else Reorderer.preset(cast("PresetName", preset), **knobs)
+    except RetrivexError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _written(passage: Any) -> tuple[str, bool]:
+    """Return a passage as JSON, and whether it holds numbers that JSON has no form for and that are null therefore."""
+    try:
+        return json.dumps(passage, ensure_ascii=False, allow_nan=False), False
+    except ValueError:
+        return json.dumps(_finite(passage), ensure_ascii=False, allow_nan=False), True
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_passages(text: str, *, lines: bool) -> list[Any]:
