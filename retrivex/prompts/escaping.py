@@ -36,7 +36,7 @@ def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False
     marks: dict[int, str] = {}
     if not _LESS_THAN.search(text) and not (position_tags and _BRACKET.search(text)):
         return text
-    folded, places = _folded(text)
+    folded, places = fold(text)
     if tags:
         names = "|".join(map(re.escape, sorted(tags, key=len, reverse=True)))
         for match in re.finditer(rf"<(?=/*(?:{names})(?![\w-]))", folded):
@@ -52,7 +52,7 @@ def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False
     return "".join([*made, text[last:]])
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
+def fold(text: str) -> tuple[str, list[int]]:
     """Text in lower case and one width, without what cannot be seen, and the place of each character left."""
     kept: list[str] = []
     places: list[int] = []

@@ -8,7 +8,8 @@ from typing import Protocol, TypeVar
 
 from retrivex.errors import BudgetError
 from retrivex.prompts.escaping import escape
-from retrivex.prompts.source import Source
+from retrivex.prompts.labels import escape_lines
+from retrivex.prompts.source import Source, one_line
 from retrivex.prompts.templates import fill_template
 from retrivex.rendering import Style, render
 from retrivex.span import Span, cut_span
@@ -126,7 +127,7 @@ def fit_prompt(
     filled = template
 
     def build(kept: Sequence[tuple[int, Span]]) -> str:
-        shown = [_inside(span) if style.format == "xml" else span for _, span in kept]
+        shown = [_harmless(span, style, filled) for _, span in kept]
         context = render(shown, style, [number for number, _ in kept]).text
         return fill_template(filled, context, question, history)
 
@@ -136,6 +137,22 @@ def fit_prompt(
     return fit(spans, build, tokenizer.count, cut, question, max_tokens, answer_reserve)
 
 
-def _inside(span: Span) -> Span:
-    """Span whose text cannot close the element around it; what was composed stays as the document has it."""
-    return replace(span, text=escape(span.text), prefix=escape(span.prefix) if span.prefix else span.prefix)
+def _harmless(span: Span, style: Style, template: str) -> Span:
+    """Span that cannot pass for a part of the prompt around it; what was composed stays as the document has it."""
+
+    def said(text: str) -> str:
+        return escape(text) if style.format == "xml" else escape_lines(text, template)
+
+    # as one text: a mark may begin in the prefix and end behind it
+    whole = said((span.prefix or "") + span.text if style.prefixes else span.text)
+    if style.header == "none" or style.format == "xml":  # attributes are quoted
+        return replace(span, text=whole, prefix=None)
+    first, *others = span.chunks
+    metadata = first.metadata
+    title = str(metadata.custom_metadata.get("title") or metadata.doc_id)
+    named = replace(
+        metadata,
+        custom_metadata={**metadata.custom_metadata, "title": said(one_line(title))},
+        heading_path=tuple(said(one_line(heading)) for heading in metadata.heading_path or ()),
+    )
+    return replace(span, text=whole, prefix=None, chunks=[replace(first, metadata=named), *others])

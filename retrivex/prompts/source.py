@@ -52,8 +52,8 @@ class Source:
         return cls(
             number=number,
             text=span.text,
-            document=_line(str(metadata.custom_metadata.get("title") or span.doc_id)),
-            heading_path=tuple(_line(heading) for heading in metadata.heading_path or ()),
+            document=one_line(str(metadata.custom_metadata.get("title") or span.doc_id)),
+            heading_path=tuple(one_line(heading) for heading in metadata.heading_path or ()),
             page=metadata.page,
             timestamp=None if metadata.timestamp is None else _time(metadata.timestamp),
             prefix=span.prefix or "",
@@ -97,7 +97,8 @@ class Source:
         return f"<source{attributes}>\n{tags}{text}\n</source>"
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return `text` with single spaces for all its white space."""
     return " ".join(text.split())
 
 
