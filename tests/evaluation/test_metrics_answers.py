@@ -96,6 +96,27 @@ def test_an_answer_is_a_text(prediction: Any) -> None:
         exact_match(prediction, "Paris")
 
 
+@pytest.mark.parametrize("bad", [None, 3, [None], [3]])
+def test_references_are_texts(bad: Any) -> None:
+    for measure in (exact_match, token_f1, answerability_match):
+        with pytest.raises(RetrivexError, match=r"give a (list|text)"):
+            measure("Paris", bad)
+
+
+@pytest.mark.parametrize("bad", ["I don't know", None, [None]])
+def test_phrases_that_decline_are_a_list(bad: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"give a (list|text)"):
+        is_answerable("Paris", no_answer=bad)
+    with pytest.raises(RetrivexError, match=r"give a (list|text)"):
+        evaluate_answers([AnswerCase("Paris", ["Paris"])], no_answer=bad)
+
+
+@pytest.mark.parametrize("bad", ["x", None, ["x"], [None], [AnswerCase("Paris", ["Paris"], "Paris")]])
+def test_cases_are_cases(bad: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"give (a list|AnswerCase)"):
+        evaluate_answers(bad)
+
+
 def test_a_set_of_answers() -> None:
     context = ["Paris is the capital of France."]
     found = evaluate_answers(

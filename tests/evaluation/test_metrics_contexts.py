@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,6 +67,52 @@ def test_bad_arguments_of_context_recall() -> None:
         context_recall([QUEEN], [QUEEN], held=0)
 
 
+@pytest.mark.parametrize("bad", ["Bees sleep.", None, 3, [None], [b"Bees"]])
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda bad: context_recall(bad, [QUEEN]),
+        lambda bad: context_recall([QUEEN], bad),
+        lambda bad: relevance_of(bad, [QUEEN]),
+        lambda bad: relevance_of([QUEEN], bad),
+        lambda bad: key_point_recall(bad, [QUEEN]),
+        lambda bad: key_point_recall([QUEEN], bad),
+        lambda bad: key_point_precision([QUEEN], bad, ignore_case=True),
+        lambda bad: faithfulness("Bees", bad),
+        lambda bad: citation_coverage("Bees", bad),
+    ],
+)
+def test_a_list_of_texts_is_one(measure: Callable[[Any], Any], bad: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"give a (list|text)"):
+        measure(bad)
+
+
+@pytest.mark.parametrize("references", [[], [""], [QUEEN, " "]])
+def test_there_is_something_to_be_held(references: list[str]) -> None:
+    with pytest.raises(RetrivexError, match="references are"):
+        context_recall(references, [QUEEN])
+    with pytest.raises(RetrivexError, match="references are"):
+        relevance_of([QUEEN], references)
+
+
+@pytest.mark.parametrize("bad", ["no", None, [math.nan, False], ["no"], [0.5], [2], [None]])
+def test_a_passage_is_relevant_or_not(bad: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"give (a list|True or False)"):
+        context_precision(bad)
+
+
+def test_relevance_may_be_0_and_1() -> None:
+    assert context_precision([0, 1]) == context_precision(np.array([False, True])) == 0.5
+
+
+@pytest.mark.parametrize("bad", [None, 3, ["Bees"]])
+def test_an_answer_is_one_text(bad: Any) -> None:
+    with pytest.raises(RetrivexError, match="give a text"):
+        faithfulness(bad, [QUEEN])
+    with pytest.raises(RetrivexError, match="give a text"):
+        informative_tokens(bad)
+
+
 def test_key_points() -> None:
     points, shown = ["one queen", "drones", "Ants"], [QUEEN, ANTS, "ants"]
     assert key_point_recall(points, shown) == pytest.approx(2 / 3)
@@ -84,7 +132,7 @@ def test_key_points_cut_no_word() -> None:
 
 @pytest.mark.parametrize("points", [[], [" "], "queen"])
 def test_key_points_are_texts_that_say_something(points: list[str]) -> None:
-    with pytest.raises(RetrivexError, match="none blank"):
+    with pytest.raises(RetrivexError, match=r"none blank|give a list"):
         key_point_recall(points, [QUEEN])
 
 
@@ -113,7 +161,7 @@ def test_the_best_at_the_edges_is_best(scores: list[float]) -> None:
     assert position_effectiveness(spread) >= position_effectiveness(scores) - 1e-9
 
 
-@pytest.mark.parametrize("scores", [[], [math.nan], np.ones((2, 2))])
+@pytest.mark.parametrize("scores", [[], [math.nan], np.ones((2, 2)), ["a"], ["1"], "a", None, [1, [2]], [1j]])
 def test_scores_are_finite_numbers(scores: list[float]) -> None:
     with pytest.raises(RetrivexError, match="at least one"):
         position_effectiveness(scores)

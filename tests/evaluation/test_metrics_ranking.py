@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,7 +39,7 @@ def test_the_best_order_has_1_and_no_other_more(shown: list[float], k: int | Non
     assert 0 <= ndcg(shown, k) <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("bad", [[-1.0], [math.nan], [math.inf], [[1.0]]])
+@pytest.mark.parametrize("bad", [[-1.0], [math.nan], [math.inf], [[1.0]], ["a"], ["1"], [None], "a", None])
 def test_a_gain_is_a_finite_number_and_not_negative(bad: list[float]) -> None:
     with pytest.raises(RetrivexError, match="none below 0"):
         ndcg(bad)
@@ -68,6 +69,19 @@ def test_k_is_a_whole_number(k: int) -> None:
         recall_at_k(["a"], ["a"], k)
     with pytest.raises(RetrivexError, match="k is"):
         ndcg([1.0], k)
+
+
+@pytest.mark.parametrize("bad", ["abc", None, 3, [["a"]]])
+def test_a_ranking_is_a_list_of_names(bad: Any) -> None:
+    for measure in (recall_at_k, reciprocal_rank):
+        with pytest.raises(RetrivexError, match=r"retrieved.* is .*: give a"):
+            measure(bad, {"a"})
+    with pytest.raises(RetrivexError, match=r"give a list|give a text"):
+        mean_reciprocal_rank([bad], [{"a"}])
+    with pytest.raises(RetrivexError, match=r"relevant.* is .*: give"):
+        recall_at_k(["a"], bad)
+    with pytest.raises(RetrivexError, match=r"give a list|2 sets|give a text"):
+        mean_reciprocal_rank("ab", ["a", "b"])
 
 
 def test_every_question_has_a_ranking() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics.answers import answerability_match, exact_match, is_answerable, token_f1
+from retrivex.evaluation.metrics.arguments import list_of, text_list
 from retrivex.evaluation.metrics.support import citation_coverage, faithfulness
 
 
@@ -60,7 +61,7 @@ def evaluate_answers(cases: Iterable[AnswerCase], *, no_answer: Collection[str] 
     Raises
     ------
     RetrivexError
-        If there are no cases.
+        If there are no cases, or something else is among them.
 
     Examples
     --------
@@ -71,7 +72,8 @@ def evaluate_answers(cases: Iterable[AnswerCase], *, no_answer: Collection[str] 
     >>> found.exact_match, found.token_f1, found.faithfulness
     (0.5, 0.5, 0.5)
     """
-    answers = tuple(_scores(case, no_answer) for case in cases)
+    phrases = text_list(no_answer, "no_answer")
+    answers = tuple(_scores(case, phrases) for case in list_of(cases, "cases"))
     if not answers:
         raise RetrivexError("there are no answers to evaluate: give at least one AnswerCase")
     return AnswerSummary(
@@ -85,15 +87,18 @@ def evaluate_answers(cases: Iterable[AnswerCase], *, no_answer: Collection[str] 
 
 
 def _scores(case: AnswerCase, no_answer: Collection[str]) -> AnswerScores:
+    if not isinstance(case, AnswerCase):
+        raise RetrivexError(f"a case is {case!r:.80}: give AnswerCase(prediction, references, contexts)")
     answered = is_answerable(case.prediction, no_answer=no_answer)
     prediction = case.prediction if answered else ""
-    with_support = answered and bool(case.contexts)
+    contexts = text_list(case.contexts, "contexts")
+    with_support = answered and bool(contexts)
     return AnswerScores(
         exact_match=exact_match(prediction, case.references),
         token_f1=token_f1(prediction, case.references),
         answerability=answerability_match(prediction, case.references, no_answer=no_answer),
-        faithfulness=faithfulness(prediction, case.contexts) if with_support else None,
-        citation_coverage=citation_coverage(prediction, case.contexts) if with_support else None,
+        faithfulness=faithfulness(prediction, contexts) if with_support else None,
+        citation_coverage=citation_coverage(prediction, contexts) if with_support else None,
     )
 
 

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics.arguments import text_list
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -90,7 +91,7 @@ def is_answerable(text: str, *, no_answer: Collection[str] = ()) -> bool:
     (False, True)
     """
     given = normalise_answer(text)
-    return bool(given) and given not in {normalise_answer(phrase) for phrase in no_answer}
+    return bool(given) and given not in {normalise_answer(phrase) for phrase in text_list(no_answer, "no_answer")}
 
 
 def answerability_match(prediction: str, references: str | Sequence[str], *, no_answer: Collection[str] = ()) -> float:
@@ -119,7 +120,7 @@ def _reduced(text: str) -> str:
 
 def _all(references: str | Sequence[str]) -> Sequence[str]:
     """Return the references; no answer is the right answer where there are none."""
-    return (references,) if isinstance(references, str) else references or ("",)
+    return (references,) if isinstance(references, str) else text_list(references, "references") or ("",)
 
 
 def _f1(given: Sequence[str], wanted: Sequence[str]) -> float:

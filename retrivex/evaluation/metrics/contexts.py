@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics.arguments import list_of, text_list
 from retrivex.evaluation.metrics.words import finder
 from retrivex.trigrams import Ints, trigrams
 
@@ -25,14 +26,20 @@ def context_precision(relevant: Sequence[bool]) -> float:
 
     Parameters
     ----------
-    relevant : of each passage in the order shown, whether it is; see `relevance_of`
+    relevant : of each passage in the order shown, whether it is: booleans, or 0 and 1; see `relevance_of`
+
+    Raises
+    ------
+    RetrivexError
+        If something else is among them.
 
     Examples
     --------
     >>> round(context_precision([False, False, True, True, False]), 3)
     0.417
     """
-    ranks = [rank for rank, is_relevant in enumerate(relevant, 1) if is_relevant]
+    flags = list_of(relevant, "relevant")
+    ranks = [rank for rank, flag in enumerate(flags, 1) if _is_true(flag, rank)]
     return sum(found / rank for found, rank in enumerate(ranks, 1)) / len(ranks) if ranks else 0.0
 
 
@@ -50,17 +57,15 @@ def context_recall(references: Sequence[str], contexts: Sequence[str], *, held: 
     Raises
     ------
     RetrivexError
-        If there are no references, or `held` is out of range.
+        If there are no references, one is blank, an argument is no list of texts, or `held` is out of range.
 
     Examples
     --------
     >>> context_recall(["Bees sleep.", "Ants fight."], ["At night, bees sleep. Wasps sting."])
     0.5
     """
-    if not references:
-        raise RetrivexError("references are empty: leave out questions without reference passages")
-    wanted, shown = [_read(text) for text in references], [_read(text) for text in contexts]
-    return sum(any(_holds(one, part, held) for one in shown) for part in wanted) / len(references)
+    wanted, shown = _wanted(references), _shown(contexts)
+    return sum(any(_holds(one, part, held) for one in shown) for part in wanted) / len(wanted)
 
 
 def relevance_of(contexts: Sequence[str], references: Sequence[str], *, held: float = HELD) -> list[bool]:
@@ -71,7 +76,7 @@ def relevance_of(contexts: Sequence[str], references: Sequence[str], *, held: fl
     >>> relevance_of(["Wasps sting.", "At night, bees sleep."], ["Bees sleep."])
     [False, True]
     """
-    wanted, shown = [_read(text) for text in references], [_read(text) for text in contexts]
+    wanted, shown = _wanted(references), _shown(contexts)
     return [any(_holds(one, part, held) or _holds(part, one, held) for part in wanted) for one in shown]
 
 
@@ -79,6 +84,24 @@ def relevance_of(contexts: Sequence[str], references: Sequence[str], *, held: fl
 class _Passage:
     text: str
     grams: Ints
+
+
+def _is_true(flag: object, rank: int) -> bool:
+    if isinstance(flag, (bool, np.bool_, int, np.integer)) and flag in (0, 1):
+        return bool(flag)
+    raise RetrivexError(f"relevant says {flag!r:.80} of the passage at rank {rank}: give True or False")
+
+
+def _wanted(references: Sequence[str]) -> list[_Passage]:
+    texts = text_list(references, "references")
+    if not texts or not all(map(str.strip, texts)):
+        found = "empty" if not texts else f"{texts!r:.80}, and one is blank"
+        raise RetrivexError(f"references are {found}: leave out questions without reference passages")
+    return [_read(text) for text in texts]
+
+
+def _shown(contexts: Sequence[str]) -> list[_Passage]:
+    return [_read(text) for text in text_list(contexts, "contexts")]
 
 
 def _read(text: str) -> _Passage:

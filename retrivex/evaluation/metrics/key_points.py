@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics.arguments import text_list
 from retrivex.evaluation.metrics.words import finder
 
 
@@ -22,7 +23,7 @@ def key_point_recall(key_points: Sequence[str], texts: Sequence[str], *, ignore_
     Raises
     ------
     RetrivexError
-        If there are no key points, or one is blank: it would stand in every text.
+        If there are no key points, one is blank (it would stand in every text), or an argument is no list of texts.
 
     Examples
     --------
@@ -60,12 +61,12 @@ def span_recall(spans: Sequence[str], texts: Sequence[str], *, ignore_case: bool
 
 
 def _points(key_points: Sequence[str], ignore_case: bool) -> list[str]:
-    if isinstance(key_points, str) or not key_points or not all(point.strip() for point in key_points):
-        raise RetrivexError(f"key points are {key_points!r:.80}: give a list of texts, at least one and none blank")
-    return _texts(key_points, ignore_case)
+    points = text_list(key_points, "key_points")
+    if not points or not all(map(str.strip, points)):
+        raise RetrivexError(f"key points are {points!r:.80}: give a list of texts, at least one and none blank")
+    return _texts(points, ignore_case)
 
 
 def _texts(texts: Sequence[str], ignore_case: bool) -> list[str]:
-    if isinstance(texts, str):
-        raise RetrivexError(f"texts is one text, {texts!r:.80}: give a list")
-    return [text.casefold() for text in texts] if ignore_case else list(texts)
+    given = text_list(texts, "texts")
+    return [text.casefold() for text in given] if ignore_case else given

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics.arguments import number_row
 
 
 def edge_weights(count: int) -> NDArray[np.float64]:
@@ -44,8 +45,8 @@ def position_effectiveness(scores: Sequence[float]) -> float:
     >>> position_effectiveness([0.9, 0.1, 0.7]), position_effectiveness([0.9, 0.7, 0.1])
     (0.8, 0.5)
     """
-    values = np.asarray(scores, dtype=np.float64)
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+    values = number_row(scores)
+    if values is None or not len(values):
         raise RetrivexError(f"scores are {scores!r:.80}: give one finite number per passage, at least one")
     weights = edge_weights(len(values))
     return float(values @ weights / weights.sum())

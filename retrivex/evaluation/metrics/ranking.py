@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics.arguments import list_of, name_list, number_row
 
 
 def recall_at_k(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k: int | None = None) -> float:
@@ -25,7 +26,7 @@ def recall_at_k(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k
     Raises
     ------
     RetrivexError
-        If nothing is relevant, or k is below 1.
+        If nothing is relevant, k is below 1, or an argument is no list of names.
 
     Examples
     --------
@@ -63,11 +64,12 @@ def mean_reciprocal_rank(
     >>> mean_reciprocal_rank([["a", "b"], ["c", "d"]], [{"a"}, {"d"}])
     0.75
     """
-    if not rankings or len(rankings) != len(relevant):
+    lists, sets = list_of(rankings, "rankings"), list_of(relevant, "relevant")
+    if not lists or len(lists) != len(sets):
         raise RetrivexError(
-            f"{len(rankings)} rankings and {len(relevant)} sets of relevant passages: give one of each a question"
+            f"{len(lists)} rankings and {len(sets)} sets of relevant passages: give one of each a question"
         )
-    ranks = [reciprocal_rank(one, wanted, k) for one, wanted in zip(rankings, relevant, strict=True)]
+    ranks = [reciprocal_rank(one, wanted, k) for one, wanted in zip(lists, sets, strict=True)]
     return sum(ranks) / len(ranks)
 
 
@@ -108,22 +110,23 @@ def _discounted(gains: NDArray[np.float64]) -> float:
 
 
 def _gains(values: ArrayLike) -> NDArray[np.float64]:
-    gains = np.asarray(values, dtype=np.float64)
-    if gains.ndim != 1 or not np.isfinite(gains).all() or (gains < 0).any():
+    gains = number_row(values)
+    if gains is None or (gains < 0).any():
         raise RetrivexError(f"gains are {values!r:.80}: give one finite number per passage, none below 0")
     return gains
 
 
 def _wanted(relevant: Collection[Hashable]) -> set[Hashable]:
-    if isinstance(relevant, str) or not relevant:
-        raise RetrivexError(f"relevant is {relevant!r}: give the names of the relevant passages, at least one")
-    return set(relevant)
+    names = set() if isinstance(relevant, str) else set(name_list(relevant, "relevant"))
+    if not names:
+        raise RetrivexError(f"relevant is {relevant!r:.80}: give the names of the relevant passages, at least one")
+    return names
 
 
 def _first(retrieved: Iterable[Hashable], k: int | None) -> list[Hashable]:
     """Return the first k passages; one that comes again counts where it comes first."""
     _check(k)
-    return list(dict.fromkeys(retrieved))[:k]
+    return list(dict.fromkeys(name_list(retrieved, "retrieved")))[:k]
 
 
 def _check(k: int | None) -> None:

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics.answers import CJK
+from retrivex.evaluation.metrics.arguments import one_text, text_list
 
 _WORDS = re.compile(r"[^\W_]+")
 _CJK_RUNS = re.compile(f"[{CJK}]+")
@@ -39,7 +39,7 @@ def informative_tokens(text: str, *, stop_words: frozenset[str] = STOP_WORDS, mi
     >>> sorted(informative_tokens("蜜蜂住"))
     ['蜂住', '蜜蜂']
     """
-    plain = unicodedata.normalize("NFKC", text).lower()
+    plain = unicodedata.normalize("NFKC", one_text(text, "text")).lower()
     pairs = {run[i : i + 2] for run in _CJK_RUNS.findall(plain) for i in range(max(1, len(run) - 1))}
     words = {word for word in _WORDS.findall(_CJK_RUNS.sub(" ", plain)) if len(word) >= min_length}
     return (words - stop_words) | pairs
@@ -56,18 +56,22 @@ def faithfulness(
     contexts : the passages it was given
     stop_words, min_length : see `informative_tokens`
 
+    Raises
+    ------
+    RetrivexError
+        If the answer is no text, or the contexts are no list of texts.
+
     Examples
     --------
     >>> faithfulness("Bees live in trees", ["Bees live in hives."])
     0.6666666666666666
     """
-    if isinstance(contexts, str):
-        raise RetrivexError(f"contexts is one text, {contexts!r:.80}: give a list")
-    said = informative_tokens(answer, stop_words=stop_words, min_length=min_length)
+    passages = text_list(contexts, "contexts")
+    said = informative_tokens(one_text(answer, "answer"), stop_words=stop_words, min_length=min_length)
     # each by itself, so that no word arises where two passages meet
     known = {
         token
-        for context in contexts
+        for context in passages
         for token in informative_tokens(context, stop_words=stop_words, min_length=min_length) | _characters(context)
     }
     return len(said & known) / len(said) if said else 0.0
