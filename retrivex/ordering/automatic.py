@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -15,7 +14,7 @@ from pydantic import Field as Knob
 from retrivex.errors import OrderingError
 from retrivex.ordering.documents import document
 from retrivex.ordering.edges import edge_balanced
-from retrivex.ordering.fields import Field, reader, score_of
+from retrivex.ordering.fields import Field, float_of, listed, number_of, score_of, values_of
 from retrivex.ordering.groups import group_by
 from retrivex.ordering.questions import (
     COMPARISON_CUES,
@@ -86,7 +85,7 @@ class OrderChoice:
 
 
 def choose_order(
-    items: Sequence[Any],
+    items: Iterable[Any],
     question: str | None,
     *,
     settings: AutoSettings = DEFAULT_AUTO,
@@ -112,7 +111,8 @@ def choose_order(
     Raises
     ------
     OrderingError
-        If the settings' detector returns something that is no type, or an item has no token count although
+        If the settings' detector fails or returns something that is no type, the question is no text, a reader fails,
+        or an item has no token count although
         `context_window` is set.
 
     Examples
@@ -123,6 +123,7 @@ def choose_order(
     >>> choose_order(notes, "Who wrote it?").reason
     'factual question: the best at both edges'
     """
+    items = listed(items)
     kind = question_type(
         question,
         temporal=settings.temporal_cues,
@@ -130,11 +131,11 @@ def choose_order(
         narrative=settings.narrative_cues,
         detector=settings.detector,
     )
-    sources = [value for value in map(reader(source), items) if value not in (None, "")]
+    sources = [value for value in values_of(items, source, "source") if value not in (None, "")]
     coverage = {
-        "timestamp": _share(items, timestamp),
+        "timestamp": _share(values_of(items, timestamp, "timestamp"), _is_time),
         "source": len(sources) / len(items) if items else 0.0,
-        "section": _share(items, position),
+        "section": _share(values_of(items, position, "position"), _is_number),
     }
     strategy, reason = _by_question(kind, coverage, len(set(map(str, sources))), settings)
     fill = _fill(items, tokens, settings.context_window)
@@ -163,26 +164,32 @@ def _by_question(
     return "edge_balanced", "factual question: the best at both edges"
 
 
-def _share(items: Sequence[Any], field: Field) -> float:
-    values = list(map(reader(field), items))
-    known = sum(isinstance(value, datetime) or (isinstance(value, Real) and math.isfinite(value)) for value in values)
-    return known / len(values) if values else 0.0
+def _share(values: Sequence[Any], known: Callable[[Any], bool]) -> float:
+    return sum(map(known, values)) / len(values) if values else 0.0
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, datetime) or not math.isnan(float_of(value))
+
+
+def _is_number(value: Any) -> bool:
+    return number_of(value) is not None
 
 
 def _fill(items: Sequence[Any], tokens: Field, window: int | None) -> float | None:
     if window is None:
         return None
-    counts = list(map(reader(tokens), items))
-    if not all(isinstance(count, Real) for count in counts):
+    counts = values_of(items, tokens, "token count")
+    if not all(float_of(count) >= 0 for count in counts):
         raise OrderingError(
             f"token counts are {counts!r:.80}: context_window is set, so each item needs one; name their field with "
             "tokens=..., or leave context_window out"
         )
-    return float(sum(counts)) / window
+    return float(sum(counts) / window)
 
 
 def auto(
-    items: Sequence[T],
+    items: Iterable[T],
     *,
     question: str | None,
     ranked: bool = False,
@@ -201,6 +208,7 @@ def auto(
     >>> [note["timestamp"] for note in auto(notes, question="When did it fail?", score="score")]
     [3, 5]
     """
+    items = listed(items)
     choice = choose_order(
         items, question, settings=settings, source=source, position=position, timestamp=timestamp, tokens=tokens
     )

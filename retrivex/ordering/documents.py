@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
-from numbers import Real
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from retrivex.errors import OrderingError
 from retrivex.ordering.edges import edge_balanced
-from retrivex.ordering.fields import Field, reader, score_of
+from retrivex.ordering.fields import Field, listed, number_of, reader, score_of, values_of
 from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
 
-_PLAIN = frozenset({str, int})
-
 
 def document(
-    items: Sequence[T],
+    items: Iterable[T],
     *,
     ranked: bool = False,
     score: Field = score_of,
@@ -33,12 +30,13 @@ def document(
     ----------
     items, ranked, score : as in `score_desc`; with `ranked`, documents come in the order of their first items
     source : reads which document an item is of; items without one are a document of their own
-    position : reads where in its document an item stands, a number; one without counts by its place in `items`
+    position : reads where in its document an item stands, a number or a text that holds one; an item without counts
+        by its place in `items`
 
     Raises
     ------
     OrderingError
-        If a score is missing, no number, NaN or infinite.
+        If a score is missing, no number, NaN or infinite, or a source cannot be hashed.
 
     Examples
     --------
@@ -52,7 +50,7 @@ def document(
 
 
 def document_edges(
-    items: Sequence[T],
+    items: Iterable[T],
     *,
     ranked: bool = False,
     score: Field = score_of,
@@ -71,12 +69,13 @@ def document_edges(
     return [item for group in edge_balanced(groups, ranked=True) for item in group]
 
 
-def _documents(items: Sequence[T], ranked: bool, score: Field, source: Field, position: Field) -> list[list[T]]:
+def _documents(items: Iterable[T], ranked: bool, score: Field, source: Field, position: Field) -> list[list[T]]:
     """Items by document, best document first, each in its own order."""
+    items = listed(items)
     groups = partition(items, source)
     if not ranked:
-        sort_by_best(groups, check_scores(items, score if callable(score) else reader(score)))
-    places = [_number(value, i) for i, value in enumerate(map(reader(position), items))]
+        sort_by_best(groups, check_scores(items, reader(score)))
+    places = [_number(value, i) for i, value in enumerate(values_of(items, position, "position"))]
     for group in groups:
         group.sort(key=places.__getitem__)  # stable: equal places keep the order given
     return [[items[i] for i in group] for group in groups]
@@ -85,13 +84,23 @@ def _documents(items: Sequence[T], ranked: bool, score: Field, source: Field, po
 def partition(items: Sequence[Any], field: Field) -> list[list[int]]:
     """Indexes of items with the same value of `field`, groups in the order in which they begin.
 
-    Items without a value (None, an empty text, or one that cannot be compared with others) are one group.
+    Items without a value (None or an empty text) are one group.
+
+    Raises
+    ------
+    OrderingError
+        If a value cannot be hashed, as a list or a dictionary.
     """
     groups: dict[Hashable, list[int]] = {}
-    for i, value in enumerate(map(reader(field), items)):
-        # the plain types first: asking for a protocol takes longer than all the rest
-        known = type(value) in _PLAIN or isinstance(value, Hashable)
-        groups.setdefault(value if known and value != "" else None, []).append(i)
+    values = values_of(items, field, "field")
+    for i, value in enumerate(values):
+        try:
+            groups.setdefault(None if type(value) is str and not value else value, []).append(i)
+        except TypeError as error:
+            raise OrderingError(
+                f"groups by {field!r:.80}: {value!r:.80} cannot be told from others ({error}); give a callable that "
+                "returns a text, a number or a tuple of them"
+            ) from error
     return list(groups.values())
 
 
@@ -101,5 +110,7 @@ def sort_by_best(groups: list[list[int]], scores: Sequence[Any]) -> None:
 
 
 def _number(value: Any, otherwise: int) -> Any:
-    known = type(value) is int or (isinstance(value, Real) and math.isfinite(value))
-    return value if known else otherwise
+    if type(value) is int:  # asking for this first is several times as fast
+        return value
+    number = number_of(value)
+    return otherwise if number is None else number

@@ -5,7 +5,7 @@ Liu et al., "Lost in the Middle", TACL 2024, arXiv 2307.03172. How much that hel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TypeVar
 
 from retrivex.errors import OrderingError
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def edge_balanced(
-    items: Sequence[T],
+    items: Iterable[T],
     *,
     ranked: bool = False,
     score: Field = score_of,
@@ -62,7 +62,7 @@ def _counts(start_count: int | None, end_count: int | None) -> tuple[int, int]:
     return start_count, end_count
 
 
-def alternating(items: Sequence[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
+def alternating(items: Iterable[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
     """Best, worst, second best, second worst, and so on: strong and weak passages take turns.
 
     A published rule of thumb. What it does is what it says: only its first place follows attention; the second best

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+
+from retrivex.errors import OrderingError
+
+T = TypeVar("T")
 
 Field: TypeAlias = str | Callable[[Any], Any]
 """The name of a field, or a callable that reads it: `item -> value`."""
@@ -25,7 +31,65 @@ def reader(field: Field) -> Callable[[Any], Any]:
     >>> reader("page")({"text": "Bees sleep."}) is None
     True
     """
-    return field if callable(field) else lambda item: _look_up(item, field)
+    if callable(field):
+        return field
+    if not isinstance(field, str):
+        raise OrderingError(f"field is {field!r:.80}: give its name, or a callable that reads it: item -> value")
+    return lambda item: _look_up(item, field)
+
+
+def listed(items: Iterable[T]) -> Sequence[T]:
+    """Return items that can be gone through more than once: a generator is read here, and only here.
+
+    Raises
+    ------
+    OrderingError
+        If `items` is nothing that can be gone through.
+    """
+    if type(items) is list or type(items) is tuple:
+        return items
+    try:
+        found = iter(items)
+    except TypeError as error:
+        raise OrderingError(f"items is {items!r:.80}: give a list, or anything else to go through") from error
+    return list(found)
+
+
+def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:
+    """Return the values of a field of all items; `what` is what an error calls it.
+
+    Raises
+    ------
+    OrderingError
+        If the caller's reader fails.
+    """
+    values: list[Any] = []
+    try:
+        for value in map(reader(field), items):
+            values.append(value)
+    except OrderingError:
+        raise
+    except Exception as error:  # a callable of the caller's may raise anything
+        raise OrderingError(
+            f"{what} of {items[len(values)]!r:.80} cannot be read: {error!r}; its reader must return a value for "
+            "every item, None where there is none"
+        ) from error
+    return values
+
+
+def number_of(value: Any) -> Any:
+    """Return the finite number that a value is, or that a text holds; None where there is none."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, (Real, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    if not math.isfinite(number):
+        return None
+    return number if isinstance(value, str) else value
 
 
 def _look_up(item: Any, name: str) -> Any:
@@ -37,3 +101,11 @@ def _part(item: Any, name: str) -> Any:
     # most mappings are dicts, and asking for the type is ten times as fast as asking for the protocol
     is_mapping = type(item) is dict or isinstance(item, Mapping)
     return item.get(name) if is_mapping else getattr(item, name, None)
+
+
+def float_of(value: Any) -> float:
+    """Return the finite number that a value is, as a float; NaN for everything else, texts among it."""
+    try:
+        return float(value) if isinstance(value, Real) and math.isfinite(value) else math.nan
+    except OverflowError:
+        return math.nan

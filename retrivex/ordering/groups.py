@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from numbers import Real
 from typing import TypeVar
 
 from retrivex.errors import OrderingError
 from retrivex.ordering.documents import partition, sort_by_best
 from retrivex.ordering.edges import edge_balanced
-from retrivex.ordering.fields import Field, reader, score_of
+from retrivex.ordering.fields import Field, listed, reader, score_of
 from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
 
 
 def relevance_groups(
-    items: Sequence[T], *, ranked: bool = False, score: Field = score_of, high: float = 0.7, medium: float = 0.4
+    items: Iterable[T], *, ranked: bool = False, score: Field = score_of, high: float = 0.7, medium: float = 0.4
 ) -> list[T]:
     """Half of the highly relevant first, then the medium, the low, and the other half of the highly relevant last.
 
@@ -32,16 +33,17 @@ def relevance_groups(
     Raises
     ------
     OrderingError
-        If a score is missing, no number, NaN or infinite, or `high` is below `medium`.
+        If a score is missing, no number, NaN or infinite, or `high` is below `medium`, or one is no number.
 
     Examples
     --------
     >>> relevance_groups([0.9, 0.1, 0.8, 0.45, 0.7, 0.5], score=float)
     [0.9, 0.8, 0.45, 0.5, 0.1, 0.7]
     """
-    if not high >= medium:
-        raise OrderingError(f"high is {high!r} and medium {medium!r}: high must be at least medium")
-    scores = check_scores(items, score if callable(score) else reader(score))
+    if not (isinstance(high, Real) and isinstance(medium, Real) and high >= medium):
+        raise OrderingError(f"high is {high!r} and medium {medium!r}: give two numbers; high must be at least medium")
+    items = listed(items)
+    scores = check_scores(items, reader(score))
     top: list[int] = []
     between: list[T] = []
     low: list[T] = []
@@ -58,7 +60,7 @@ def relevance_groups(
 
 
 def group_by(
-    items: Sequence[T],
+    items: Iterable[T],
     field: Field,
     *,
     ranked: bool = False,
@@ -76,15 +78,16 @@ def group_by(
     Raises
     ------
     OrderingError
-        If a score is missing, no number, NaN or infinite.
+        If a score is missing, no number, NaN or infinite, or a value of the field cannot be hashed.
 
     Examples
     --------
     >>> group_by("B3 A1 B2 A0".split(), lambda s: s[0], ranked=True, inside=sorted)
     ['B2', 'B3', 'A0', 'A1']
     """
+    items = listed(items)
     groups = partition(items, field)
     if not ranked:
-        sort_by_best(groups, check_scores(items, score if callable(score) else reader(score)))
+        sort_by_best(groups, check_scores(items, reader(score)))
     order = inside or partial(edge_balanced, ranked=ranked, score=score)
     return [item for group in groups for item in order([items[i] for i in group])]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cmp_to_key
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError
+from retrivex.ordering.fields import listed, values_of
 
 T = TypeVar("T")
 
 
 def custom(
-    items: Sequence[T],
+    items: Iterable[T],
     *,
     key: Callable[[T], Any] | None = None,
     compare: Callable[[T, T], float] | None = None,
@@ -31,7 +32,8 @@ def custom(
     Raises
     ------
     OrderingError
-        If not exactly one of `key` and `compare` is given.
+        If not exactly one of `key` and `compare` is given, or it fails: raises, gives values that cannot be compared,
+        or no number.
 
     Examples
     --------
@@ -42,8 +44,14 @@ def custom(
     """
     if (key is None) == (compare is None):
         raise OrderingError("custom needs either key=item -> value or compare=(a, b) -> number: give one of the two")
-    by = cmp_to_key(_sign(compare)) if compare is not None else key
-    return sorted(items, key=cast(Callable[[T], Any], by), reverse=reverse)
+    items = listed(items)
+    keys: list[Any] = list(map(cmp_to_key(_sign(compare)), items)) if compare else values_of(items, key or "", "key")
+    try:
+        places = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+    except Exception as error:  # the caller's comparison, in `compare` or in the keys, may raise anything
+        given = "compare must return a number for every two items" if compare else "keys must be of one comparable type"
+        raise OrderingError(f"items cannot be compared: {error!r}; {given}") from error
+    return [items[place] for place in places]
 
 
 def _sign(compare: Callable[[T, T], float]) -> Callable[[T, T], int]:
@@ -54,7 +62,7 @@ def _sign(compare: Callable[[T, T], float]) -> Callable[[T, T], int]:
     return sign
 
 
-def shuffle(items: Sequence[T], *, seed: int = 0) -> list[T]:
+def shuffle(items: Iterable[T], *, seed: int = 0) -> list[T]:
     """Put the items at random: the control that other orders have to beat.
 
     Examples
@@ -62,6 +70,6 @@ def shuffle(items: Sequence[T], *, seed: int = 0) -> list[T]:
     >>> shuffle(range(5), seed=1) == shuffle(range(5), seed=1)
     True
     """
-    made = list(items)
+    made = list(listed(items))
     random.Random(seed).shuffle(made)
     return made

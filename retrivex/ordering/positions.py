@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -64,8 +65,8 @@ class PositionProfile:
         try:
             positions = tuple(map(float, self.positions))
             attention = tuple(map(float, self.attention))
-        except (TypeError, ValueError) as error:
-            raise OrderingError(f"positions and attention must be numbers: {error}") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise OrderingError(f"positions and attention must be numbers that a float can hold: {error}") from error
         if not positions or len(positions) != len(attention):
             raise OrderingError(
                 f"a profile has {len(positions)} positions and {len(attention)} attentions: "
@@ -147,19 +148,27 @@ class PositionProfile:
         Raises
         ------
         OrderingError
-            If there is none, a position lies outside, or a value is not finite.
+            If there is none, one is no pair of numbers, a position lies outside, a value is not finite, or `count` is
+            no whole number from 1.
 
         Examples
         --------
         >>> PositionProfile.from_measurements({1: 0.8, 2: 0.5, 4: 0.7}, count=4).positions
         (0.125, 0.375, 0.875)
         """
-        pairs = list(measurements.items() if isinstance(measurements, Mapping) else measurements)
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+            raise OrderingError(f"count is {count!r}: it must be the number of places, a whole number from 1")
         values: dict[float, list[float]] = {}
-        for position, value in pairs:
-            values.setdefault(position if count is None else (position - 0.5) / count, []).append(value)
+        try:
+            for place, value in measurements.items() if isinstance(measurements, Mapping) else measurements:
+                position = float(place) if count is None else (float(place) - 0.5) / count
+                values.setdefault(position, []).append(float(value))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise OrderingError(
+                f"measurements are {measurements!r:.80}: give pairs of numbers, position and value ({error})"
+            ) from error
         positions = sorted(values)
-        means = tuple(sum(values[x]) / len(values[x]) for x in positions)
+        means = tuple(statistics.fmean(values[x]) for x in positions)
         return cls(tuple(positions), means, name, source)
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,6 +190,8 @@ class PositionProfile:
         OrderingError
             If it is of another schema, lacks a part or has one of another type.
         """
+        if not isinstance(data, Mapping):
+            raise OrderingError(f"not a position profile: {data!r:.80}; give what to_dict returned")
         if data.get("schema") != SCHEMA:
             raise OrderingError(f"schema is {data.get('schema')!r}: a position profile is of {SCHEMA!r}; see to_dict")
         try:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from retrivex.errors import OrderingError
-from retrivex.ordering.fields import Field, reader, score_of
+from retrivex.ordering.fields import Field, float_of, listed, reader, score_of, values_of
 from retrivex.ordering.placing import Problem, best_order, upper_bound
 from retrivex.ordering.positions import Floats, PositionProfile
 from retrivex.ordering.profiles import profile_of
@@ -43,7 +41,7 @@ class Placement(Generic[T]):
 
 
 def profile(
-    items: Sequence[T],
+    items: Iterable[T],
     *,
     ranked: bool = False,
     score: Field = score_of,
@@ -63,7 +61,7 @@ def profile(
 
 
 def place(
-    items: Sequence[T],
+    items: Iterable[T],
     *,
     ranked: bool = False,
     score: Field = score_of,
@@ -96,8 +94,9 @@ def place(
     >>> made.items, round(made.value, 3), made.gap
     (['a', 'cccc', 'bb'], 1.043, 0.0)
     """
+    items = listed(items)
     curve = profile_of(profile)
-    scores = np.array(check_scores(items, score if callable(score) else reader(score)), dtype=float)
+    scores = np.array(check_scores(items, reader(score)), dtype=float)
     lengths = _lengths(items, tokens)
     if not len(items):
         return Placement([], 0.0, 0.0)
@@ -114,9 +113,9 @@ def place(
 def _lengths(items: Sequence[object], tokens: Field | None) -> Floats:
     if tokens is None:
         return np.ones(len(items))
-    counts = list(map(reader(tokens), items))
+    counts = values_of(items, tokens, "token count")
     for item, count in zip(items, counts, strict=True):
-        if not isinstance(count, Real) or not 0 < float(count) < math.inf:
+        if not float_of(count) > 0:
             raise OrderingError(
                 f"token count of {item!r:.80} is {count!r}: it must be a positive number; "
                 "leave tokens out where all items are about equally long"

@@ -61,7 +61,7 @@ def question_type(
     Raises
     ------
     OrderingError
-        If `detector` returns something else than a type or None.
+        If the question is no text, or `detector` fails or returns something else than a type or None.
 
     Examples
     --------
@@ -70,9 +70,11 @@ def question_type(
     >>> question_type("How do I build a hive?"), question_type("Who keeps bees in Whenham?")
     ('narrative', 'factual')
     """
+    if question is not None and not isinstance(question, str):
+        raise OrderingError(f"question is {question!r:.80}: give a text, or None where there is no question")
     if question is None or not question.strip():
         return "factual"
-    found = detector(question) if detector is not None else None
+    found = _detected(question, detector) if detector is not None else None
     if found is not None:
         return _known(found)
     text = _spaced(question)
@@ -84,8 +86,17 @@ def question_type(
     return next((kind for kind, cues in kinds if any(_spaced(cue) in text for cue in cues if cue.strip())), "factual")
 
 
+def _detected(question: str, detector: Detector) -> QuestionType | None:
+    try:
+        return detector(question)
+    except Exception as error:  # a callable of the caller's may raise anything
+        raise OrderingError(
+            f"the detector failed for {question!r:.80}: {error!r}; it must return a type, or None for the cues"
+        ) from error
+
+
 def _known(found: QuestionType) -> QuestionType:
-    if found not in get_args(QuestionType):
+    if not isinstance(found, str) or found not in get_args(QuestionType):
         raise OrderingError(
             f"the detector returned {found!r}: it must be one of {', '.join(get_args(QuestionType))}, or None"
         )

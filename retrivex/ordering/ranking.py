@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError
-from retrivex.ordering.fields import Field, reader, score_of
+from retrivex.ordering.fields import Field, listed, reader, score_of
 
 T = TypeVar("T")
 
-_NO_NUMBER = (AttributeError, TypeError, OverflowError, ValueError)
 
-
-def score_desc(items: Sequence[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
+def score_desc(items: Iterable[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
     """Best first; items with equal scores keep their order.
 
     Parameters
     ----------
-    items : anything with a `score`, or what `score` understands
+    items : anything with a `score`, or what `score` understands; a generator is read once
     ranked : the caller says that they are sorted already, best first; scores are not read
     score : reads an item's score, any finite number; a name or a callable
 
@@ -33,21 +31,17 @@ def score_desc(items: Sequence[T], *, ranked: bool = False, score: Field = score
     >>> score_desc([{"id": "a", "score": 0.2}, {"id": "b", "score": 0.9}], score="score")
     [{'id': 'b', 'score': 0.9}, {'id': 'a', 'score': 0.2}]
     """
+    items = listed(items)
     if ranked:
         return list(items)
-    read = score if callable(score) else reader(score)
-    try:
-        # one sum in C in place of a test for each: it is finite wherever there is neither NaN nor infinity, unless it
-        # overflows, so that the slow way decides
-        finite = math.isfinite(sum(map(read, items)))
-    except _NO_NUMBER:
-        finite = False
-    if not finite:
-        check_scores(items, read)
+    read = reader(score)
+    if not _all_finite(items, read):
+        scores = check_scores(items, read)
+        return [items[i] for i in sorted(range(len(scores)), key=scores.__getitem__, reverse=True)]
     return sorted(items, key=read, reverse=True)
 
 
-def best_last(items: Sequence[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
+def best_last(items: Iterable[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
     """Best last, next to the question: the reverse of `score_desc`, with the same parameters and errors.
 
     Examples
@@ -58,14 +52,14 @@ def best_last(items: Sequence[T], *, ranked: bool = False, score: Field = score_
     return score_desc(items, ranked=ranked, score=score)[::-1]
 
 
-def front_first(items: Sequence[T]) -> list[T]:
+def front_first(items: Iterable[T]) -> list[T]:
     """Return the order given."""
-    return list(items)
+    return list(listed(items))
 
 
-def back_first(items: Sequence[T]) -> list[T]:
+def back_first(items: Iterable[T]) -> list[T]:
     """Return the order given, reversed: what stood first comes last, next to the question."""
-    return list(items)[::-1]
+    return list(listed(items))[::-1]
 
 
 def check_scores(items: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
@@ -78,21 +72,44 @@ def check_scores(items: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
     """
     try:
         scores = list(map(read, items))
-        finite = math.isfinite(sum(scores))
-    except _NO_NUMBER:
+        finite = math.isfinite(sum(scores, 0.0))
+    except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
         finite = False
     return scores if finite else [_checked(item, read) for item in items]
+
+
+def _all_finite(items: Sequence[Any], read: Callable[[Any], Any]) -> bool:
+    """Whether all scores are known to be finite: False leaves it to `check_scores`.
+
+    One sum in C in place of a test for each: it is finite wherever there is neither NaN nor infinity, unless it
+    overflows. It starts as a float, so that whole numbers that no float can hold do not cancel each other.
+    """
+    try:
+        return math.isfinite(sum(map(read, items), 0.0))
+    except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
+        return False
 
 
 def _checked(item: Any, read: Callable[[Any], Any]) -> Any:
     try:
         value = read(item)
-        if not isinstance(value, str) and math.isfinite(value):
-            return value
-    except AttributeError as error:
+    except Exception as error:  # whatever a reader of the caller's raises
         raise OrderingError(
-            f"no score in {item!r:.80}: {error}; name the field, score='similarity', or pass score=callable"
+            f"no score in {item!r:.80}: {error!r}; name the field, score='similarity', or pass score=callable"
         ) from error
-    except (TypeError, OverflowError):
-        pass
-    raise OrderingError(f"score of {item!r:.80} is {value!r}: it must be a finite number; leave such items out")
+    try:
+        finite = not isinstance(value, str) and math.isfinite(value)
+    except (TypeError, ValueError, OverflowError):
+        finite = False
+    if not finite:
+        raise OrderingError(
+            f"score of {_shown(item)} is {_shown(value)}: it must be a finite number; leave such items out"
+        )
+    return value
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value!r:.80}"
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return "what cannot be written"

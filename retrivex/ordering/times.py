@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError
-from retrivex.ordering.fields import Field, reader, score_of
+from retrivex.ordering.fields import Field, listed, number_of, reader, score_of, values_of
 from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
@@ -18,7 +17,7 @@ TimeOrder: TypeAlias = Literal["asc", "desc"]
 
 
 def chronological(
-    items: Sequence[T],
+    items: Iterable[T],
     *,
     ranked: bool = False,
     score: Field = score_of,
@@ -46,9 +45,10 @@ def chronological(
     """
     if order not in ("asc", "desc"):
         raise OrderingError(f"order is {order!r}: it must be 'asc', oldest first, or 'desc', newest first")
-    times = [_seconds(value) for value in map(reader(timestamp), items)]
-    scores = [0] * len(times) if ranked else check_scores(items, score if callable(score) else reader(score))
-    sign = 1.0 if order == "asc" else -1.0
+    items = listed(items)
+    times = [_seconds(value) for value in values_of(items, timestamp, "timestamp")]
+    scores = [0] * len(times) if ranked else check_scores(items, reader(score))
+    sign = 1 if order == "asc" else -1
     keys = [(0, sign * time, -score) if time is not None else (1,) for time, score in zip(times, scores, strict=True)]
     return [items[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
 
@@ -59,8 +59,6 @@ def _seconds(value: Any) -> Any:
         return value
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    if value is None or (isinstance(value, Real) and not math.isfinite(value)):
-        return None
-    if isinstance(value, Real):
-        return value
+    if value is None or isinstance(value, Real):
+        return number_of(value)
     raise OrderingError(f"timestamp is {value!r}: it must be a number that grows with time, a datetime, or None")

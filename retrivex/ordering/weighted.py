@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError
-from retrivex.ordering.fields import Field, score_of
+from retrivex.ordering.fields import Field, float_of, score_of
 from retrivex.ordering.ranking import score_desc
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ def place_weights(
 
 
 def position_weighted(
-    items: Sequence[T], *, ranked: bool = False, score: Field = score_of, weights: Sequence[float] | None = None
+    items: Iterable[T], *, ranked: bool = False, score: Field = score_of, weights: Iterable[float] | None = None
 ) -> list[T]:
     """Give the best item the place of the largest weight, the next best the next, greedily.
 
@@ -59,13 +59,20 @@ def position_weighted(
     ['d', 'c', 'b', 'a']
     """
     best_first = score_desc(items, ranked=ranked, score=score)
-    pick = _usual(len(best_first)) if weights is None else _pick(weights, len(best_first))
+    pick = _usual(len(best_first)) if weights is None else _pick(_listed(weights), len(best_first))
     return list(pick(best_first))
+
+
+def _listed(weights: Iterable[float]) -> Sequence[float]:
+    try:
+        return list(weights)
+    except TypeError as error:
+        raise OrderingError(f"weights are {weights!r:.80}: give one finite number for each item") from error
 
 
 def _pick(weights: Sequence[float], count: int) -> Callable[[list[T]], Iterable[T]]:
     """Return what takes items, best first, to their places."""
-    if len(weights) != count or not all(map(math.isfinite, weights)):
+    if len(weights) != count or not all(float_of(weight) == weight for weight in weights):
         raise OrderingError(f"weights are {weights!r:.80} for {count} items: give one finite number for each")
     ranks = [0] * count
     for rank, place in enumerate(sorted(range(count), key=lambda place: -weights[place])):

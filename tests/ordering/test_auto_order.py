@@ -92,7 +92,7 @@ def test_choices_and_their_reasons(question: str, items: list[Any], strategy: st
 
 
 def test_coverage_counts_what_can_be_used() -> None:
-    bad = {"metadata": {"timestamp": float("nan"), "source_id": "", "section_index": "3"}}
+    bad = {"metadata": {"timestamp": float("nan"), "source_id": "", "section_index": "three"}}
     good = {"metadata": {"timestamp": datetime(2026, 1, 1, tzinfo=UTC), "source_id": 0, "section_index": 0}}
     assert choose_order([bad, good], None).coverage == {"timestamp": 0.5, "source": 0.5, "section": 0.5}
 

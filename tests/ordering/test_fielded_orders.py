@@ -91,7 +91,7 @@ def test_groups_are_edge_balanced_inside_or_as_asked() -> None:
 
 
 def test_items_without_the_field_are_one_group() -> None:
-    items = [passage("x", 0.1), passage("y", 0.5, page=1), passage("z", 0.9, page=[1]), passage("w", 0.3, page="")]
+    items = [passage("x", 0.1), passage("y", 0.5, page=1), passage("z", 0.9, page=None), passage("w", 0.3, page="")]
     assert ids(group_by(items, "page", score="score", inside=list)) == ["x", "z", "w", "y"]
 
 
