@@ -39,6 +39,18 @@ def test_the_best_order_has_1_and_no_other_more(shown: list[float], k: int | Non
     assert 0 <= ndcg(shown, k) <= 1 + 1e-12
 
 
+@pytest.mark.parametrize(("shown", "ideal"), [([1, 1, 1], [1]), ([2], [1, 1, 1]), ([0, 1], []), ([1, 1], [1, 0])])
+@pytest.mark.parametrize("k", [None, 1])
+def test_an_ideal_is_not_worse_than_the_ranking(shown: list[float], ideal: list[float], k: int | None) -> None:
+    with pytest.raises(RetrivexError, match="worse than the ranking"):
+        ndcg(shown, k, ideal=ideal)
+
+
+@given(gains, gains, st.one_of(st.none(), st.integers(1, 9)))
+def test_no_ranking_of_what_there_is_is_over_1(shown: list[float], others: list[float], k: int | None) -> None:
+    assert 0 <= ndcg([*shown, 0, 0], k, ideal=[*others, *shown]) <= 1 + 1e-12
+
+
 @pytest.mark.parametrize("bad", [[-1.0], [math.nan], [math.inf], [[1.0]], ["a"], ["1"], [None], "a", None])
 def test_a_gain_is_a_finite_number_and_not_negative(bad: list[float]) -> None:
     with pytest.raises(RetrivexError, match="none below 0"):

@@ -89,7 +89,7 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
     Raises
     ------
     RetrivexError
-        If a gain is negative or not finite, or k is below 1.
+        If a gain is negative or not finite, `ideal` lacks gains that are shown, or k is below 1.
 
     Examples
     --------
@@ -100,9 +100,20 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
     """
     _check(k)
     shown = _gains(gains)
-    best = np.sort(_gains(gains if ideal is None else ideal))[::-1]
+    best = np.sort(shown if ideal is None else _gains(ideal))[::-1]
+    if not _has_all(best, shown):
+        raise RetrivexError(
+            f"ideal is {ideal!r:.80}, worse than the ranking {gains!r:.80}: give the gains of all passages there are, "
+            "and each passage of the ranking once"
+        )
     most = _discounted(best[:k])
     return _discounted(shown[:k]) / most if most else 0.0
+
+
+def _has_all(best: NDArray[np.float64], shown: NDArray[np.float64]) -> bool:
+    """Return whether the i-th largest gain that is shown is nowhere above the i-th largest there is, `best[i]`."""
+    relevant = np.sort(shown[shown > 0])[::-1]
+    return len(relevant) <= len(best) and bool((relevant <= best[: len(relevant)]).all())
 
 
 def _discounted(gains: NDArray[np.float64]) -> float:
