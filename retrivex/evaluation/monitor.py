@@ -12,6 +12,7 @@ from typing import Any
 
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
+from retrivex.evaluation.metrics.arguments import list_of, name_list, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
 from retrivex.ordering.fields import Field, reader
 
@@ -98,28 +99,28 @@ class ReorderMonitor:
         Raises
         ------
         RetrivexError
-            If a passage of `before` has no name, or the names are one text.
+            If a passage has no name or one that cannot be looked up (a list), or an argument is no list.
         """
         if isinstance(known, str):
             raise RetrivexError(f"known is {known!r}: give a list of names, as in known=[{known!r}]")
-        places = self._places(before)
-        now = self._places(after)
-        weights, weights_now = edge_weights(len(before)), edge_weights(len(after))
-        for name in dict.fromkeys(known):
+        wanted, first, then = name_list(known, "known"), list_of(before, "before"), list_of(after, "after")
+        places, now = self._places(first, "before"), self._places(then, "after")
+        weights, weights_now = edge_weights(len(first)), edge_weights(len(then))
+        for name in dict.fromkeys(wanted):
             if name in places:
                 place = now.get(name)
                 gained = 0.0 if place is None else float(weights_now[place])
                 self._moves.append(
-                    Move(name, places[name], place, len(before), len(after), float(weights[places[name]]), gained)
+                    Move(name, places[name], place, len(first), len(then), float(weights[places[name]]), gained)
                 )
 
-    def _places(self, passages: Sequence[Any]) -> dict[Hashable, int]:
+    def _places(self, passages: Sequence[Any], which: str) -> dict[Hashable, int]:
         places: dict[Hashable, int] = {}
         for place, passage in enumerate(passages):
             name = passage if isinstance(passage, str) else self._read(passage)
             if name is None:
                 raise RetrivexError(f"passage {place} has no name: say which field holds it, ReorderMonitor(name=...)")
-            places.setdefault(name, place)
+            places.setdefault(one_name(name, f"the name of {which}[{place}]"), place)
         return places
 
     def report(self) -> MonitorReport:
