@@ -336,9 +336,14 @@ async def in_thread(call: Callable[[], T]) -> T:
             answer.set_result(result)  # type: ignore[arg-type]
 
     def work() -> None:
-        result, failure = None, None
+        result: T | None = None
+        failure: BaseException | None = None
         try:
             result = context.run(call)
+        except (StopIteration, asyncio.CancelledError) as error:
+            # no future takes the one, and the other would pass for the caller being cancelled
+            failure = RuntimeError(f"{type(error).__name__}: {error}")
+            failure.__cause__ = error
         except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
             failure = error
         if not loop.is_closed():

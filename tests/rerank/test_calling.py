@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.errors import RerankError, RerankUnavailableError
 from retrivex.rerank import Reranking, RerankReply
 
@@ -307,3 +308,49 @@ def test_a_reranking_stays_as_it_is() -> None:
     reranking = Reranking(lengths, batch_size=5)
     assert Reranking.of(reranking) is reranking
     assert Reranking.of(lengths) == Reranking(lengths)
+
+
+class Stops:
+    """Raises what event loops keep for themselves, as a reranker and as a store."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        raise self.error
+
+    def fetch(self, windows: Any, scope: Any) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize("timeout_s", [None, 30.0])
+@pytest.mark.parametrize("error", [StopIteration("over"), asyncio.CancelledError("over")])
+def test_what_an_event_loop_keeps_for_itself_is_a_failure_like_others(
+    error: BaseException, timeout_s: float | None
+) -> None:
+    said = problem(Stops(error), timeout_s=timeout_s, retries=0)
+    assert said == f"the reranker failed: RuntimeError: {type(error).__name__}: over"
+
+
+def test_an_async_reranker_that_cancels_itself_fails_where_nobody_cancels() -> None:
+    async def cancels(query: str, texts: Sequence[str]) -> list[float]:
+        raise asyncio.CancelledError("over")
+
+    reply = Reranking(cancels, retries=0).scores("q", TEXTS)
+    assert str(reply.problem) == "the reranker failed: RuntimeError: CancelledError: over"
+
+
+@pytest.mark.parametrize("error", [StopIteration("over"), asyncio.CancelledError("over")])
+def test_such_failures_cost_no_hits_and_are_told(error: BaseException) -> None:
+    chunks = [Chunk(text, ChunkMetadata("d", number)) for number, text in enumerate(TEXTS)]
+    hits = [SeedHit(chunk, 0.5 + number / 100) for number, chunk in enumerate(chunks)]
+    store: Any = {("d", number): chunk for number, chunk in enumerate(chunks)}
+    broken: Any = Stops(error)
+    composer = SpanComposer(tokenizer=len, reranker=Reranking(broken, timeout_s=None, retries=0))
+    made = composer.compose(hits, store, query="text", window=0)
+    assert made.spans
+    assert any(f"{type(error).__name__}: over" in warning for warning in made.warnings)
+    there = SpanComposer(tokenizer=len)
+    made = asyncio.run(asyncio.wait_for(there.acompose(hits, broken, query="text", store_timeout_s=None), 30))
+    assert made.spans
+    assert any(f"{type(error).__name__}: over" in warning for warning in made.warnings)
