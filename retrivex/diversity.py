@@ -11,8 +11,10 @@ source penalty :math:`\sigma` as in rag-chunk-reorder.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -74,7 +76,7 @@ def diversify(
         [scores[i] for i in top],
         likeness,
         relevance_weight=relevance_weight,
-        sources=values_of(chosen, source),
+        sources=_sources(chosen, source),
         source_penalty=source_penalty,
     )
     return [given[top[i]] for i in picked.order] + [given[i] for i in ranked[len(top) :]]
@@ -135,6 +137,19 @@ def _brought_to_unit(values: Floats) -> Floats:
     return unit
 
 
+def _sources(passages: Sequence[Any], field: Field) -> list[Hashable | None]:
+    sources = values_of(passages, field)
+    for position, found in enumerate(sources):
+        try:
+            hash(found)
+        except TypeError:
+            raise PassageError(
+                f"passage {position} has {found!r:.80} as its source: it must be one value that can be compared, as a "
+                "string or a number; name the field that holds it, as in source='url', or give a function that reads it"
+            ) from None
+    return sources
+
+
 def _families(sources: Sequence[Hashable | None]) -> NDArray[np.int64]:
     """Return the number of each source; -1 for none."""
     numbers: dict[Hashable, int] = {}
@@ -164,9 +179,13 @@ def _vector(value: Any) -> Floats | None:
 
 
 def _check(relevance_weight: float, source_penalty: float, most: int | None) -> None:
-    if not 0 <= relevance_weight <= 1:
-        raise RetrivexError(f"relevance_weight is {relevance_weight!r}: it must be from 0 to 1")
-    if not 0 <= source_penalty < np.inf:
+    if not _is_number(relevance_weight) or not 0 <= relevance_weight <= 1:
+        raise RetrivexError(f"relevance_weight is {relevance_weight!r}: it must be a number from 0 to 1")
+    if not _is_number(source_penalty) or not 0 <= source_penalty <= sys.float_info.max:
         raise RetrivexError(f"source_penalty is {source_penalty!r}: it must be a finite number, 0 or more")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise RetrivexError(f"most is {most!r}: it must be a whole number of at least 1, or None for all")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -27,9 +27,9 @@ def as_list(passages: Iterable[T]) -> list[T]:
     Raises
     ------
     PassageError
-        If they are one text, or no collection.
+        If they are one text, one passage, or no collection.
     """
-    if isinstance(passages, (str, bytes)) or not isinstance(passages, Iterable):
+    if isinstance(passages, (str, bytes, Mapping)) or not isinstance(passages, Iterable):
         raise PassageError(f"passages is {type(passages).__name__}: give a list of passages")
     return list(passages)
 

@@ -169,7 +169,7 @@ def test_a_passage_without_text(passage: Any) -> None:
         deduplicate([{"text": QUEEN, "score": 1.0}, passage])
 
 
-@pytest.mark.parametrize("passages", ["one text", b"bytes", 7])
+@pytest.mark.parametrize("passages", ["one text", b"bytes", 7, {"text": "one passage"}])
 def test_passages_are_a_list(passages: Any) -> None:
     with pytest.raises(PassageError, match="give a list"):
         deduplicate(passages)

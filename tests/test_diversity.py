@@ -120,8 +120,13 @@ def test_embeddings_without_a_direction_are_like_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "knobs", [{"relevance_weight": 1.1}, {"relevance_weight": math.nan}, {"source_penalty": -1}, {"most": 0}]
-)
+    "knobs",
+    [
+        {"relevance_weight": 1.1}, {"relevance_weight": math.nan}, {"relevance_weight": "x"},
+        {"relevance_weight": True}, {"source_penalty": 10**400},
+        {"source_penalty": -1}, {"source_penalty": None}, {"source_penalty": math.inf}, {"most": 0},
+    ],
+)  # fmt: skip
 def test_settings_out_of_range(knobs: dict[str, Any]) -> None:
     with pytest.raises(RetrivexError, match=next(iter(knobs))):
         diversify(REPEATED, **knobs)
@@ -136,3 +141,15 @@ def test_every_passage_needs_an_embedding_where_they_are_compared(bad: Any) -> N
 def test_passages_need_scores() -> None:
     with pytest.raises(PassageError, match="passage 0 has None as its score"):
         diversify([{"text": "Bees."}])
+
+
+@pytest.mark.parametrize("passages", [{"text": 1}, {"text": "Bees.", "score": 1.0}, "one text", 7])
+def test_passages_are_a_list(passages: Any) -> None:
+    with pytest.raises(PassageError, match="give a list"):
+        diversify(passages)
+
+
+@pytest.mark.parametrize("source", [["guide"], {"name": "guide"}, ("guide", [1])])
+def test_a_source_is_one_value(source: Any) -> None:
+    with pytest.raises(PassageError, match=r"passage 1 has .*guide.* as its source"):
+        diversify([REPEATED[0], {**REPEATED[1], "source_id": source}])
