@@ -10,6 +10,7 @@ import numpy as np
 
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
+from retrivex.evaluation.metrics.arguments import list_of, name_list, number_row, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
 from retrivex.ordering.fields import reader
 from retrivex.reorder import Reorderer
@@ -64,16 +65,16 @@ def relevant_at_edges(ordered: Sequence[Any], case: OrderCase) -> float:
     Raises
     ------
     RetrivexError
-        If no passage of the case is relevant.
+        If no passage of the case is relevant, or an id cannot be looked up (a list).
     """
     read = reader("id")
-    weights = edge_weights(len(ordered))
+    passages, wanted = list_of(ordered, "ordered"), name_list(case.relevant, "relevant")
     places: dict[Hashable, float] = {}
-    for passage, weight in zip(ordered, weights.tolist(), strict=True):
-        places.setdefault(read(passage), weight)
-    if not case.relevant:
+    for at, (passage, weight) in enumerate(zip(passages, edge_weights(len(passages)).tolist(), strict=True)):
+        places.setdefault(one_name(read(passage), f"the id of ordered[{at}]"), weight)
+    if not wanted:
         raise RetrivexError("a case has no relevant passages: name them, or give a measure of your own")
-    return sum(places.get(name, 0.0) for name in case.relevant) / len(case.relevant)
+    return sum(places.get(name, 0.0) for name in wanted) / len(wanted)
 
 
 def compare_orders(
@@ -96,7 +97,7 @@ def compare_orders(
     Raises
     ------
     RetrivexError
-        If there are no cases or no orders, or a measure is not finite.
+        If there are no cases or no orders, something else is among them, or a measure is no finite number.
 
     Examples
     --------
@@ -106,9 +107,12 @@ def compare_orders(
     >>> [(result.name, result.mean) for result in found]
     [('as found', 0.25), ('edges', 1.0)]
     """
-    if not cases or not orders:
-        raise RetrivexError(f"{len(cases)} cases and {len(orders)} orders: give at least one of each")
-    figures = {name: _figures(name, cases, _as_order(order), measure) for name, order in orders.items()}
+    asked = _cases(cases)
+    if not isinstance(orders, Mapping):
+        raise RetrivexError(f"orders is {orders!r:.80}: give a mapping of names to orders")
+    if not asked or not orders:
+        raise RetrivexError(f"{len(asked)} cases and {len(orders)} orders: give at least one of each")
+    figures = {name: _figures(name, asked, _as_order(order), measure) for name, order in orders.items()}
     first = next(iter(figures.values()))
     return tuple(
         OrderResult(
@@ -121,16 +125,26 @@ def compare_orders(
     )
 
 
+def _cases(cases: Sequence[OrderCase]) -> list[OrderCase]:
+    asked = list_of(cases, "cases")
+    for case in asked:
+        if not isinstance(case, OrderCase):
+            raise RetrivexError(f"a case is {case!r:.80}: give OrderCase(passages, relevant, query)")
+    return asked
+
+
 def _as_order(order: str | Order) -> Order:
-    if not isinstance(order, str):
+    if callable(order):
         return order
+    if not isinstance(order, str):
+        raise RetrivexError(f"an order is {order!r:.80}: give a strategy of Reorderer, or order(passages, query)")
     reorderer = Reorderer(strategy=order)
     return lambda passages, query: reorderer.reorder(passages, query)
 
 
 def _figures(name: str, cases: Sequence[OrderCase], order: Order, measure: Measure) -> list[float]:
-    figures = [float(measure(order(case.passages, case.query), case)) for case in cases]
-    for at, figure in enumerate(figures):
-        if not np.isfinite(figure):
-            raise RetrivexError(f"{name!r} measures {figure} on case {at}: leave out what cannot be measured")
-    return figures
+    row = [measure(order(case.passages, case.query), case) for case in cases]
+    for at, figure in enumerate(row):
+        if number_row([figure]) is None:
+            raise RetrivexError(f"{name!r} measures {figure!r:.80} on case {at}: leave out what cannot be measured")
+    return [float(figure) for figure in row]
