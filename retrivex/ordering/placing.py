@@ -7,6 +7,7 @@ With an item's density :math:`d_i = s_i / l_i` and the attention summed up to a 
 from __future__ import annotations
 
 import itertools
+import math
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -34,6 +35,9 @@ ROUNDS = 8
 MOVED_ITEMS = 24
 MOVES = 50
 """Up to so many items, and so often, two are swapped or one moved on a profile of several peaks."""
+
+UNIT_TOLERANCE = 1e-9
+"""Share of the context below which a remainder of two lengths is rounding."""
 
 TOLERANCE = 1e-12
 """Share of the value by which an order must be better to count as better."""
@@ -168,7 +172,7 @@ def _by_valley(problem: Problem) -> Order:
     front is says all about the places left, so that one pass over the items tries all of these orders.
     """
     densest = np.argsort(-problem.density, kind="stable")
-    cells = min(CELLS, int(np.ceil(problem.total)))
+    cells = _cells(problem.lengths.tolist(), problem.total)
     lengths = np.maximum(1, np.rint(problem.lengths[densest] * cells / problem.total)).astype(int).tolist()
     total = sum(lengths)
     areas = problem.profile.area(np.arange(total + 1) / total)
@@ -183,6 +187,20 @@ def _by_valley(problem: Problem) -> Order:
         worth[length:] = np.maximum(worth[length:], front)
         in_front.append(worth[length:] == front)
     return densest[_walk_back(int(np.argmax(worth)), lengths, in_front)]
+
+
+def _cells(lengths: list[float], total: float) -> int:
+    """Into how many equal cells a context falls so that each length is a whole number of them, `CELLS` at most.
+
+    The greatest common divisor, by Euclid: it does not depend on the unit of the lengths.
+    """
+    unit = 0.0
+    for length in lengths:
+        while length > UNIT_TOLERANCE * total:
+            unit, length = length, abs(math.remainder(unit, length))
+        if unit * CELLS < total * (1 - UNIT_TOLERANCE):
+            return CELLS
+    return round(total / unit)
 
 
 def _walk_back(front: int, lengths: list[int], in_front: list[NDArray[np.bool_]]) -> list[int]:

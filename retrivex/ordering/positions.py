@@ -87,7 +87,7 @@ class PositionProfile:
         levels = np.concatenate(
             [levels[:1] if self.positions[0] > 0 else [], levels, levels[-1:] if self.positions[-1] < 1 else []]
         )
-        areas = np.concatenate([[0.0], np.cumsum(np.diff(knots) * (levels[1:] + levels[:-1]) / 2)])
+        areas = np.concatenate([[0.0], np.cumsum(np.diff(knots) * (levels[1:] / 2 + levels[:-1] / 2))])
         for name, value in (("_knots", knots), ("_levels", levels), ("_areas", areas)):
             object.__setattr__(self, name, value)
 
@@ -106,6 +106,16 @@ class PositionProfile:
         if end - start < _POINT:
             return float(self.at(start))
         return float(self.area(end) - self.area(start)) / (end - start)
+
+    @cached_property
+    def peak(self) -> float:
+        """The largest attention, or the size of the most negative one if that is larger; 1.0 where all are 0."""
+        return max(map(abs, self.attention)) or 1.0
+
+    @cached_property
+    def scaled(self) -> PositionProfile:
+        """The same profile in the unit of its peak: attentions in [-1, 1]."""
+        return PositionProfile(self.positions, tuple(a / self.peak for a in self.attention), self.name, self.source)
 
     @cached_property
     def is_valley(self) -> bool:

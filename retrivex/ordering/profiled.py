@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
 
+LEAST_LENGTH = 1e-15
+"""Share of the longest length from which on lengths are told apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Placement(Generic[T]):
@@ -26,18 +30,15 @@ class Placement(Generic[T]):
     Parameters
     ----------
     items : in their order
-    value : sum of score x mean attention over the tokens that the item occupies
+    value : sum of score x mean attention over the tokens that the item occupies; the largest float where it is larger
     bound : no order is worth more
+    gap : how much better an order could be at most, as a share of the bound; 0.0 where this is proven the best
     """
 
     items: list[T]
     value: float
     bound: float
-
-    @property
-    def gap(self) -> float:
-        """How much better an order could be at most, as a share of the bound; 0.0 where this is proven the best."""
-        return (self.bound - self.value) / abs(self.bound) if self.bound else 0.0
+    gap: float = 0.0
 
 
 def profile(
@@ -101,13 +102,22 @@ def place(
     if not len(items):
         return Placement([], 0.0, 0.0)
     ranks = np.arange(len(scores)) if ranked else np.argsort(-scores, kind="stable")
-    # the largest score counts as 1 while the search goes on, so that sums of huge ones do not overflow in it
+    # the largest score, length and attention count as 1 while the search goes on, so that neither sums of
+    # huge ones overflow in it nor tiny ones count as rounding
     scale = float(np.abs(scores).max()) or 1.0
-    problem = Problem(scores[ranks] / scale, lengths[ranks], curve)
+    problem = Problem(scores[ranks] / scale, lengths[ranks], curve.scaled)
     order, proven = best_order(problem)
     value = float(problem.values(order))
     bound = value if proven else max(value, upper_bound(problem))
-    return Placement([items[i] for i in ranks[order].tolist()], value * scale, bound * scale)
+    made = [items[i] for i in ranks[order].tolist()]
+    gap = (bound - value) / abs(bound) if bound else 0.0
+    return Placement(made, _held(value, scale, curve.peak), _held(bound, scale, curve.peak), gap)
+
+
+def _held(value: float, scale: float, peak: float) -> float:
+    """Return the product, held at the largest float; the smaller factor first, so that no part of it overflows."""
+    product = value * min(scale, peak) * max(scale, peak)
+    return max(-sys.float_info.max, min(sys.float_info.max, product))
 
 
 def _lengths(items: Sequence[object], tokens: Field | None) -> Floats:
@@ -120,4 +130,5 @@ def _lengths(items: Sequence[object], tokens: Field | None) -> Floats:
                 f"token count of {item!r:.80} is {count!r}: it must be a positive number; "
                 "leave tokens out where all items are about equally long"
             )
-    return np.array(counts, dtype=float)
+    made = np.array(counts, dtype=float)
+    return np.maximum(made / made.max(initial=0.0), LEAST_LENGTH) if len(items) else made

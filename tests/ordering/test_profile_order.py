@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,71 @@ def test_no_finite_score_is_too_large_or_too_small(scores: list[float], data: st
     tokens = dict(enumerate(made))
     ordered = profile(range(len(scores)), score=scores.__getitem__, tokens=tokens.__getitem__)
     assert sorted(ordered) == list(range(len(scores)))
+
+
+UNIT_LENGTHS = [20, 50, 300, 10, 100, 70, 200, 30, 120, 100]
+UNIT_SCORES = [0.9, 0.8, 0.75, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("unit", [1e-3, 1 / 3, 1e-12, 7.77, 1e12, 1e300, 1e-300])
+def test_the_unit_of_tokens_does_not_matter(unit: float, name: str) -> None:
+    items = list(zip(UNIT_SCORES, [float(length) for length in UNIT_LENGTHS], strict=True))
+    scaled = [(score, length * unit) for score, length in items]
+    assert placed(scaled, PROFILES[name]).value == pytest.approx(placed(items, PROFILES[name]).value, rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 400), min_size=9, max_size=20), st.integers(-40, 40))
+def test_nor_does_a_power_of_two(counts: list[int], power: int) -> None:
+    items = [(1 / rank, float(count)) for rank, count in enumerate(counts, 1)]
+    scaled = [(score, math.ldexp(length, power)) for score, length in items]
+    curve = PROFILES["u_curve"]
+    assert placed(scaled, curve).value == pytest.approx(placed(items, curve).value, rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-320, 1e-300, 1e-13, 1e13, 1e300, 1.7e306])
+@pytest.mark.parametrize("count", [3, 12])
+@pytest.mark.parametrize("attention", [(0, 1), (3, 1, 2), (1, 3, 0, 2), (-1, -3)], ids=repr)
+def test_the_unit_of_attention_does_not_matter(attention: tuple[float, ...], count: int, factor: float) -> None:
+    positions = tuple(np.linspace(0, 1, len(attention)))
+    items = [(1.0 / rank, float(length)) for rank, length in zip(range(1, count + 1), UNIT_LENGTHS * 2, strict=False)]
+    plain = placed(items, PositionProfile(positions, attention))
+    made = placed(items, PositionProfile(positions, tuple(a * factor for a in attention)))
+    assert made.items == plain.items
+    assert made.gap == pytest.approx(plain.gap, abs=1e-9)
+    # below 1e-308 floats have only a few digits left
+    assert made.value == pytest.approx(plain.value * factor, rel=1e-9 if factor > 1e-307 else 1e-3)
+    assert made.bound >= made.value
+
+
+def test_small_attentions_of_equal_lengths_are_told_apart() -> None:
+    made = place([3.0, 2.0, 1.0], score=float, profile=PositionProfile((0, 1), (0, 1e-13)))
+    assert (made.items, made.gap) == ([1.0, 2.0, 3.0], 0.0)
+
+
+@pytest.mark.parametrize("attention", [(1.7e308, 1.0), (1.0, 1.7e308), (1.7e308, 1.7e308), (-1.7e308, 1.7e308)])
+def test_huge_attentions_give_neither_nan_nor_infinity(attention: tuple[float, ...]) -> None:
+    for count in (2, 12):
+        made = placed(
+            list(zip(UNIT_SCORES * 2, UNIT_LENGTHS * 2, strict=True))[:count], PositionProfile((0, 1), attention)
+        )
+        assert math.isfinite(made.value)
+        assert made.value <= made.bound < math.inf
+        assert 0 <= made.gap < 1
+
+
+def test_a_sum_that_no_float_can_hold_is_held_at_the_largest() -> None:
+    made = place([1e300, 1e299], score=float, profile=PositionProfile((0, 1), (1e300, 0)))
+    assert (made.items, made.value, made.bound, made.gap) == ([1e300, 1e299], sys.float_info.max, sys.float_info.max, 0)
+
+
+def test_lengths_of_all_sizes_are_placed() -> None:
+    tokens = [5e-324, 1e308, 1e-300, 1.0, 1.7e308, *range(1, 8)]
+    made = place(range(12), score=lambda i: 1.0 / (1 + i), tokens=tokens.__getitem__, profile="u_curve")
+    assert sorted(made.items) == list(range(12))
+    assert math.isfinite(made.value)
+    assert made.bound >= made.value
 
 
 def test_equally_good_orders_are_edge_balanced() -> None:
