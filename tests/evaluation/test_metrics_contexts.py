@@ -63,8 +63,9 @@ def test_references_of_one_or_two_characters() -> None:
 def test_bad_arguments_of_context_recall() -> None:
     with pytest.raises(RetrivexError, match="references are empty"):
         context_recall([], [QUEEN])
-    with pytest.raises(RetrivexError, match="held is 0"):
-        context_recall([QUEEN], [QUEEN], held=0)
+    for held in (0, 1.1, math.nan, "0.9"):
+        with pytest.raises(RetrivexError, match=f"held is {held!r}"):
+            context_recall([QUEEN], [QUEEN], held=held)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bad", ["Bees sleep.", None, 3, [None], [b"Bees"]])
@@ -146,6 +147,17 @@ def test_edge_weights_are_those_of_the_u_shape() -> None:
     assert edge_weights(2).tolist() == [1, 1]
     assert edge_weights(1).tolist() == [1]
     assert edge_weights(0).tolist() == []
+
+
+@pytest.mark.parametrize("count", ["a", -1, 2.5, None, True])
+def test_positions_are_counted(count: Any) -> None:
+    with pytest.raises(RetrivexError, match="count is"):
+        edge_weights(count)
+
+
+def test_large_scores() -> None:
+    assert position_effectiveness([1e308] * 5) == pytest.approx(1e308)
+    assert position_effectiveness([1e-320] * 3) == pytest.approx(1e-320)
 
 
 def test_position_effectiveness_by_hand() -> None:

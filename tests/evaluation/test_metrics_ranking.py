@@ -29,6 +29,11 @@ def test_ndcg_by_hand() -> None:
     assert ndcg([0, 1], ideal=[1, 1, 0]) == pytest.approx(0.6309 / 1.6309, abs=5e-5)
 
 
+def test_large_and_small_gains() -> None:
+    assert ndcg([1e308] * 5) == ndcg([5e-324]) == 1
+    assert ndcg([5e307, 0, 1e308]) == pytest.approx(ndcg([0.5, 0, 1]))
+
+
 def test_ndcg_of_nothing_relevant_is_0() -> None:
     assert ndcg([0, 0, 0]) == ndcg([]) == 0
 

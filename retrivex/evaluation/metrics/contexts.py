@@ -110,7 +110,7 @@ def _read(text: str) -> _Passage:
 
 
 def _holds(whole: _Passage, part: _Passage, held: float) -> bool:
-    if not 0 < held <= 1:
+    if isinstance(held, str) or not 0 < held <= 1:
         raise RetrivexError(f"held is {held!r}: it must be a share above 0 and up to 1")
     if not len(part.grams):
         return bool(part.text) and finder(part.text)(whole.text)

@@ -14,11 +14,18 @@ from retrivex.evaluation.metrics.arguments import number_row
 def edge_weights(count: int) -> NDArray[np.float64]:
     r"""Return how much each of some positions counts, :math:`((i - m) / m)^2` with m the middle: 1 at both ends.
 
+    Raises
+    ------
+    RetrivexError
+        If the count is no whole number of at least 0.
+
     Examples
     --------
     >>> edge_weights(5).tolist()
     [1.0, 0.25, 0.0, 0.25, 1.0]
     """
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+        raise RetrivexError(f"count is {count!r:.80}: it must be a whole number of at least 0")
     if count < 2:
         return np.ones(count)
     middle = (count - 1) / 2
@@ -49,4 +56,5 @@ def position_effectiveness(scores: Sequence[float]) -> float:
     if values is None or not len(values):
         raise RetrivexError(f"scores are {scores!r:.80}: give one finite number per passage, at least one")
     weights = edge_weights(len(values))
-    return float(values @ weights / weights.sum())
+    _, power = np.frexp(np.abs(values).max())  # divided by it, which is exact, no sum is too large for a float
+    return float(np.ldexp(np.ldexp(values, -power) @ weights / weights.sum(), power))

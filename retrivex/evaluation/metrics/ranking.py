@@ -106,8 +106,9 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
             f"ideal is {ideal!r:.80}, worse than the ranking {gains!r:.80}: give the gains of all passages there are, "
             "and each passage of the ranking once"
         )
-    most = _discounted(best[:k])
-    return _discounted(shown[:k]) / most if most else 0.0
+    _, power = np.frexp(best.max(initial=0.0))  # divided by it, which is exact, no sum is too large for a float
+    most = _discounted(np.ldexp(best[:k], -power))
+    return _discounted(np.ldexp(shown[:k], -power)) / most if most else 0.0
 
 
 def _has_all(best: NDArray[np.float64], shown: NDArray[np.float64]) -> bool:
