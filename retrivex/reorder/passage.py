@@ -13,6 +13,9 @@ T = TypeVar("T")
 GROUPABLE = (str, Real, UUID)
 """Types of metadata values that name a source or a group."""
 
+WRITABLE_BITS = 2048
+"""Whole numbers of so many bits can always be written; Python's limit is never below 640 digits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -94,5 +97,6 @@ def group_key(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Integral) or (isinstance(value, float) and value.is_integer()):
-        return str(int(value))
+        number = int(value)
+        return str(number) if number.bit_length() < WRITABLE_BITS else hex(number)
     return str(value) or None if isinstance(value, GROUPABLE) else None

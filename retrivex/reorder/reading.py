@@ -164,19 +164,19 @@ class PassageReader(Generic[T]):
         self._bad.add(name)
 
     def _fault(self, fault: str, place: int, value: Any, rule: str) -> None:
-        shown = "missing" if value is MISSING else repr(value)
+        given = "missing" if value is MISSING else shown(value)
         if self._strict:
             what = fault.removesuffix(" left out").removesuffix(" counts 0")
             raise PassageError(
-                f"passage {place}: {what} is {shown[:80]}: it must be {rule}; correct it, name other fields as in "
+                f"passage {place}: {what} is {given[:80]}: it must be {rule}; correct it, name other fields as in "
                 "fields={'text': 'body', 'score': None}, where None is for what passages do not have, or pass "
                 "validation='coerce'"
             )
-        self.report.faults.setdefault(fault, []).append(f"{shown[:40]} in passage {place}")
+        self.report.faults.setdefault(fault, []).append(f"{given[:40]} in passage {place}")
 
     def _report_shared_ids(self, candidates: Sequence[Candidate[T]]) -> None:
         counts = Counter(candidate.id for candidate in candidates)
-        shared = [f"{passage_id!r} ({count} times)" for passage_id, count in counts.items() if count > 1]
+        shared = [f"{shown(passage_id)} ({count} times)" for passage_id, count in counts.items() if count > 1]
         if shared:
             self.report.faults["passages that share an id"] = shared
 
@@ -195,6 +195,20 @@ def listed(passages: Iterable[T]) -> list[T]:
             "a score"
         )
     return list(passages)
+
+
+def shown(value: Any) -> str:
+    """Return what a message says of a value: its `repr`, or its type where a number in it is too long.
+
+    Examples
+    --------
+    >>> shown(10**5000)
+    'int too long to be shown'
+    """
+    try:
+        return repr(value)
+    except ValueError:  # Python writes no whole number of more than some 4,300 digits
+        return f"{type(value).__name__} too long to be shown"
 
 
 def finite(value: Any) -> float | None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from retrivex.errors import PassageError
 from retrivex.reorder.fields import FieldNames, as_field_names
-from retrivex.reorder.passage import Candidate, Passage
-from retrivex.reorder.reading import PassageReader, Validation, finite
+from retrivex.reorder.passage import WRITABLE_BITS, Candidate, Passage
+from retrivex.reorder.reading import PassageReader, Validation, finite, shown
 
 _SKIP: Final = object()
 
@@ -47,8 +47,9 @@ def serialize_passages(
 
 
 def _row(candidate: Candidate[Any], skip: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": candidate.id, "text": candidate.text, "score": candidate.score}
-    row["metadata"] = _plain(candidate.metadata, f"metadata of passage {candidate.id!r}", skip)
+    name = _plain(candidate.id, f"the id of passage {candidate.place}", skip=False)
+    row: dict[str, Any] = {"id": name, "text": candidate.text, "score": candidate.score}
+    row["metadata"] = _plain(candidate.metadata, f"metadata of passage {name!r}", skip)
     if candidate.token_count is not None:
         row["token_count"] = candidate.token_count
     return row
@@ -56,7 +57,7 @@ def _row(candidate: Candidate[Any], skip: bool) -> dict[str, Any]:
 
 def _plain(value: Any, where: str, skip: bool) -> Any:
     """Return `value` in JSON's own types, or `_SKIP`."""
-    if value is None or isinstance(value, (str, bool, int)):
+    if value is None or isinstance(value, (str, bool)) or (isinstance(value, int) and _writable(value)):
         return value
     if isinstance(value, Mapping):
         pairs = [(name, _plain(inner, f"{where}, {name!r}", skip)) for name, inner in value.items()]
@@ -69,10 +70,21 @@ def _plain(value: Any, where: str, skip: bool) -> Any:
         return int(value) if isinstance(value, np.integer) else number
     if skip:
         return _SKIP
+    if isinstance(value, int):
+        raise PassageError(f"{where} is a whole number too long to be written: make it a string")
     raise PassageError(
-        f"{where} is {value!r:.80}: JSON has no form for a {type(value).__name__}; make it a string or a finite "
+        f"{where} is {shown(value)[:80]}: JSON has no form for a {type(value).__name__}; make it a string or a finite "
         "number, or pass skip_unserializable=True"
     )
+
+
+def _writable(value: int) -> bool:
+    if value.bit_length() < WRITABLE_BITS:
+        return True
+    try:
+        return bool(str(value))
+    except ValueError:  # it has more digits than Python writes
+        return False
 
 
 def deserialize_passages(text: str, *, validation: Validation = "strict") -> list[Passage]:

@@ -49,6 +49,17 @@ def test_what_json_has_no_form_for() -> None:
     assert json.loads(serialize_passages(odd, skip_unserializable=True))[0]["metadata"] == {"keep": [1]}
 
 
+def test_whole_numbers_too_long_to_be_written() -> None:
+    long = {"id": "a", "text": "x", "score": 1, "metadata": {"n": 10**5000, "fine": 10**600}}
+    with pytest.raises(PassageError, match="metadata of passage 'a', 'n' is a whole number too long"):
+        serialize_passages([long])
+    assert json.loads(serialize_passages([long], skip_unserializable=True))[0]["metadata"] == {"fine": 10**600}
+    with pytest.raises(PassageError, match="id of passage 0 is a whole number too long"):
+        serialize_passages([{**long, "id": 10**5000}], skip_unserializable=True)
+    with pytest.raises(PassageError, match="passage 0: score under 'score' is int too long to be shown"):
+        serialize_passages([{**long, "score": 10**5000}])
+
+
 def test_metadata_that_holds_itself() -> None:
     around: dict[str, Any] = {}
     around["again"] = around
