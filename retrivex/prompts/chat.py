@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from retrivex.errors import RetrivexError
 from retrivex.prompts.apis import APIS, Api, Message, texts_of, user_message
+from retrivex.prompts.arguments import check_arguments, list_of, numbered_sources
 from retrivex.prompts.fitting import SourceTemplate, fit
 from retrivex.prompts.places import Place, cited_places, marked_places
 from retrivex.prompts.source import Provenance, Source, tag_positions
@@ -60,6 +61,8 @@ class ChatStyle:
         scales = self.position_scales
         if not isinstance(scales, (tuple, list)) or any(type(scale) is not int or scale < 1 for scale in scales):
             raise RetrivexError(f"position_scales are {self.position_scales!r}: give whole numbers of at least 1")
+        if self.instructions is not None and not isinstance(self.instructions, str):
+            raise RetrivexError(f"instructions are {self.instructions!r:.80}: they must be text, or None")
         if self.template is not None and not hasattr(self.template, "render"):
             raise RetrivexError(
                 f"template is {self.template!r:.80}: give a JinjaTemplate(...), or anything with render(question, "
@@ -130,13 +133,17 @@ def write_chat(
     BudgetError
         If instructions, question and history alone are too long.
     """
+    check_arguments(question, counter, max_tokens, answer_reserve)
+    if style is not None and not isinstance(style, ChatStyle):
+        raise RetrivexError(f"style is {style!r:.80}: give a ChatStyle(...)")
     put = style if style is not None else ChatStyle()
     if api not in APIS:
         raise RetrivexError(f"api is {api!r}: choose one of {', '.join(APIS)}")
     if put.template is not None and api != "plain":
         raise RetrivexError(f"a template writes text: with api={api!r} leave it out, or take api='plain'")
-    turns = [_turn(turn) for turn in history]
+    turns = [_turn(turn) for turn in list_of(history, "history", "a list of turns; leave it out where there are none")]
     said = wording(put.language, question)
+    everything = numbered_sources(spans)
 
     def build(kept: Sequence[tuple[int, Source]]) -> Prompt:
         sources = tag_positions([source for _, source in kept], put.position_scales)
@@ -147,12 +154,6 @@ def write_chat(
         messages = len(prompt.messages) + (prompt.system is not None)
         return sum(map(counter.count, texts)) + MESSAGE_TOKENS * messages
 
-    everything = [
-        span if isinstance(span, Source) else Source.of(span, number) for number, span in enumerate(spans, start=1)
-    ]
-    if len({source.number for source in everything}) < len(everything):
-        numbers = [source.number for source in everything]
-        raise RetrivexError(f"sources have the numbers {numbers}: give every one a number of its own, to cite it by")
     made = fit(everything, build, count, Source.cut, question, max_tokens, answer_reserve)
     shown = {source.number for source in made.sources}
     left_out = tuple(source.number for source in everything if source.number not in shown)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from numbers import Integral, Real
 from typing import Literal, TypeAlias
 from xml.sax.saxutils import quoteattr
 
+from retrivex.errors import RetrivexError
 from retrivex.prompts.escaping import TAGS, escape
 from retrivex.span import Span
 
@@ -31,6 +34,11 @@ class Source:
     start : offset of `text` in the span it was cut from
     position_tags : such as `[S1:P0] [S2:P0]`
     score, pinned : of the span
+
+    Raises
+    ------
+    RetrivexError
+        If a number or a text is none, or the score is not finite.
     """
 
     number: int
@@ -44,6 +52,21 @@ class Source:
     position_tags: str = ""
     score: float = 0.0
     pinned: bool = False
+
+    def __post_init__(self) -> None:
+        texts = {"text": self.text, "document": self.document, "prefix": self.prefix}
+        texts |= {"position_tags": self.position_tags, "timestamp": self.timestamp or ""}
+        for name, text in texts.items():
+            if not isinstance(text, str):
+                raise RetrivexError(f"{name} of a source is {text!r:.80}: it must be text")
+        path = self.heading_path
+        if not isinstance(path, (tuple, list)) or not all(isinstance(heading, str) for heading in path):
+            raise RetrivexError(f"heading_path of a source is {path!r:.80}: it must be a tuple of texts")
+        for name, number in (("number", self.number), ("start", self.start)):
+            if not isinstance(number, Integral) or isinstance(number, bool):
+                raise RetrivexError(f"{name} of a source is {number!r:.80}: it must be a whole number")
+        if not isinstance(self.score, Real) or not math.isfinite(self.score):
+            raise RetrivexError(f"score of source {self.number} is {self.score!r:.80}: it must be a finite number")
 
     @classmethod
     def of(cls, span: Span, number: int) -> Source:
