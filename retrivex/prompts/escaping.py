@@ -9,16 +9,18 @@ from collections.abc import Sequence
 TAGS = ("source",)
 """Elements of the built-in prompts."""
 
-_POSITION_TAG = re.compile(r"(?<!\\)\[(?=s\d+:p\d+\])")
+_POSITION_TAG = re.compile(r"(?<!\\)\[(?=\s*s\s*\d+\s*:\s*p\s*\d+\s*\])")
 _LESS_THAN = re.compile("[<\uff1c\ufe64]")
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs that look like nothing at all
+_SLASHES = dict.fromkeys("\u2044\u2215\u2571\u29f8", "/")
 _BRACKET = re.compile("[\\[\uff3b\ufe47]")
 
 
 def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False) -> str:
     r"""Return `text` with `&lt;` in place of `<` wherever it would open or close one of `tags`.
 
-    Nothing else is changed. Letters of another width or case, and white space or invisible characters between them, are
-    seen through, as models see through them too.
+    Nothing else is changed. Letters of another width or case, slashes of another shape, and white space or invisible
+    characters between them, are seen through, as models see through them too.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False
     folded, places = fold(text)
     if tags:
         names = "|".join(map(re.escape, sorted(tags, key=len, reverse=True)))
-        for match in re.finditer(rf"<(?=/*(?:{names})(?![\w-]))", folded):
+        for match in re.finditer(rf"<(?=[/\\\s]*(?:{names})(?![\w-]))", folded):
             marks[places[match.start()]] = "&lt;"
     if position_tags:
         for match in _POSITION_TAG.finditer(folded):
@@ -62,8 +64,13 @@ def fold(text: str) -> tuple[str, list[int]]:
             # a space ends a name, but may stand in front of one
             if part.isspace() and kept and kept[-1] not in "</":
                 part = " "
-            elif part.isspace() or not part.isprintable() or unicodedata.category(part) == "Mn":
+            elif part.isspace() or part in _BLANK or not part.isprintable() or _is_mark(part):
                 continue
-            kept.append(part)
+            kept.append(_SLASHES.get(part, part))
             places.append(at)
     return "".join(kept), places
+
+
+def _is_mark(character: str) -> bool:
+    """Whether it only stands over, under or around the character in front of it."""
+    return unicodedata.category(character) in ("Mn", "Me")
