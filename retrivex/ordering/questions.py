@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 
 from retrivex.errors import OrderingError
@@ -15,26 +16,54 @@ QuestionType: TypeAlias = Literal["temporal", "comparison", "narrative", "factua
 Detector: TypeAlias = Callable[[str], QuestionType | None]
 """`detector(question)`: its type, or None to leave it to the cues."""
 
+_ADJECTIVES = "快 慢 好 大 小 高 低 贵 便宜 强 重 轻 长 短 多 少 远 近 早 晚"
+_PLACES = "医院 银行 车站 地铁站 火车站 餐厅 超市 机场 酒店 学校 药店 商店 邮局 公园"
+_MADE = "made built done produced formed created written grown kept used chosen calculated measured organised organized"
+
 TEMPORAL_CUES: tuple[str, ...] = (
-    "when", "date", "dates", "timeline", "chronological", "chronology", "latest", "newest", "recent", "recently",
-    "before", "after", "since", "until", "year", "years", "month", "months", "day", "days", "history", "historical",
-    "evolution", "evolved", "over time", "how long ago",
-    "什么时候", "何时", "几时", "时间线", "时间表", "时间顺序", "年表", "最近", "最新", "之前", "之后", "以前", "以后",
-    "以来", "历史", "哪一年", "哪年", "几月", "日期", "先后", "演变",
+    "when", "date", "dates", "timeline", "chronological", "chronology", "latest", "newest", "earliest", "recent",
+    "recently", "before", "after", "since", "until", "year", "years", "month", "months", "day", "days", "history",
+    "historical", "evolution", "evolved", "over time", "ago", "what time", "in what order", "in which order",
+    "yesterday", "last week", "last month", "last year", "last night", "what changed", "what has changed",
+    "how has ... changed", "how have ... changed", "how did ... change",
+    "什么时候", "什么时间", "何时", "几时", "时间线", "时间表", "时间顺序", "年表", "最近", "最新", "最早", "之前",
+    "之后", "以前", "以后", "以来", "历史", "哪一年", "哪年", "哪一天", "哪天", "哪个月", "几月", "几号", "几点",
+    "星期几", "周几", "昨天", "前天", "去年", "前年", "上周", "上星期", "上个月", "日期", "先后", "演变",
 )  # fmt: skip
 COMPARISON_CUES: tuple[str, ...] = (
     "compare", "compares", "compared", "comparing", "comparison", "difference", "differences", "differ", "differs",
-    "versus", "vs", "better than", "worse than", "as opposed to", "similarities", "pros and cons", "contrast",
-    "distinguish", "advantages over",
-    "比较", "对比", "相比", "区别", "差别", "差异", "不同", "异同", "优缺点", "哪个更", "哪个好",
+    "versus", "vs", "than", "as opposed to", "similarities", "pros and cons", "contrast", "distinguish",
+    "distinguishes", "distinguishing", "advantages over", "which ... is ... or", "which ... are ... or",
+    "比较", "对比", "相比", "区别", "差别", "差异", "异同", "优缺点", "有什么不同", "有何不同", "有哪些不同",
+    "不同之处", "不同点", "哪个更", "哪...更", "比...更", "比...吗", "更...还是", "更便宜",
+    *(f"哪{unit}{adjective}" for unit in ("个", "种", "家") for adjective in _ADJECTIVES.split()),
 )  # fmt: skip
 NARRATIVE_CUES: tuple[str, ...] = (
     "summarize", "summarise", "summary", "explain", "walk through", "walk me through", "overview", "guide", "tutorial",
-    "chapter", "section", "step", "steps", "step by step", "how does", "how do", "how can i", "how to", "how should",
-    "instructions", "procedure", "process", "story", "plot", "what happens", "what happened", "describe",
-    "总结", "概括", "概述", "综述", "解释", "说明", "讲述", "描述", "步骤", "教程", "指南", "流程", "过程", "如何",
-    "怎么", "怎样", "章节", "故事", "情节", "经过", "来龙去脉",
+    "chapter", "section", "step", "steps", "step by step", "how does", "how do", "how did", "how can", "how could",
+    "how to", "how should", "how would", "instructions", "procedure", "process", "story", "plot", "what happens",
+    "what happened", "describe",
+    *(f"how {be} ... {made}" for be in ("is", "are", "was", "were") for made in _MADE.split()),
+    "总结", "概括", "概述", "综述", "摘要", "解释", "说明", "讲述", "描述", "步骤", "教程", "指南", "流程", "过程",
+    "如何", "怎么", "怎样", "章节", "故事", "情节", "事情经过", "的经过", "来龙去脉",
 )  # fmt: skip
+_NO_CUES: tuple[str, ...] = (
+    "look after", "looks after", "looked after", "looking after", "named after", "up to date", "out of date",
+    "date palm", "date palms", "tour guide", "tour guides", "guide dog", "guide dogs", "section of", "which section",
+    "which chapter", "more than", "less than", "fewer than", "rather than", "other than",
+    "later than", "更新", "更改", "更换", "变更", "更多的", "更多信息", "百分比", "比重", "有几点", "几号线", "几号楼",
+    "历史博物馆", "怎么样", "哪个大学", "哪个小学", "哪个高中", "比赛", "比如", "比例", "比利时", "比尔", "比特币",
+    *(f"最近的{place}" for place in _PLACES.split()),
+)  # fmt: skip
+"""Phrases in which a cue means something else; left out before cues are looked for."""
+
+_TRADITIONAL = (
+    "麼麽時幾間線順後來歷變較對區別異優點個總結綜釋說説講驟過樣節經龍脈嗎還貴強輕長遠館醫銀車鐵廳機場學藥郵號週種賽爾與"
+)
+_SIMPLIFIED = (
+    "么么时几间线顺后来历变较对区别异优点个总结综释说说讲骤过样节经龙脉吗还贵强轻长远馆医银车铁厅机场学药邮号周种赛尔与"
+)
+_TO_SIMPLIFIED = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 
 _IDEOGRAPH = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
 _WORD = re.compile(r"[^\W_]+")
@@ -50,7 +79,8 @@ def question_type(
 ) -> QuestionType:
     """Return the first type of which a cue stands in the question: temporal, comparison, narrative; else factual.
 
-    Cues are matched as whole words, in any case and width; those in Chinese or Japanese characters anywhere.
+    Cues are matched as whole words, in any case and width; those in Chinese or Japanese characters anywhere, Simplified
+    and Traditional alike. Anything may stand in place of `...` in a cue, nothing too.
 
     Parameters
     ----------
@@ -77,13 +107,15 @@ def question_type(
     found = _detected(question, detector) if detector is not None else None
     if found is not None:
         return _known(found)
-    text = _spaced(question)
+    text = _plain(question)
     kinds: tuple[tuple[QuestionType, Sequence[str]], ...] = (
         ("temporal", temporal),
         ("comparison", comparison),
         ("narrative", narrative),
     )
-    return next((kind for kind, cues in kinds if any(_spaced(cue) in text for cue in cues if cue.strip())), "factual")
+    return next(
+        (kind for kind, cues in kinds if any(_stands(parts, text) for parts in _parted(tuple(cues)))), "factual"
+    )
 
 
 def _detected(question: str, detector: Detector) -> QuestionType | None:
@@ -103,7 +135,32 @@ def _known(found: QuestionType) -> QuestionType:
     return found
 
 
+@lru_cache(maxsize=64)
+def _parted(cues: tuple[str, ...]) -> list[list[str]]:
+    """Return the parts of each cue, in the form of `_spaced`; cues of nothing are left out."""
+    parted = [[_spaced(part) for part in cue.split("...") if part.strip()] for cue in cues]
+    return [parts for parts in parted if parts]
+
+
+def _stands(parts: list[str], text: str) -> bool:
+    """Whether all parts stand in the text, one after the other."""
+    end = 0
+    for part in parts:
+        start = text.find(part, end)
+        if start < 0:
+            return False
+        end = start + len(part) - 1  # the space behind one part is that before the next
+    return True
+
+
+def _plain(question: str) -> str:
+    text = _spaced(question)
+    for (phrase,) in _parted(_NO_CUES):
+        text = text.replace(phrase, " ")
+    return text
+
+
 def _spaced(text: str) -> str:
     """Words with a space on each side, each Chinese or Japanese character a word of its own."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
+    plain = unicodedata.normalize("NFKC", text).casefold().translate(_TO_SIMPLIFIED)
     return " " + " ".join(_WORD.findall(_IDEOGRAPH.sub(r" \1 ", plain))) + " "

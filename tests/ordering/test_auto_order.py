@@ -40,6 +40,50 @@ def test_questions_and_their_types(question: str | None, expected: str) -> None:
     assert question_type(question) == expected
 
 
+QUESTIONS = {
+    "temporal": """When did the bees arrive? | What time did the swarm leave? | What is the earliest record of the hive?
+        | In what order were the hives moved? | How has beekeeping changed? | How have prices changed in ten years?
+        | What changed in 2023? | What happened last week? | What was decided yesterday? | What is the latest version?
+        | 蜂王是什么时候产卵的？ | 蜂王是什麼時候產卵的？ | 会议在哪一天？ | 商店几点开门？ | 會議幾點開始？
+        | 二十号是星期几？
+        | 昨天发生了什么？ | 去年卖了多少蜂蜜？ | 最近有哪些变化 | 最近有哪些變化 | 請列出時間線 | 公司的歷史""",
+    "comparison": """Which is better, Python or Java? | What distinguishes a wasp from a bee? | PostgreSQL vs. SQLite
+        | Is tea healthier than coffee? | Is gold more expensive than silver? | Which planet is bigger, Mars or Venus?
+        | What is the difference between bees and wasps? | Compare the two hives | 蜜蜂和黄蜂有什么区别？
+        | 蜜蜂和黃蜂有什麼區別？ | 比較蜜蜂和黃蜂 | 北京和上海哪个大？ | 高铁和飞机哪个快？ | 高鐵和飛機哪個快？
+        | 金比银贵吗？
+        | 金比銀貴嗎？ | 哪家店更便宜？ | 两种蜂箱有什么不同？ | 兩者的差異和優缺點""",
+    "narrative": """How did the war begin? | How is honey made? | How was the bridge built? | How were the hives kept?
+        | How do I split a hive? | How can a queen be marked? | Walk me through the installation | Summarize chapter two
+        | 怎么安装这个软件？ | 怎麼安裝這個軟體？ | 安装步骤有哪些？ | 安裝步驟有哪些？ | 請總結第三章 | 解釋這個過程
+        | 讲一讲事情经过""",
+    "factual": """Who looks after the bees? | Who was the island named after? | Is the list up to date?
+        | Where does the date palm grow... in Egypt? | Who was the tour guide? | Which section of the Act covers bees?
+        | Are there more than five hives? | How old is the queen? | How is the weather? | Who keeps the bees?
+        | 最近的医院在哪里？ | 最近的醫院在哪裡？ | 火车经过哪些城市？ | 城里有三个不同的公园吗？ | 历史博物馆在哪里？
+        | 歷史博物館在哪裡？ | 今天天气怎么样？ | 今天天氣怎麼樣？ | 他在哪个大学工作？ | 比赛是谁赢的吗？
+        | 蜂王在哪里？
+        | 哪里可以看到更多信息？ | 在哪里更新软件？ | 他有几点建议？ | 機場在幾號線？""",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [(question.strip(), kind) for kind, questions in QUESTIONS.items() for question in questions.split("|")],
+)
+def test_questions_in_english_and_chinese_of_both_scripts(question: str, expected: str) -> None:
+    assert question_type(question) == expected
+
+
+def test_cues_with_a_gap() -> None:
+    cues = ("is ... ripe", "...", "")
+    assert question_type("Is the honey ripe?", narrative=cues) == "narrative"
+    assert question_type("IS RIPE", narrative=cues) == "narrative"
+    assert question_type("Ripe it is", narrative=cues) == "factual"
+    assert question_type("比一比吗", comparison=("比...比...吗",)) == "comparison"
+    assert question_type("比吗", comparison=("比...比...吗",)) == "factual"
+
+
 def test_cues_are_settable_and_the_width_of_letters_does_not_matter() -> None:
     assert question_type("What is the Quokka count?", temporal=("quokka count",)) == "temporal"
     assert question_type("When was it?", temporal=()) == "factual"
