@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from retrivex.errors import RetrivexError
 from retrivex.prompts.escaping import TAGS, escape
 from retrivex.prompts.source import Source
 
 try:
-    from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
+    from jinja2 import StrictUndefined, TemplateSyntaxError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 except ImportError as error:
     hint = "pip install 'retrivex-rag[templates]'"
@@ -42,6 +43,10 @@ class JinjaTemplate:
     """
 
     def __init__(self, text: str, *, tags: str | Sequence[str] = ()) -> None:
+        if not isinstance(text, str):
+            raise RetrivexError(f"the template is {text!r:.80}: it must be text; read a file first")
+        if not isinstance(tags, (str, Sequence)):
+            raise RetrivexError(f"tags are {tags!r:.80}: give names, as ['doc'], or leave them out")
         names = [tags] if isinstance(tags, str) else list(tags)
         for name in names:
             if not isinstance(name, str) or not name.isidentifier():
@@ -54,6 +59,8 @@ class JinjaTemplate:
             self._template = environment.from_string(text)
         except TemplateSyntaxError as error:
             raise RetrivexError(f"the template cannot be read: {error.message}, in line {error.lineno}") from error
+        except RecursionError as error:
+            raise RetrivexError("the template cannot be read: it is nested too deeply") from error
 
     def render(self, question: str, sources: Sequence[Source], history: str) -> str:
         """Return the text.
@@ -67,20 +74,26 @@ class JinjaTemplate:
             return self._template.render(
                 question=escape(question, self.tags),
                 sources=[self._safe(source) for source in sources],
-                history=history,
+                history=escape(history, self.tags),
             )
-        except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except Exception as error:  # a template calls what it likes, and may fail like any program
             raise RetrivexError(
-                f"the template failed: {error}; it knows question, sources and history, inside Jinja2's sandbox"
+                f"the template failed: {str(error) or type(error).__name__}; it knows question, sources and history, "
+                "inside Jinja2's sandbox"
             ) from error
 
     def _safe(self, source: Source) -> Source:
         """Source whose every word is escaped."""
         tagged = bool(source.position_tags)
-        return replace(
-            source,
-            text=escape(source.prefix + source.text, self.tags, position_tags=tagged),
-            prefix="",
-            document=escape(source.document, self.tags),
-            heading_path=tuple(escape(heading, self.tags) for heading in source.heading_path),
-        )
+
+        def said(value: object) -> object:
+            return escape(value, self.tags, position_tags=tagged) if isinstance(value, str) else value
+
+        words: dict[str, Any] = {field.name: said(getattr(source, field.name)) for field in fields(source)}
+        words |= {
+            "text": said(source.prefix + source.text),
+            "prefix": "",
+            "heading_path": tuple(said(heading) for heading in source.heading_path),
+            "position_tags": escape(source.position_tags, self.tags),  # our own marks
+        }
+        return replace(source, **words)
