@@ -14,6 +14,7 @@ from strategies import compose, hits_of, make_chunk, make_store
 from retrivex import Chunk, Composition, RetrievalConfig, SeedHit
 from retrivex.cli.compose import read_schema
 from retrivex.config import OrderingStrategy
+from retrivex.errors import OrderingError
 from retrivex.ordering import AutoSettings, PositionProfile
 from retrivex.span_order import order_spans
 
@@ -131,3 +132,12 @@ def test_an_order_is_given_by_name_or_by_enum() -> None:
     assert order_spans([], RetrievalConfig(ordering_strategy="document")) == ([], {"strategy": "document"})
     with pytest.raises(ValueError, match="ordering_strategy"):
         compose([], {}, ordering_strategy="sideways")
+
+
+def test_an_order_key_or_detector_that_fails_is_one_clear_error() -> None:
+    with pytest.raises(OrderingError, match=r"key of .* cannot be read: ZeroDivisionError"):
+        ordered("custom", order_key=lambda span: 1 / 0)
+    with pytest.raises(OrderingError, match="items cannot be compared: TypeError"):
+        ordered("custom", order_key=lambda span: {})
+    with pytest.raises(OrderingError, match="the detector failed for 'Who"):
+        ordered("auto", query="Who?", auto_order=AutoSettings(detector=lambda question: 1 / 0))
