@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -178,7 +177,8 @@ class PositionProfile:
                 f"measurements are {measurements!r:.80}: give pairs of numbers, position and value ({error})"
             ) from error
         positions = sorted(values)
-        means = tuple(statistics.fmean(values[x]) for x in positions)
+        # each divided first: the sum of two large values may be no float
+        means = tuple(sum(value / len(values[x]) for value in values[x]) for x in positions)
         return cls(tuple(positions), means, name, source)
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,6 +17,10 @@ Detector: TypeAlias = Callable[[str], QuestionType | None]
 """`detector(question)`: its type, or None to leave it to the cues."""
 
 _ADJECTIVES = "快 慢 好 大 小 高 低 贵 便宜 强 重 轻 长 短 多 少 远 近 早 晚"
+_COMPARATIVES = (
+    "better worse faster slower bigger smaller larger cheaper older newer younger taller longer shorter stronger "
+    "heavier lighter higher lower nearer safer easier"
+)
 _PLACES = "医院 银行 车站 地铁站 火车站 餐厅 超市 机场 酒店 学校 药店 商店 邮局 公园"
 _MADE = "made built done produced formed created written grown kept used chosen calculated measured organised organized"
 
@@ -33,10 +37,14 @@ TEMPORAL_CUES: tuple[str, ...] = (
 COMPARISON_CUES: tuple[str, ...] = (
     "compare", "compares", "compared", "comparing", "comparison", "difference", "differences", "differ", "differs",
     "versus", "vs", "than", "as opposed to", "similarities", "pros and cons", "contrast", "distinguish",
-    "distinguishes", "distinguishing", "advantages over", "which ... is ... or", "which ... are ... or",
+    "distinguishes", "distinguishing", "advantages over", "different from", "differently from",
+    *(f"which ... {word}" for word in _COMPARATIVES.split()),
     "比较", "对比", "相比", "区别", "差别", "差异", "异同", "优缺点", "有什么不同", "有何不同", "有哪些不同",
-    "不同之处", "不同点", "哪个更", "哪...更", "比...更", "比...吗", "更...还是", "更便宜",
-    *(f"哪{unit}{adjective}" for unit in ("个", "种", "家") for adjective in _ADJECTIVES.split()),
+    "不同之处", "不同点", "比...更", "更...还是", "更便宜",
+    *(f"比...{adjective}吗" for adjective in _ADJECTIVES.split()),
+    *(f"哪...更{adjective}" for adjective in _ADJECTIVES.split()),
+    # of two things that are named: 哪个大 alone also begins 哪个大洲
+    *(f"{link}...哪{unit}{adjective}" for link in "和与跟" for unit in "个种家" for adjective in _ADJECTIVES.split()),
 )  # fmt: skip
 NARRATIVE_CUES: tuple[str, ...] = (
     "summarize", "summarise", "summary", "explain", "walk through", "walk me through", "overview", "guide", "tutorial",
@@ -50,7 +58,8 @@ NARRATIVE_CUES: tuple[str, ...] = (
 _NO_CUES: tuple[str, ...] = (
     "look after", "looks after", "looked after", "looking after", "named after", "up to date", "out of date",
     "date palm", "date palms", "tour guide", "tour guides", "guide dog", "guide dogs", "section of", "which section",
-    "which chapter", "more than", "less than", "fewer than", "rather than", "other than",
+    "which chapter", "vs code", "how many days", "how many months", "how many years",
+    "more than", "less than", "fewer than", "rather than", "other than",
     "later than", "更新", "更改", "更换", "变更", "更多的", "更多信息", "百分比", "比重", "有几点", "几号线", "几号楼",
     "历史博物馆", "怎么样", "哪个大学", "哪个小学", "哪个高中", "比赛", "比如", "比例", "比利时", "比尔", "比特币",
     *(f"最近的{place}" for place in _PLACES.split()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 TAGS = ("source",)
 """Elements of the built-in prompts."""
@@ -14,6 +15,21 @@ _LESS_THAN = re.compile("[<\uff1c\ufe64]")
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs that look like nothing at all
 _SLASHES = dict.fromkeys("\u2044\u2215\u2571\u29f8", "/")
 _BRACKET = re.compile("[\\[\uff3b\ufe47]")
+
+
+_ELEMENT = re.compile(r"</?([a-z][\w.-]*|\|\w+\|)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=32)
+def elements_of(template: str) -> tuple[str, ...]:
+    """Return the names of the elements that a template writes itself, in lower case, such as `context`.
+
+    Examples
+    --------
+    >>> elements_of("<context>\\n{context}\\n</context> <|user|>")
+    ('context', '|user|')
+    """
+    return tuple(dict.fromkeys(name.lower() for name in _ELEMENT.findall(template)))
 
 
 def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from retrivex.errors import BudgetError
-from retrivex.prompts.escaping import escape
+from retrivex.prompts.escaping import TAGS, elements_of, escape
 from retrivex.prompts.labels import escape_lines
 from retrivex.prompts.source import Source, one_line
 from retrivex.prompts.templates import fill_template
@@ -141,7 +141,9 @@ def _harmless(span: Span, style: Style, template: str) -> Span:
     """Span that cannot pass for a part of the prompt around it; what was composed stays as the document has it."""
 
     def said(text: str) -> str:
-        return escape(text) if style.format == "xml" else escape_lines(text, template)
+        if style.format == "xml":
+            return escape(text, (*TAGS, *elements_of(template)))
+        return escape_lines(escape(text, elements_of(template)), template)
 
     # as one text: a mark may begin in the prefix and end behind it
     whole = said((span.prefix or "") + span.text if style.prefixes else span.text)

@@ -177,7 +177,7 @@ class Reranking:
         ask: Callable[[str, Sequence[str]], Awaitable[Answer]],
         stop: threading.Event,
     ) -> Answer:
-        for wait in [self.backoff_s * 2**attempt for attempt in range(self.retries)]:
+        for wait in (self.backoff_s * 2.0 ** min(attempt, 60) for attempt in range(self.retries)):
             try:
                 return self._checked(await ask(query, texts), len(texts))
             except Exception as error:

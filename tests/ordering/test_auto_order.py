@@ -48,6 +48,7 @@ QUESTIONS = {
         | 二十号是星期几？
         | 昨天发生了什么？ | 去年卖了多少蜂蜜？ | 最近有哪些变化 | 最近有哪些變化 | 請列出時間線 | 公司的歷史""",
     "comparison": """Which is better, Python or Java? | What distinguishes a wasp from a bee? | PostgreSQL vs. SQLite
+        | What makes Rust different from Go?
         | Is tea healthier than coffee? | Is gold more expensive than silver? | Which planet is bigger, Mars or Venus?
         | What is the difference between bees and wasps? | Compare the two hives | 蜜蜂和黄蜂有什么区别？
         | 蜜蜂和黃蜂有什麼區別？ | 比較蜜蜂和黃蜂 | 北京和上海哪个大？ | 高铁和飞机哪个快？ | 高鐵和飛機哪個快？
@@ -62,6 +63,8 @@ QUESTIONS = {
         | Are there more than five hives? | How old is the queen? | How is the weather? | Who keeps the bees?
         | 最近的医院在哪里？ | 最近的醫院在哪裡？ | 火车经过哪些城市？ | 城里有三个不同的公园吗？ | 历史博物馆在哪里？
         | 歷史博物館在哪裡？ | 今天天气怎么样？ | 今天天氣怎麼樣？ | 他在哪个大学工作？ | 比赛是谁赢的吗？
+        | 比亚迪是中国公司吗？ | 埃及在哪个大洲？ | 北京有哪种小吃最有名？ | 哪家公司更名为Meta？ | 哪些症状属于更年期？
+        | Which company is owned by Alphabet or Meta? | Where do I install VS Code? | How many days are in a week?
         | 蜂王在哪里？
         | 哪里可以看到更多信息？ | 在哪里更新软件？ | 他有几点建议？ | 機場在幾號線？""",
 }

@@ -328,3 +328,8 @@ def test_an_unknown_profile_names_those_there_are(value: Any) -> None:
         profile_of(value)
     with pytest.raises(OrderingError, match="cannot be read"):
         profile_of("missing.json")
+
+
+def test_the_mean_of_large_measurements_is_a_number() -> None:
+    profile = PositionProfile.from_measurements([(0, 1e308), (0, 1e308), (1, 1.0)])
+    assert profile.to_dict()["attention"][0] == 1e308

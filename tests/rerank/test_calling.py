@@ -354,3 +354,10 @@ def test_such_failures_cost_no_hits_and_are_told(error: BaseException) -> None:
     made = asyncio.run(asyncio.wait_for(there.acompose(hits, broken, query="text", store_timeout_s=None), 30))
     assert made.spans
     assert any(f"{type(error).__name__}: over" in warning for warning in made.warnings)
+
+
+def test_many_retries_are_no_reason_not_to_ask() -> None:
+    reply = Reranking(lambda query, texts: [1.0] * len(texts), retries=2000).scores("q", ["a"])
+    assert reply.problem is None
+    assert reply.scores is not None
+    assert reply.scores.tolist() == [1.0]
