@@ -52,7 +52,7 @@ def half_way(_: Any) -> Any:
 
 
 def hanging(_: Any) -> Any:
-    time.sleep(1.0)
+    time.sleep(3.0)
     return []
 
 
@@ -73,7 +73,7 @@ def test_a_hanging_store_is_given_up_in_time() -> None:
     began = time.perf_counter()
     with pytest.raises(StoreTimeoutError, match="no answer within"):
         compose(HITS, Store(hanging), store_timeout_s=0.05, strict=True)
-    assert time.perf_counter() - began < 0.8
+    assert time.perf_counter() - began < 2.5
 
 
 def test_without_a_limit_the_store_is_asked_in_the_callers_thread() -> None:
@@ -142,7 +142,7 @@ class Slow(dict[Any, Any]):
 def test_a_mapping_that_hangs_is_given_up_in_time() -> None:
     began = time.perf_counter()
     made = compose(HITS, Slow(TEN), store_timeout_s=0.1, window=4)
-    assert time.perf_counter() - began < 0.9
+    assert time.perf_counter() - began < 1.6  # nine chunks take 1.8
     assert shown_ids(made.spans) == [5]
     assert any("store_timeout_s=0.1" in warning for warning in made.warnings)
     assert shown_ids(compose(HITS, Slow(TEN), window=1).spans) == [4, 5, 6]
