@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.near_duplicates import Repeats, repeats
 from retrivex.ordering.fields import Field
 from retrivex.passage_fields import as_list, scores_of, texts_of
@@ -149,7 +149,7 @@ def _repeats(texts: Sequence[str], threshold: float) -> Repeats:
 
 def _check(threshold: float, keep: str, compare_with: str) -> None:
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 <= threshold <= 1:
-        raise RetrivexError(f"threshold is {threshold!r}: it must be a similarity from 0 to 1, e.g. 0.85")
+        raise RetrivexError(f"threshold is {quoted(threshold)}: it must be a similarity from 0 to 1, e.g. 0.85")
     for name, value, allowed in (("keep", keep, get_args(Keep)), ("compare_with", compare_with, get_args(CompareWith))):
         if value not in allowed:
-            raise RetrivexError(f"{name} is {value!r}: choose one of {', '.join(allowed)}")
+            raise RetrivexError(f"{name} is {quoted(value)}: choose one of {', '.join(allowed)}")

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrivex.errors import PassageError, RetrivexError
+from retrivex.errors import PassageError, RetrivexError, quoted
 from retrivex.likeness import EmbeddingLikeness, Floats, Likeness, TextLikeness
 from retrivex.ordering.fields import Field
 from retrivex.passage_fields import as_list, scores_of, texts_of, values_of
@@ -144,7 +144,7 @@ def _sources(passages: Sequence[Any], field: Field) -> list[Hashable | None]:
             hash(found)
         except TypeError:
             raise PassageError(
-                f"passage {position} has {found!r:.80} as its source: it must be one value that can be compared, as a "
+                f"passage {position} has {quoted(found)} as its source: it must be one value that can be compared, as a "
                 "string or a number; name the field that holds it, as in source='url', or give a function that reads it"
             ) from None
     return sources
@@ -180,11 +180,11 @@ def _vector(value: Any) -> Floats | None:
 
 def _check(relevance_weight: float, source_penalty: float, most: int | None) -> None:
     if not _is_number(relevance_weight) or not 0 <= relevance_weight <= 1:
-        raise RetrivexError(f"relevance_weight is {relevance_weight!r}: it must be a number from 0 to 1")
+        raise RetrivexError(f"relevance_weight is {quoted(relevance_weight)}: it must be a number from 0 to 1")
     if not _is_number(source_penalty) or not 0 <= source_penalty <= sys.float_info.max:
-        raise RetrivexError(f"source_penalty is {source_penalty!r}: it must be a finite number, 0 or more")
+        raise RetrivexError(f"source_penalty is {quoted(source_penalty)}: it must be a finite number, 0 or more")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-        raise RetrivexError(f"most is {most!r}: it must be a whole number of at least 1, or None for all")
+        raise RetrivexError(f"most is {quoted(most)}: it must be a whole number of at least 1, or None for all")
 
 
 def _is_number(value: Any) -> bool:

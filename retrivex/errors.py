@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class RetrivexError(ValueError):
     """Base of every error RetriVex raises itself; config errors are pydantic's `ValidationError`."""
@@ -53,3 +55,19 @@ class BudgetError(RetrivexError):
 
 class OrderingError(RetrivexError):
     """Passages cannot be ordered as asked: a score that is no finite number, or a setting out of its range."""
+
+
+def quoted(value: Any, most: int = 80) -> str:
+    """Return what a message says of a value: the beginning of its `repr`, or its type where it has none.
+
+    Examples
+    --------
+    >>> quoted("hive"), quoted(10**5000)
+    ("'hive'", 'int too long to be shown')
+    """
+    try:
+        return repr(value)[:most]
+    except ValueError:  # Python writes no whole number of more than some 4,300 digits
+        return f"{type(value).__name__} too long to be shown"
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything, and must not hide what was wrong
+        return f"{type(value).__name__} that cannot be shown"

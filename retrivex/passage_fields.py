@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeVar
 
-from retrivex.errors import PassageError
+from retrivex.errors import PassageError, quoted
 from retrivex.ordering.fields import Field, reader
 from retrivex.seed import SeedHit
 
@@ -62,7 +62,7 @@ def texts_of(passages: Sequence[Any], field: Field) -> list[str]:
     for position, found in enumerate(texts):
         if not isinstance(found, str):
             raise PassageError(
-                f"passage {position} has {found!r:.80} as its text: it must be a str; name the field that holds it, "
+                f"passage {position} has {quoted(found)} as its text: it must be a str; name the field that holds it, "
                 "as in text='page_content', or give a function that reads it"
             )
     return texts
@@ -90,7 +90,7 @@ def _finite(position: int, found: Any) -> float:
         found = value = math.inf
     if not math.isfinite(value):
         raise PassageError(
-            f"passage {position} has {found!r:.80} as its score: it must be a finite number; name the field that holds "
+            f"passage {position} has {quoted(found)} as its score: it must be a finite number; name the field that holds "
             "it, as in score='relevance', or give a function that reads it"
         )
     return value

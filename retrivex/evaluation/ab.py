@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.metrics.arguments import list_of, name_list, number_row, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
@@ -109,7 +109,7 @@ def compare_orders(
     """
     asked = _cases(cases)
     if not isinstance(orders, Mapping):
-        raise RetrivexError(f"orders is {orders!r:.80}: give a mapping of names to orders")
+        raise RetrivexError(f"orders is {quoted(orders)}: give a mapping of names to orders")
     if not asked or not orders:
         raise RetrivexError(f"{len(asked)} cases and {len(orders)} orders: give at least one of each")
     figures = {name: _figures(name, asked, _as_order(order), measure) for name, order in orders.items()}
@@ -129,7 +129,7 @@ def _cases(cases: Sequence[OrderCase]) -> list[OrderCase]:
     asked = list_of(cases, "cases")
     for case in asked:
         if not isinstance(case, OrderCase):
-            raise RetrivexError(f"a case is {case!r:.80}: give OrderCase(passages, relevant, query)")
+            raise RetrivexError(f"a case is {quoted(case)}: give OrderCase(passages, relevant, query)")
     return asked
 
 
@@ -137,7 +137,7 @@ def _as_order(order: str | Order) -> Order:
     if callable(order):
         return order
     if not isinstance(order, str):
-        raise RetrivexError(f"an order is {order!r:.80}: give a strategy of Reorderer, or order(passages, query)")
+        raise RetrivexError(f"an order is {quoted(order)}: give a strategy of Reorderer, or order(passages, query)")
     reorderer = Reorderer(strategy=order)
     return lambda passages, query: reorderer.reorder(passages, query)
 
@@ -146,5 +146,5 @@ def _figures(name: str, cases: Sequence[OrderCase], order: Order, measure: Measu
     row = [measure(order(case.passages, case.query), case) for case in cases]
     for at, figure in enumerate(row):
         if number_row([figure]) is None:
-            raise RetrivexError(f"{name!r} measures {figure!r:.80} on case {at}: leave out what cannot be measured")
+            raise RetrivexError(f"{quoted(name)} measures {quoted(figure)} on case {at}: leave out what cannot be measured")
     return [float(figure) for figure in row]

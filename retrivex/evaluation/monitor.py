@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.metrics.arguments import list_of, name_list, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
@@ -102,7 +102,7 @@ class ReorderMonitor:
             If a passage has no name or one that cannot be looked up (a list), or an argument is no list.
         """
         if isinstance(known, str):
-            raise RetrivexError(f"known is {known!r}: give a list of names, as in known=[{known!r}]")
+            raise RetrivexError(f"known is {quoted(known)}: give a list of names, as in known=[{quoted(known)}]")
         wanted, first, then = name_list(known, "known"), list_of(before, "before"), list_of(after, "after")
         places, now = self._places(first, "before"), self._places(then, "after")
         weights, weights_now = edge_weights(len(first)), edge_weights(len(then))

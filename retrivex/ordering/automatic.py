@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Knob
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.documents import document
 from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.fields import Field, float_of, listed, number_of, score_of, values_of
@@ -182,7 +182,7 @@ def _fill(items: Sequence[Any], tokens: Field, window: int | None) -> float | No
     counts = values_of(items, tokens, "token count")
     if not all(float_of(count) >= 0 for count in counts):
         raise OrderingError(
-            f"token counts are {counts!r:.80}: context_window is set, so each item needs one; name their field with "
+            f"token counts are {quoted(counts)}: context_window is set, so each item needs one; name their field with "
             "tokens=..., or leave context_window out"
         )
     return float(sum(counts) / window)

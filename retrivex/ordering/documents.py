@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.fields import Field, listed, number_of, reader, score_of, values_of
 from retrivex.ordering.ranking import check_scores
@@ -98,7 +98,7 @@ def partition(items: Sequence[Any], field: Field) -> list[list[int]]:
             groups.setdefault(None if type(value) is str and not value else value, []).append(i)
         except TypeError as error:
             raise OrderingError(
-                f"groups by {field!r:.80}: {value!r:.80} cannot be told from others ({error}); give a callable that "
+                f"groups by {quoted(field)}: {quoted(value)} cannot be told from others ({error}); give a callable that "
                 "returns a text, a number or a tuple of them"
             ) from error
     return list(groups.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.fields import Field, score_of
 from retrivex.ordering.ranking import score_desc
 
@@ -56,7 +56,7 @@ def edge_balanced(
 def _counts(start_count: int | None, end_count: int | None) -> tuple[int, int]:
     for name, count in (("start_count", start_count), ("end_count", end_count)):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise OrderingError(f"{name} is {count!r}: give both counts as whole numbers from 0, or neither")
+            raise OrderingError(f"{name} is {quoted(count)}: give both counts as whole numbers from 0, or neither")
     assert start_count is not None
     assert end_count is not None
     return start_count, end_count

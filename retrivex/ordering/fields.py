@@ -8,7 +8,7 @@ from numbers import Real
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def reader(field: Field) -> Callable[[Any], Any]:
     if callable(field):
         return field
     if not isinstance(field, str):
-        raise OrderingError(f"field is {field!r:.80}: give its name, or a callable that reads it: item -> value")
+        raise OrderingError(f"field is {quoted(field)}: give its name, or a callable that reads it: item -> value")
     return lambda item: _look_up(item, field)
 
 
@@ -51,7 +51,7 @@ def listed(items: Iterable[T]) -> Sequence[T]:
     try:
         found = iter(items)
     except TypeError as error:
-        raise OrderingError(f"items is {items!r:.80}: give a list, or anything else to go through") from error
+        raise OrderingError(f"items is {quoted(items)}: give a list, or anything else to go through") from error
     return list(found)
 
 
@@ -71,7 +71,7 @@ def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:
         raise
     except Exception as error:  # a callable of the caller's may raise anything
         raise OrderingError(
-            f"{what} of {items[len(values)]!r:.80} cannot be read: {error!r}; its reader must return a value for "
+            f"{what} of {quoted(items[len(values)])} cannot be read: {quoted(error, 200)}; its reader must return a value for "
             "every item, None where there is none"
         ) from error
     return values

@@ -7,7 +7,7 @@ from functools import partial
 from numbers import Real
 from typing import TypeVar
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.documents import partition, sort_by_best
 from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.fields import Field, listed, reader, score_of
@@ -41,7 +41,7 @@ def relevance_groups(
     [0.9, 0.8, 0.45, 0.5, 0.1, 0.7]
     """
     if not (isinstance(high, Real) and isinstance(medium, Real) and high >= medium):
-        raise OrderingError(f"high is {high!r} and medium {medium!r}: give two numbers; high must be at least medium")
+        raise OrderingError(f"high is {quoted(high)} and medium {quoted(medium)}: give two numbers; high must be at least medium")
     items = listed(items)
     scores = check_scores(items, reader(score))
     top: list[int] = []

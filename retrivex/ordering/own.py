@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 from typing import Any, TypeVar
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.fields import listed, values_of
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def custom(
         places = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
     except Exception as error:  # the caller's comparison, in `compare` or in the keys, may raise anything
         given = "compare must return a number for every two items" if compare else "keys must be of one comparable type"
-        raise OrderingError(f"items cannot be compared: {error!r}; {given}") from error
+        raise OrderingError(f"items cannot be compared: {quoted(error, 200)}; {given}") from error
     return [items[place] for place in places]
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -166,7 +166,7 @@ class PositionProfile:
         (0.125, 0.375, 0.875)
         """
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-            raise OrderingError(f"count is {count!r}: it must be the number of places, a whole number from 1")
+            raise OrderingError(f"count is {quoted(count)}: it must be the number of places, a whole number from 1")
         values: dict[float, list[float]] = {}
         try:
             for place, value in measurements.items() if isinstance(measurements, Mapping) else measurements:
@@ -174,7 +174,7 @@ class PositionProfile:
                 values.setdefault(position, []).append(float(value))
         except (TypeError, ValueError, OverflowError) as error:
             raise OrderingError(
-                f"measurements are {measurements!r:.80}: give pairs of numbers, position and value ({error})"
+                f"measurements are {quoted(measurements)}: give pairs of numbers, position and value ({error})"
             ) from error
         positions = sorted(values)
         # each divided first: the sum of two large values may be no float
@@ -201,13 +201,13 @@ class PositionProfile:
             If it is of another schema, lacks a part or has one of another type.
         """
         if not isinstance(data, Mapping):
-            raise OrderingError(f"not a position profile: {data!r:.80}; give what to_dict returned")
+            raise OrderingError(f"not a position profile: {quoted(data)}; give what to_dict returned")
         if data.get("schema") != SCHEMA:
-            raise OrderingError(f"schema is {data.get('schema')!r}: a position profile is of {SCHEMA!r}; see to_dict")
+            raise OrderingError(f"schema is {quoted(data.get('schema'))}: a position profile is of {SCHEMA!r}; see to_dict")
         try:
             return cls(data["positions"], data["attention"], str(data["name"]), str(data["source"]))
         except (KeyError, TypeError) as error:
-            raise OrderingError(f"not a position profile: {error!r}; give what to_dict returned") from error
+            raise OrderingError(f"not a position profile: {quoted(error, 200)}; give what to_dict returned") from error
 
     def save(self, path: str | Path) -> None:
         """Write the profile as JSON."""

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.fields import Field, float_of, listed, reader, score_of, values_of
 from retrivex.ordering.placing import Problem, best_order, upper_bound
 from retrivex.ordering.positions import Floats, PositionProfile
@@ -127,7 +127,7 @@ def _lengths(items: Sequence[object], tokens: Field | None) -> Floats:
     for item, count in zip(items, counts, strict=True):
         if not float_of(count) > 0:
             raise OrderingError(
-                f"token count of {item!r:.80} is {count!r}: it must be a positive number; "
+                f"token count of {quoted(item)} is {quoted(count)}: it must be a positive number; "
                 "leave tokens out where all items are about equally long"
             )
     made = np.array(counts, dtype=float)

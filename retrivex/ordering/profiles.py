@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.positions import PositionProfile
 
 _U_KNOTS = 41
@@ -61,6 +61,6 @@ def profile_of(value: PositionProfile | str | Path | Mapping[str, Any]) -> Posit
     if isinstance(value, Path) or (isinstance(value, str) and value.endswith(".json")):
         return PositionProfile.load(value)
     raise OrderingError(
-        f"position profile {value!r} does not exist: choose one of {', '.join(PROFILES)}, give the .json file "
+        f"position profile {quoted(value)} does not exist: choose one of {', '.join(PROFILES)}, give the .json file "
         "of one, or a PositionProfile"
     )

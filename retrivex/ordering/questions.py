@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 
 QuestionType: TypeAlias = Literal["temporal", "comparison", "narrative", "factual"]
 """About time; setting things against each other; how something goes or is done; everything else."""
@@ -110,7 +110,7 @@ def question_type(
     ('narrative', 'factual')
     """
     if question is not None and not isinstance(question, str):
-        raise OrderingError(f"question is {question!r:.80}: give a text, or None where there is no question")
+        raise OrderingError(f"question is {quoted(question)}: give a text, or None where there is no question")
     if question is None or not question.strip():
         return "factual"
     found = _detected(question, detector) if detector is not None else None
@@ -132,14 +132,14 @@ def _detected(question: str, detector: Detector) -> QuestionType | None:
         return detector(question)
     except Exception as error:  # a callable of the caller's may raise anything
         raise OrderingError(
-            f"the detector failed for {question!r:.80}: {error!r}; it must return a type, or None for the cues"
+            f"the detector failed for {quoted(question)}: {quoted(error, 200)}; it must return a type, or None for the cues"
         ) from error
 
 
 def _known(found: QuestionType) -> QuestionType:
     if not isinstance(found, str) or found not in get_args(QuestionType):
         raise OrderingError(
-            f"the detector returned {found!r}: it must be one of {', '.join(get_args(QuestionType))}, or None"
+            f"the detector returned {quoted(found)}: it must be one of {', '.join(get_args(QuestionType))}, or None"
         )
     return found
 

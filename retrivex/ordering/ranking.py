@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.fields import Field, listed, reader, score_of
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def _checked(item: Any, read: Callable[[Any], Any]) -> Any:
         value = read(item)
     except Exception as error:  # whatever a reader of the caller's raises
         raise OrderingError(
-            f"no score in {item!r:.80}: {error!r}; name the field, score='similarity', or pass score=callable"
+            f"no score in {quoted(item)}: {quoted(error, 200)}; name the field, score='similarity', or pass score=callable"
         ) from error
     try:
         finite = not isinstance(value, str) and math.isfinite(value)
@@ -103,13 +103,6 @@ def _checked(item: Any, read: Callable[[Any], Any]) -> Any:
         finite = False
     if not finite:
         raise OrderingError(
-            f"score of {_shown(item)} is {_shown(value)}: it must be a finite number; leave such items out"
+            f"score of {quoted(item)} is {quoted(value)}: it must be a finite number; leave such items out"
         )
     return value
-
-
-def _shown(value: Any) -> str:
-    try:
-        return f"{value!r:.80}"
-    except ValueError:  # Python writes no whole number of more than 4,300 digits
-        return "what cannot be written"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.fields import Field, listed, number_of, reader, score_of, values_of
 from retrivex.ordering.ranking import check_scores
 
@@ -44,7 +44,7 @@ def chronological(
     [3.0, 2.0, 1.0]
     """
     if order not in ("asc", "desc"):
-        raise OrderingError(f"order is {order!r}: it must be 'asc', oldest first, or 'desc', newest first")
+        raise OrderingError(f"order is {quoted(order)}: it must be 'asc', oldest first, or 'desc', newest first")
     items = listed(items)
     times = [_seconds(value) for value in values_of(items, timestamp, "timestamp")]
     scores = [0] * len(times) if ranked else check_scores(items, reader(score))
@@ -61,4 +61,4 @@ def _seconds(value: Any) -> Any:
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if value is None or isinstance(value, Real):
         return number_of(value)
-    raise OrderingError(f"timestamp is {value!r}: it must be a number that grows with time, a datetime, or None")
+    raise OrderingError(f"timestamp is {quoted(value)}: it must be a number that grows with time, a datetime, or None")

@@ -8,7 +8,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from retrivex.errors import OrderingError
+from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.fields import Field, float_of, score_of
 from retrivex.ordering.ranking import score_desc
 
@@ -67,13 +67,13 @@ def _listed(weights: Iterable[float]) -> Sequence[float]:
     try:
         return list(weights)
     except TypeError as error:
-        raise OrderingError(f"weights are {weights!r:.80}: give one finite number for each item") from error
+        raise OrderingError(f"weights are {quoted(weights)}: give one finite number for each item") from error
 
 
 def _pick(weights: Sequence[float], count: int) -> Callable[[list[T]], Iterable[T]]:
     """Return what takes items, best first, to their places."""
     if len(weights) != count or not all(float_of(weight) == weight for weight in weights):
-        raise OrderingError(f"weights are {weights!r:.80} for {count} items: give one finite number for each")
+        raise OrderingError(f"weights are {quoted(weights)} for {count} items: give one finite number for each")
     ranks = [0] * count
     for rank, place in enumerate(sorted(range(count), key=lambda place: -weights[place])):
         ranks[place] = rank

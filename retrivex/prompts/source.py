@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Literal, TypeAlias
 from xml.sax.saxutils import quoteattr
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.prompts.escaping import TAGS, escape
 from retrivex.span import Span
 
@@ -58,15 +58,15 @@ class Source:
         texts |= {"position_tags": self.position_tags, "timestamp": self.timestamp or ""}
         for name, text in texts.items():
             if not isinstance(text, str):
-                raise RetrivexError(f"{name} of a source is {text!r:.80}: it must be text")
+                raise RetrivexError(f"{name} of a source is {quoted(text)}: it must be text")
         path = self.heading_path
         if not isinstance(path, (tuple, list)) or not all(isinstance(heading, str) for heading in path):
-            raise RetrivexError(f"heading_path of a source is {path!r:.80}: it must be a tuple of texts")
+            raise RetrivexError(f"heading_path of a source is {quoted(path)}: it must be a tuple of texts")
         for name, number in (("number", self.number), ("start", self.start)):
             if not isinstance(number, Integral) or isinstance(number, bool):
-                raise RetrivexError(f"{name} of a source is {number!r:.80}: it must be a whole number")
+                raise RetrivexError(f"{name} of a source is {quoted(number)}: it must be a whole number")
         if not isinstance(self.score, Real) or not math.isfinite(self.score):
-            raise RetrivexError(f"score of source {self.number} is {self.score!r:.80}: it must be a finite number")
+            raise RetrivexError(f"score of source {self.number} is {quoted(self.score)}: it must be a finite number")
 
     @classmethod
     def of(cls, span: Span, number: int) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.passage import Candidate
 from retrivex.reorder.reading import finite
@@ -60,11 +60,16 @@ class Budget:
         return (self.tokenizer or resolve_tokenizer(self.options.tokenizer)[0]).count(candidate.text)
 
     def _chars(self, text: str) -> float:
-        returned = self.options.count_chars(text)
+        try:
+            returned = self.options.count_chars(text)
+        except Exception as error:  # a callable of the caller's may raise anything
+            raise RetrivexError(
+                f"count_chars failed for a text of {len(text)} characters: {quoted(error, 200)}; it must return a number"
+            ) from error
         count = finite(returned)
         if count is None or count < 0:
             raise RetrivexError(
-                f"count_chars returned {returned!r} for a text of {len(text)} characters: it must return a number of "
-                "at least 0"
+                f"count_chars returned {quoted(returned)} for a text of {len(text)} characters: it must return a "
+                "number of at least 0"
             )
         return count

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 
 MISSING: Final = object()
 """What `read_field` gives where there is no such field; None is a value of its own."""
@@ -68,8 +68,8 @@ def as_field_names(value: Any) -> Any:
         return value
     if value not in FRAMEWORK_FIELDS:
         raise RetrivexError(
-            f"fields={value!r} is no known set of names: choose one of {', '.join(FRAMEWORK_FIELDS)}, or give the "
-            "names that differ, as in fields={'text': 'content'}"
+            f"fields={quoted(value)} is no known set of names: choose one of {', '.join(FRAMEWORK_FIELDS)}, or give "
+            "the names that differ, as in fields={'text': 'content'}"
         )
     return FRAMEWORK_FIELDS[value]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 
 PresetName: TypeAlias = Literal[
     "standard", "narrative", "temporal", "diverse", "auto", "docs_qa", "chat_history", "logs"
@@ -49,8 +49,8 @@ def preset_knobs(name: PresetName, **knobs: Any) -> dict[str, Any]:
     >>> preset_knobs("standard", top_k=2)
     {'strategy': 'edge_balanced', 'packing': 'edge_aware', 'min_top_k': 2, 'top_k': 2}
     """
-    if name not in PRESETS:
-        raise RetrivexError(f"preset {name!r} does not exist: choose one of {', '.join(PRESETS)}")
+    if not isinstance(name, str) or name not in PRESETS:
+        raise RetrivexError(f"preset {quoted(name)} does not exist: choose one of {', '.join(PRESETS)}")
     made = {**PRESETS[name], **knobs}
     top_k = knobs.get("top_k")
     if isinstance(top_k, int) and "min_top_k" not in knobs and "min_top_k" in made:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.diversity import pick_diverse
-from retrivex.errors import PassageError
+from retrivex.errors import PassageError, quoted
 from retrivex.likeness import EmbeddingLikeness, Likeness, TextLikeness
 from retrivex.reorder.fields import MISSING, read_field
 from retrivex.reorder.options import Diversity, ReorderOptions
@@ -71,8 +71,8 @@ def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None)
     odd = next((i for i, length in enumerate(lengths) if not length or length != lengths[0]), None)
     if odd is not None:
         raise PassageError(
-            f"passage {candidates[odd].id!r} has no embedding under {embedding_field!r} like that of the others: each "
-            "needs one, of finite numbers and the same length; leave embedding_field out to compare texts"
+            f"passage {quoted(candidates[odd].id)} has no embedding under {embedding_field!r} like that of the others: "
+            "each needs one, of finite numbers and the same length; leave embedding_field out to compare texts"
         )
     return EmbeddingLikeness(np.stack([row for row in rows if row is not None]))
 

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from uuid import UUID
 
-from retrivex.errors import PassageError
+from retrivex.errors import PassageError, quoted
 from retrivex.reorder.diagnostics import DroppedPassage
 from retrivex.reorder.fields import MISSING, FieldNames, read_field
 from retrivex.reorder.passage import GROUPABLE, Candidate, group_key
@@ -164,11 +164,11 @@ class PassageReader(Generic[T]):
         self._bad.add(name)
 
     def _fault(self, fault: str, place: int, value: Any, rule: str) -> None:
-        given = "missing" if value is MISSING else shown(value)
+        given = "missing" if value is MISSING else quoted(value)
         if self._strict:
             what = fault.removesuffix(" left out").removesuffix(" counts 0")
             raise PassageError(
-                f"passage {place}: {what} is {given[:80]}: it must be {rule}; correct it, name other fields as in "
+                f"passage {place}: {what} is {given}: it must be {rule}; correct it, name other fields as in "
                 "fields={'text': 'body', 'score': None}, where None is for what passages do not have, or pass "
                 "validation='coerce'"
             )
@@ -176,7 +176,7 @@ class PassageReader(Generic[T]):
 
     def _report_shared_ids(self, candidates: Sequence[Candidate[T]]) -> None:
         counts = Counter(candidate.id for candidate in candidates)
-        shared = [f"{shown(passage_id)} ({count} times)" for passage_id, count in counts.items() if count > 1]
+        shared = [f"{quoted(passage_id)} ({count} times)" for passage_id, count in counts.items() if count > 1]
         if shared:
             self.report.faults["passages that share an id"] = shared
 
@@ -195,20 +195,6 @@ def listed(passages: Iterable[T]) -> list[T]:
             "a score"
         )
     return list(passages)
-
-
-def shown(value: Any) -> str:
-    """Return what a message says of a value: its `repr`, or its type where a number in it is too long.
-
-    Examples
-    --------
-    >>> shown(10**5000)
-    'int too long to be shown'
-    """
-    try:
-        return repr(value)
-    except ValueError:  # Python writes no whole number of more than some 4,300 digits
-        return f"{type(value).__name__} too long to be shown"
 
 
 def finite(value: Any) -> float | None:

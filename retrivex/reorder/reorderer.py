@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from contextlib import aclosing
 from typing import Any, Self, TypeVar, overload
 
 from retrivex.errors import RetrivexError
@@ -12,6 +11,7 @@ from retrivex.reorder.call import Call
 from retrivex.reorder.diagnostics import ReorderResult
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.presets import PresetName, preset_knobs
+from retrivex.reorder.streaming import awindows, windows
 
 T = TypeVar("T")
 
@@ -150,8 +150,9 @@ class Reorderer:
     ) -> AsyncIterator[T]:
         """Yield what `reorder_stream` yields, of sync and async iterables, without blocking the event loop.
 
-        A sync iterable is read in threads, one window after another, each perhaps in a thread of its own; rerankers are
-        awaited. Putting a window in order is done in the event loop.
+        A sync iterable is read in one thread of its own, from its `iter` on, so that a generator may read a cursor that
+        it opens; a generator is closed there where the consumer stops early. Rerankers are awaited, and putting a
+        window in order is done in the event loop.
         """
         return _astream(Reorderer(self.options.override(**overrides)), passages, query)
 
@@ -160,8 +161,7 @@ def _stream(reorderer: Reorderer, passages: Iterable[T], query: str | None) -> I
     if _is_whole(passages):
         yield from reorderer.reorder(passages, query)
         return
-    incoming = iter(passages)
-    while window := _next(incoming, reorderer.options.window_size):
+    for window in windows(passages, reorderer.options.window_size):
         yield from reorderer.reorder(window, query)
 
 
@@ -172,34 +172,15 @@ async def _astream(
         for passage in await reorderer.areorder(passages, query):
             yield passage
         return
-    async for window in _windows(passages, reorderer.options.window_size):
-        for passage in await reorderer.areorder(window, query):
-            yield passage
+    async with aclosing(awindows(passages, reorderer.options.window_size)) as incoming:
+        async for window in incoming:
+            for passage in await reorderer.areorder(window, query):
+                yield passage
 
 
 def _is_whole(passages: object) -> bool:
     """Whether passages are there all at once; what are no passages at all counts too, and is refused as a whole."""
     return isinstance(passages, (Sequence, Mapping)) or not isinstance(passages, Iterable)
-
-
-async def _windows(passages: Iterable[T] | AsyncIterable[T], size: int) -> AsyncIterator[list[T]]:
-    if not isinstance(passages, AsyncIterable):
-        incoming = await asyncio.to_thread(iter, passages)
-        while window := await asyncio.to_thread(_next, incoming, size):
-            yield window
-        return
-    window = []
-    async for passage in passages:
-        window.append(passage)
-        if len(window) == size:
-            yield window
-            window = []
-    if window:
-        yield window
-
-
-def _next(incoming: Iterator[T], size: int) -> list[T]:
-    return list(islice(incoming, size))
 
 
 def _question(query: Any) -> str | None:

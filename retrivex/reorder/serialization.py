@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrivex.errors import PassageError
+from retrivex.errors import PassageError, quoted
 from retrivex.reorder.fields import FieldNames, as_field_names
 from retrivex.reorder.passage import WRITABLE_BITS, Candidate, Passage
-from retrivex.reorder.reading import PassageReader, Validation, finite, shown
+from retrivex.reorder.reading import PassageReader, Validation, finite
 
 _SKIP: Final = object()
 
@@ -73,7 +73,7 @@ def _plain(value: Any, where: str, skip: bool) -> Any:
     if isinstance(value, int):
         raise PassageError(f"{where} is a whole number too long to be written: make it a string")
     raise PassageError(
-        f"{where} is {shown(value)[:80]}: JSON has no form for a {type(value).__name__}; make it a string or a finite "
+        f"{where} is {quoted(value)}: JSON has no form for a {type(value).__name__}; make it a string or a finite "
         "number, or pass skip_unserializable=True"
     )
 

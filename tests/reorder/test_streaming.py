@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import itertools
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -148,3 +151,97 @@ def test_a_bad_passage_raises_where_it_stands() -> None:
     assert ids([next(stream), next(stream)]) == "ab"
     with pytest.raises(ValueError, match="nan"):
         next(stream)
+
+
+def test_a_cursor_can_be_read_that_only_its_own_thread_may_use() -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        connection = sqlite3.connect(":memory:")
+        connection.execute("create table passages (id, text, score)")
+        connection.executemany("insert into passages values (?, ?, ?)", [(str(i), "?", i / 100) for i in range(50)])
+        for name, text, score in connection.execute("select * from passages"):
+            yield {"id": name, "text": text, "score": score}
+        connection.close()
+
+    async def main() -> list[str]:
+        return [one["id"] async for one in Reorderer(window_size=3).areorder_stream(rows())]
+
+    for _ in range(5):  # a pool of threads may happen to use the same one
+        assert sorted(asyncio.run(main()), key=int) == [str(i) for i in range(50)]
+
+
+class Endless:
+    """Passages without end; notes which were read, and by which threads. The one at `wait_at` waits for `go_on`."""
+
+    def __init__(self, wait_at: int | None = None) -> None:
+        self.read: list[int] = []
+        self.threads: set[int] = set()
+        self.wait_at, self.go_on, self.closed = wait_at, threading.Event(), threading.Event()
+
+    def each(self) -> Iterator[dict[str, Any]]:
+        try:
+            for place in itertools.count():
+                self.threads.add(threading.get_ident())
+                self.read.append(place)
+                assert place != self.wait_at or self.go_on.wait(20)
+                yield passage(str(place), 0.5)
+        finally:
+            self.threads.add(threading.get_ident())
+            self.closed.set()
+
+
+@pytest.mark.parametrize("how", ["break", "close"])
+def test_reading_stops_where_the_consumer_stops(how: str) -> None:
+    source = Endless()
+
+    async def main() -> None:
+        stream = Reorderer(window_size=4).areorder_stream(source.each())
+        async for _ in stream:
+            break
+        if how == "close":
+            await stream.aclose()  # type: ignore[attr-defined]
+        del stream
+        assert await asyncio.to_thread(source.closed.wait, 20)
+
+    asyncio.run(main())
+    assert source.read == [0, 1, 2, 3]
+    assert len(source.threads) == 1
+    assert source.threads != {threading.get_ident()}
+
+
+def test_a_consumer_that_is_cancelled_stops_the_reading_in_the_midst_of_a_window() -> None:
+    source = Endless(wait_at=2)
+
+    async def main() -> None:
+        consumer = asyncio.create_task(collect(Reorderer(window_size=1000).areorder_stream(source.each())))
+        while source.read != [0, 1, 2]:
+            await asyncio.sleep(0.001)
+        consumer.cancel()
+        await asyncio.wait([consumer])
+        source.go_on.set()
+        assert await asyncio.to_thread(source.closed.wait, 20)
+
+    asyncio.run(main())
+    assert source.read == [0, 1, 2]
+
+
+@pytest.mark.parametrize("error", [StopIteration("odd"), asyncio.CancelledError("odd")])
+def test_an_input_that_pretends_to_be_something_else_fails_by_name(error: BaseException) -> None:
+    class Odd:
+        def __iter__(self) -> Iterator[Any]:
+            raise error
+
+    with pytest.raises(RuntimeError, match=f"{type(error).__name__}: odd"):
+        asyncio.run(collect(Reorderer().areorder_stream(Odd())))
+
+
+def test_context_variables_reach_the_input() -> None:
+    user: contextvars.ContextVar[str] = contextvars.ContextVar("user")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        yield passage(user.get(), 0.5)
+
+    async def main() -> str:
+        user.set("ann")
+        return await collect(Reorderer().areorder_stream(rows()))
+
+    assert asyncio.run(main()) == "ann"

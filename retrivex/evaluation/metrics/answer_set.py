@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.metrics.answers import answerability_match, exact_match, is_answerable, token_f1
 from retrivex.evaluation.metrics.arguments import list_of, text_list
 from retrivex.evaluation.metrics.support import citation_coverage, faithfulness
@@ -88,7 +88,7 @@ def evaluate_answers(cases: Iterable[AnswerCase], *, no_answer: Collection[str] 
 
 def _scores(case: AnswerCase, no_answer: Collection[str]) -> AnswerScores:
     if not isinstance(case, AnswerCase):
-        raise RetrivexError(f"a case is {case!r:.80}: give AnswerCase(prediction, references, contexts)")
+        raise RetrivexError(f"a case is {quoted(case)}: give AnswerCase(prediction, references, contexts)")
     answered = is_answerable(case.prediction, no_answer=no_answer)
     prediction = case.prediction if answered else ""
     contexts = text_list(case.contexts, "contexts")

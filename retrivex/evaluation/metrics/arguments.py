@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 
 T = TypeVar("T")
 
@@ -22,9 +22,9 @@ def list_of(values: Iterable[T], name: str) -> list[T]:
     ['a', 'b']
     """
     if isinstance(values, (str, bytes)):
-        raise RetrivexError(f"{name} is one text, {values!r:.80}: give a list")
+        raise RetrivexError(f"{name} is one text, {quoted(values)}: give a list")
     if not isinstance(values, Iterable):
-        raise RetrivexError(f"{name} is {values!r:.80}: give a list")
+        raise RetrivexError(f"{name} is {quoted(values)}: give a list")
     return list(values)
 
 
@@ -36,7 +36,7 @@ def text_list(values: Iterable[str], name: str) -> list[str]:
 def one_text(value: str, name: str) -> str:
     """Return the value if it is a text."""
     if not isinstance(value, str):
-        raise RetrivexError(f"{name} is {value!r:.80}: give a text")
+        raise RetrivexError(f"{name} is {quoted(value)}: give a text")
     return value
 
 
@@ -50,7 +50,7 @@ def one_name(value: Hashable, name: str) -> Hashable:
     try:
         hash(value)
     except TypeError:
-        raise RetrivexError(f"{name} is {value!r:.80}: give a text or a number, so that it can be looked up") from None
+        raise RetrivexError(f"{name} is {quoted(value)}: give a text or a number, so that it can be looked up") from None
     return value
 
 

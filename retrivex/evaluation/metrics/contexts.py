@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.metrics.arguments import list_of, text_list
 from retrivex.evaluation.metrics.words import finder
 from retrivex.trigrams import Ints, trigrams
@@ -89,13 +89,13 @@ class _Passage:
 def _is_true(flag: object, rank: int) -> bool:
     if isinstance(flag, (bool, np.bool_, int, np.integer)) and flag in (0, 1):
         return bool(flag)
-    raise RetrivexError(f"relevant says {flag!r:.80} of the passage at rank {rank}: give True or False")
+    raise RetrivexError(f"relevant says {quoted(flag)} of the passage at rank {rank}: give True or False")
 
 
 def _wanted(references: Sequence[str]) -> list[_Passage]:
     texts = text_list(references, "references")
     if not texts or not all(map(str.strip, texts)):
-        found = "empty" if not texts else f"{texts!r:.80}, and one is blank"
+        found = "empty" if not texts else f"{quoted(texts)}, and one is blank"
         raise RetrivexError(f"references are {found}: leave out questions without reference passages")
     return [_read(text) for text in texts]
 
@@ -111,7 +111,7 @@ def _read(text: str) -> _Passage:
 
 def _holds(whole: _Passage, part: _Passage, held: float) -> bool:
     if isinstance(held, str) or not 0 < held <= 1:
-        raise RetrivexError(f"held is {held!r}: it must be a share above 0 and up to 1")
+        raise RetrivexError(f"held is {quoted(held)}: it must be a share above 0 and up to 1")
     if not len(part.grams):
         return bool(part.text) and finder(part.text)(whole.text)
     return len(np.intersect1d(whole.grams, part.grams, assume_unique=True)) >= held * len(part.grams)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.metrics.arguments import text_list
 from retrivex.evaluation.metrics.words import finder
 
@@ -63,7 +63,7 @@ def span_recall(spans: Sequence[str], texts: Sequence[str], *, ignore_case: bool
 def _points(key_points: Sequence[str], ignore_case: bool) -> list[str]:
     points = text_list(key_points, "key_points")
     if not points or not all(map(str.strip, points)):
-        raise RetrivexError(f"key points are {points!r:.80}: give a list of texts, at least one and none blank")
+        raise RetrivexError(f"key points are {quoted(points)}: give a list of texts, at least one and none blank")
     return _texts(points, ignore_case)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.metrics.arguments import number_row
 
 
@@ -25,7 +25,7 @@ def edge_weights(count: int) -> NDArray[np.float64]:
     [1.0, 0.25, 0.0, 0.25, 1.0]
     """
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
-        raise RetrivexError(f"count is {count!r:.80}: it must be a whole number of at least 0")
+        raise RetrivexError(f"count is {quoted(count)}: it must be a whole number of at least 0")
     if count < 2:
         return np.ones(count)
     middle = (count - 1) / 2
@@ -54,7 +54,7 @@ def position_effectiveness(scores: Sequence[float]) -> float:
     """
     values = number_row(scores)
     if values is None or not len(values):
-        raise RetrivexError(f"scores are {scores!r:.80}: give one finite number per passage, at least one")
+        raise RetrivexError(f"scores are {quoted(scores)}: give one finite number per passage, at least one")
     weights = edge_weights(len(values))
     _, power = np.frexp(np.abs(values).max())  # divided by it, which is exact, no sum is too large for a float
     return float(np.ldexp(np.ldexp(values, -power) @ weights / weights.sum(), power))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.metrics.arguments import list_of, name_list, number_row
 
 
@@ -103,7 +103,7 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
     best = np.sort(shown if ideal is None else _gains(ideal))[::-1]
     if not _has_all(best, shown):
         raise RetrivexError(
-            f"ideal is {ideal!r:.80}, worse than the ranking {gains!r:.80}: give the gains of all passages there are, "
+            f"ideal is {quoted(ideal)}, worse than the ranking {quoted(gains)}: give the gains of all passages there are, "
             "and each passage of the ranking once"
         )
     _, power = np.frexp(best.max(initial=0.0))  # divided by it, which is exact, no sum is too large for a float
@@ -124,14 +124,14 @@ def _discounted(gains: NDArray[np.float64]) -> float:
 def _gains(values: ArrayLike) -> NDArray[np.float64]:
     gains = number_row(values)
     if gains is None or (gains < 0).any():
-        raise RetrivexError(f"gains are {values!r:.80}: give one finite number per passage, none below 0")
+        raise RetrivexError(f"gains are {quoted(values)}: give one finite number per passage, none below 0")
     return gains
 
 
 def _wanted(relevant: Collection[Hashable]) -> set[Hashable]:
     names = set() if isinstance(relevant, str) else set(name_list(relevant, "relevant"))
     if not names:
-        raise RetrivexError(f"relevant is {relevant!r:.80}: give the names of the relevant passages, at least one")
+        raise RetrivexError(f"relevant is {quoted(relevant)}: give the names of the relevant passages, at least one")
     return names
 
 
@@ -143,4 +143,4 @@ def _first(retrieved: Iterable[Hashable], k: int | None) -> list[Hashable]:
 
 def _check(k: int | None) -> None:
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise RetrivexError(f"k is {k!r}: it must be a whole number of at least 1, or None for all")
+        raise RetrivexError(f"k is {quoted(k)}: it must be a whole number of at least 1, or None for all")
