@@ -67,7 +67,7 @@ def own(name: str, order: Callable[[Any], Any]) -> System:
 
 def ours() -> list[System]:
     """Return RetriVex's orders."""
-    by_document = {"source": lambda item: item.doc, "position": lambda item: item.place}
+    by_document = {"source": "doc", "position": "place"}
     return [
         own("edge_balanced", ordering.edge_balanced),
         own("score_desc", ordering.score_desc),
@@ -77,8 +77,8 @@ def ours() -> list[System]:
         own("relevance_groups", ordering.relevance_groups),
         own("document", lambda items: ordering.document(items, **by_document)),
         own("document_edges", lambda items: ordering.document_edges(items, **by_document)),
-        own("chronological", lambda items: ordering.chronological(items, timestamp=by_document["position"])),
-        own("group_by", lambda items: ordering.group_by(items, by_document["source"])),
+        own("chronological", lambda items: ordering.chronological(items, timestamp="place")),
+        own("group_by", lambda items: ordering.group_by(items, "doc")),
         own("shuffle", ordering.shuffle),
         own("profile", ordering.profile),
     ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.edges import edge_balanced
-from retrivex.ordering.fields import Field, listed, number_of, reader, score_of, values_of
-from retrivex.ordering.ranking import check_scores
+from retrivex.ordering.fields import Field, all_finite, listed, number_of, score_of, values_of
+from retrivex.ordering.ranking import check_scores, is_descending
 
 T = TypeVar("T")
 
@@ -45,8 +46,8 @@ def document(
     >>> [row[:2] for row in made]
     [('b', 0), ('b', 5), ('a', 1), ('a', 2)]
     """
-    groups = _documents(items, ranked, score, source, position)
-    return [item for group in groups for item in group]
+    items = listed(items)
+    return [items[i] for group in _documents(items, ranked, score, source, position) for i in group]
 
 
 def document_edges(
@@ -65,20 +66,22 @@ def document_edges(
     >>> made
     ['A0', 'A1', 'C1', 'B1']
     """
-    groups = _documents(items, ranked, score, source, position)
-    return [item for group in edge_balanced(groups, ranked=True) for item in group]
-
-
-def _documents(items: Iterable[T], ranked: bool, score: Field, source: Field, position: Field) -> list[list[T]]:
-    """Items by document, best document first, each in its own order."""
     items = listed(items)
+    groups = edge_balanced(_documents(items, ranked, score, source, position), ranked=True)
+    return [items[i] for group in groups for i in group]
+
+
+def _documents(items: Sequence[Any], ranked: bool, score: Field, source: Field, position: Field) -> list[list[int]]:
+    """Indexes of items by document, best document first, each in its own order."""
     groups = partition(items, source)
     if not ranked:
-        sort_by_best(groups, check_scores(items, reader(score)))
-    places = [_number(value, i) for i, value in enumerate(values_of(items, position, "position"))]
+        sort_by_best(groups, check_scores(items, score))
+    places = values_of(items, position, "position")
+    if not all_finite(places):
+        places = [_number(value, i) for i, value in enumerate(places)]
     for group in groups:
         group.sort(key=places.__getitem__)  # stable: equal places keep the order given
-    return [[items[i] for i in group] for group in groups]
+    return groups
 
 
 def partition(items: Sequence[Any], field: Field) -> list[list[int]]:
@@ -91,26 +94,34 @@ def partition(items: Sequence[Any], field: Field) -> list[list[int]]:
     OrderingError
         If a value cannot be hashed, as a list or a dictionary.
     """
-    groups: dict[Hashable, list[int]] = {}
     values = values_of(items, field, "field")
-    for i, value in enumerate(values):
-        try:
-            groups.setdefault(None if type(value) is str and not value else value, []).append(i)
-        except TypeError as error:
-            raise OrderingError(
-                f"groups by {quoted(field)}: {quoted(value)} cannot be told from others ({error}); give a callable that "
-                "returns a text, a number or a tuple of them"
-            ) from error
+    groups = _equal(values, field)
+    if "" in groups:
+        groups = _equal([None if type(value) is str and not value else value for value in values], field)
     return list(groups.values())
 
 
-def sort_by_best(groups: list[list[int]], scores: Sequence[Any]) -> None:
+def _equal(values: Sequence[Hashable], field: Field) -> dict[Hashable, list[int]]:
+    """Return the indexes of each value."""
+    groups: defaultdict[Hashable, list[int]] = defaultdict(list)
+    value: Hashable = None
+    try:
+        for i, value in enumerate(values):
+            groups[value].append(i)
+    except Exception as error:  # a class of the caller's may raise anything where it is hashed or compared
+        raise OrderingError(
+            f"groups by {quoted(field)}: {quoted(value)} cannot be told from others ({quoted(error, 200)}); give a "
+            "callable that returns a text, a number or a tuple of them"
+        ) from error
+    return groups
+
+
+def sort_by_best(groups: list[list[int]], scores: list[Any]) -> None:
     """Sort groups of indexes by the best score in them; equally good groups keep their order."""
-    groups.sort(key=lambda group: max(map(scores.__getitem__, group)), reverse=True)
+    if not is_descending(scores):
+        groups.sort(key=lambda group: max(map(scores.__getitem__, group)), reverse=True)
 
 
 def _number(value: Any, otherwise: int) -> Any:
-    if type(value) is int:  # asking for this first is several times as fast
-        return value
     number = number_of(value)
     return otherwise if number is None else number

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from numbers import Real
-from operator import attrgetter
+from operator import attrgetter, countOf, itemgetter, length_hint
 from typing import Any, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
@@ -63,18 +64,62 @@ def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:
     OrderingError
         If the caller's reader fails.
     """
-    values: list[Any] = []
+    if not isinstance(field, str):
+        return _each(items, reader(field), what)
     try:
-        for value in map(reader(field), items):
-            values.append(value)
-    except OrderingError:
-        raise
+        return named(items, field)
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; item by item says where
+        return _each(items, reader(field), what)
+
+
+def _each(items: Sequence[Any], read: Callable[[Any], Any], what: str) -> list[Any]:
+    pending = iter(items)
+    try:
+        return list(map(read, pending))
     except Exception as error:  # a callable of the caller's may raise anything
+        failed = items[len(items) - length_hint(pending) - 1]
         raise OrderingError(
-            f"{what} of {quoted(items[len(values)])} cannot be read: {quoted(error, 200)}; its reader must return a value for "
+            f"{what} of {quoted(failed)} cannot be read: {quoted(error, 200)}; its reader must return a value for "
             "every item, None where there is none"
         ) from error
-    return values
+
+
+def named(items: Sequence[Any], name: str) -> list[Any]:
+    """Return what `reader(name)` reads of each item, of all of them at once: several times as fast."""
+    own = _parts(items, name)
+    if None not in own:
+        return own
+    inner = _parts(_parts(items, "metadata"), name)
+    return [deeper if value is None else value for value, deeper in zip(own, inner, strict=True)]
+
+
+def _parts(items: Sequence[Any], name: str) -> list[Any]:
+    """Return what `_part` reads of each item; their kind is looked at once where it is the same for all."""
+    kind = type(items[0]) if items else dict
+    if countOf(map(type, items), kind) < len(items) or _is_odd(kind) or "." in name:
+        return [_part(item, name) for item in items]
+    try:
+        return list(map(itemgetter(name) if kind is dict else attrgetter(name), items))
+    except (KeyError, AttributeError):  # it is missing in one of them
+        return [_part(item, name) for item in items]
+
+
+@lru_cache(maxsize=256)
+def _is_odd(kind: type) -> bool:
+    """Whether items are mappings other than dictionaries, of which an item that is not there may do anything."""
+    return kind is not dict and issubclass(kind, Mapping)
+
+
+def all_finite(values: Iterable[Any]) -> bool:
+    """Whether values are known to be finite numbers: False leaves it to a look at each of them.
+
+    One sum in C in place of a test for each: it is finite wherever there is neither NaN nor infinity, unless it
+    overflows. It starts as a float, so that whole numbers that no float can hold do not cancel each other.
+    """
+    try:
+        return math.isfinite(sum(values, 0.0))
+    except Exception:  # noqa: BLE001 - a reader of the caller's, or an odd value, may raise anything
+        return False
 
 
 def number_of(value: Any) -> Any:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from numbers import Real
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.documents import partition, sort_by_best
-from retrivex.ordering.edges import edge_balanced
-from retrivex.ordering.fields import Field, listed, reader, score_of
-from retrivex.ordering.ranking import check_scores
+from retrivex.ordering.fields import Field, listed, score_of
+from retrivex.ordering.ranking import check_scores, is_descending
 
 T = TypeVar("T")
 
@@ -41,9 +39,11 @@ def relevance_groups(
     [0.9, 0.8, 0.45, 0.5, 0.1, 0.7]
     """
     if not (isinstance(high, Real) and isinstance(medium, Real) and high >= medium):
-        raise OrderingError(f"high is {quoted(high)} and medium {quoted(medium)}: give two numbers; high must be at least medium")
+        raise OrderingError(
+            f"high is {quoted(high)} and medium {quoted(medium)}: give two numbers; high must be at least medium"
+        )
     items = listed(items)
-    scores = check_scores(items, reader(score))
+    scores = check_scores(items, score)
     top: list[int] = []
     between: list[T] = []
     low: list[T] = []
@@ -65,7 +65,7 @@ def group_by(
     *,
     ranked: bool = False,
     score: Field = score_of,
-    inside: Callable[[Sequence[T]], list[T]] | None = None,
+    inside: Callable[[Sequence[T]], Iterable[T]] | None = None,
 ) -> list[T]:
     """Items with the same value of `field` together, groups by their best item.
 
@@ -78,7 +78,8 @@ def group_by(
     Raises
     ------
     OrderingError
-        If a score is missing, no number, NaN or infinite, or a value of the field cannot be hashed.
+        If a score is missing, no number, NaN or infinite, a value of the field cannot be hashed, or `inside` fails or
+        returns anything but the items of its group.
 
     Examples
     --------
@@ -88,6 +89,27 @@ def group_by(
     items = listed(items)
     groups = partition(items, field)
     if not ranked:
-        sort_by_best(groups, check_scores(items, reader(score)))
-    order = inside or partial(edge_balanced, ranked=ranked, score=score)
-    return [item for group in groups for item in order([items[i] for i in group])]
+        scores = check_scores(items, score)
+        sort_by_best(groups, scores)
+        if inside is None and not is_descending(scores):
+            for group in groups:
+                group.sort(key=scores.__getitem__, reverse=True)
+    if inside is None:
+        return [items[i] for group in groups for i in group[0::2] + group[1::2][::-1]]
+    return [item for group in groups for item in _ordered([items[i] for i in group], inside)]
+
+
+def _ordered(group: Sequence[T], inside: Callable[[Sequence[T]], Iterable[T]]) -> list[T]:
+    """Return the items of a group in the order of the caller's function, and no others."""
+    try:
+        made = list(inside(list(group)))
+    except Exception as error:  # a callable of the caller's may raise anything
+        raise OrderingError(
+            f"inside failed for {quoted(group)}: {quoted(error, 200)}; it must return the items of the group in order"
+        ) from error
+    if sorted(map(id, made)) != sorted(map(id, group)):
+        raise OrderingError(
+            f"inside returned {quoted(made)} for {quoted(group)}: it must return the items of the group, each as often "
+            "as it was given, and no others"
+        )
+    return made

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from functools import cmp_to_key
+from functools import cmp_to_key, lru_cache
+from numbers import Integral
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.fields import listed, values_of
 
 T = TypeVar("T")
+
+REMEMBERED_ITEMS = 1_000
+"""Up to so many items the order of a seed is kept: a seeded generator takes longer to make than to use."""
 
 
 def custom(
@@ -33,7 +37,7 @@ def custom(
     ------
     OrderingError
         If not exactly one of `key` and `compare` is given, or it fails: raises, gives values that cannot be compared,
-        or no number.
+        or no number; NaN, which is neither above nor below anything, is none.
 
     Examples
     --------
@@ -48,15 +52,28 @@ def custom(
     keys: list[Any] = list(map(cmp_to_key(_sign(compare)), items)) if compare else values_of(items, key or "", "key")
     try:
         places = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+        if compare is None:
+            _check_keys(keys)
     except Exception as error:  # the caller's comparison, in `compare` or in the keys, may raise anything
         given = "compare must return a number for every two items" if compare else "keys must be of one comparable type"
         raise OrderingError(f"items cannot be compared: {quoted(error, 200)}; {given}") from error
     return [items[place] for place in places]
 
 
+def _check_keys(keys: Iterable[Any]) -> None:
+    """Refuse what equals not even itself, as NaN: sorting would leave it, and others, wherever they stand."""
+    for key in keys:
+        if isinstance(key, (tuple, list)):
+            _check_keys(key)
+        elif key != key:
+            raise ValueError(f"a key is {quoted(key)}")
+
+
 def _sign(compare: Callable[[T, T], float]) -> Callable[[T, T], int]:
     def sign(a: T, b: T) -> int:
         difference = compare(a, b)
+        if difference != difference:
+            raise ValueError(f"compare gave {quoted(difference)}")
         return (difference > 0) - (difference < 0)
 
     return sign
@@ -65,11 +82,32 @@ def _sign(compare: Callable[[T, T], float]) -> Callable[[T, T], int]:
 def shuffle(items: Iterable[T], *, seed: int = 0) -> list[T]:
     """Put the items at random: the control that other orders have to beat.
 
+    Parameters
+    ----------
+    items : anything
+    seed : a whole number; the same one gives the same order
+
+    Raises
+    ------
+    OrderingError
+        If the seed is no whole number.
+
     Examples
     --------
     >>> shuffle(range(5), seed=1) == shuffle(range(5), seed=1)
     True
     """
-    made = list(listed(items))
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise OrderingError(f"seed is {quoted(seed)}: it must be a whole number")
+    items = listed(items)
+    places = _remembered if len(items) <= REMEMBERED_ITEMS else _shuffled
+    return [items[place] for place in places(len(items), int(seed))]
+
+
+def _shuffled(count: int, seed: int) -> list[int]:
+    made = list(range(count))
     random.Random(seed).shuffle(made)
     return made
+
+
+_remembered = lru_cache(maxsize=64)(_shuffled)

@@ -203,7 +203,9 @@ class PositionProfile:
         if not isinstance(data, Mapping):
             raise OrderingError(f"not a position profile: {quoted(data)}; give what to_dict returned")
         if data.get("schema") != SCHEMA:
-            raise OrderingError(f"schema is {quoted(data.get('schema'))}: a position profile is of {SCHEMA!r}; see to_dict")
+            raise OrderingError(
+                f"schema is {quoted(data.get('schema'))}: a position profile is of {SCHEMA!r}; see to_dict"
+            )
         try:
             return cls(data["positions"], data["attention"], str(data["name"]), str(data["source"]))
         except (KeyError, TypeError) as error:

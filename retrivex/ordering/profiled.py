@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.fields import Field, float_of, listed, reader, score_of, values_of
+from retrivex.ordering.fields import Field, float_of, listed, score_of, values_of
 from retrivex.ordering.placing import Problem, best_order, upper_bound
 from retrivex.ordering.positions import Floats, PositionProfile
 from retrivex.ordering.profiles import profile_of
@@ -97,7 +97,7 @@ def place(
     """
     items = listed(items)
     curve = profile_of(profile)
-    scores = np.array(check_scores(items, reader(score)), dtype=float)
+    scores = np.array(check_scores(items, score), dtype=float)
     lengths = _lengths(items, tokens)
     if not len(items):
         return Placement([], 0.0, 0.0)

@@ -132,7 +132,8 @@ def _detected(question: str, detector: Detector) -> QuestionType | None:
         return detector(question)
     except Exception as error:  # a callable of the caller's may raise anything
         raise OrderingError(
-            f"the detector failed for {quoted(question)}: {quoted(error, 200)}; it must return a type, or None for the cues"
+            f"the detector failed for {quoted(question)}: {quoted(error, 200)}; it must return a type, or None for the "
+            "cues"
         ) from error
 
 

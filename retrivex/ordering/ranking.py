@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.fields import Field, listed, reader, score_of
+from retrivex.ordering.fields import Field, all_finite, listed, named, reader, score_of
 
 T = TypeVar("T")
 
@@ -35,8 +35,8 @@ def score_desc(items: Iterable[T], *, ranked: bool = False, score: Field = score
     if ranked:
         return list(items)
     read = reader(score)
-    if not _all_finite(items, read):
-        scores = check_scores(items, read)
+    if isinstance(score, str) or not all_finite(map(read, items)):
+        scores = check_scores(items, score)
         return [items[i] for i in sorted(range(len(scores)), key=scores.__getitem__, reverse=True)]
     return sorted(items, key=read, reverse=True)
 
@@ -62,8 +62,8 @@ def back_first(items: Iterable[T]) -> list[T]:
     return list(listed(items))[::-1]
 
 
-def check_scores(items: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
-    """Return the scores of `items`.
+def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
+    """Return the scores of `items`, read by `score`.
 
     Raises
     ------
@@ -71,23 +71,19 @@ def check_scores(items: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
         If one is missing, no number, NaN or infinite.
     """
     try:
-        scores = list(map(read, items))
-        finite = math.isfinite(sum(scores, 0.0))
+        scores = named(items, score) if isinstance(score, str) else list(map(score, items))
+        finite = math.isfinite(sum(scores, 0.0))  # see `all_finite`
     except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
         finite = False
-    return scores if finite else [_checked(item, read) for item in items]
+    if finite:
+        return scores
+    read = reader(score)
+    return [_checked(item, read) for item in items]
 
 
-def _all_finite(items: Sequence[Any], read: Callable[[Any], Any]) -> bool:
-    """Whether all scores are known to be finite: False leaves it to `check_scores`.
-
-    One sum in C in place of a test for each: it is finite wherever there is neither NaN nor infinity, unless it
-    overflows. It starts as a float, so that whole numbers that no float can hold do not cancel each other.
-    """
-    try:
-        return math.isfinite(sum(map(read, items), 0.0))
-    except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
-        return False
+def is_descending(scores: list[Any]) -> bool:
+    """Whether the best come first already, as retrievers give them."""
+    return sorted(scores, reverse=True) == scores
 
 
 def _checked(item: Any, read: Callable[[Any], Any]) -> Any:
@@ -95,7 +91,8 @@ def _checked(item: Any, read: Callable[[Any], Any]) -> Any:
         value = read(item)
     except Exception as error:  # whatever a reader of the caller's raises
         raise OrderingError(
-            f"no score in {quoted(item)}: {quoted(error, 200)}; name the field, score='similarity', or pass score=callable"
+            f"no score in {quoted(item)}: {quoted(error, 200)}; name the field, score='similarity', or pass "
+            "score=callable"
         ) from error
     try:
         finite = not isinstance(value, str) and math.isfinite(value)

@@ -8,8 +8,8 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.fields import Field, listed, number_of, reader, score_of, values_of
-from retrivex.ordering.ranking import check_scores
+from retrivex.ordering.fields import Field, all_finite, listed, number_of, score_of, values_of
+from retrivex.ordering.ranking import check_scores, is_descending
 
 T = TypeVar("T")
 
@@ -46,11 +46,20 @@ def chronological(
     if order not in ("asc", "desc"):
         raise OrderingError(f"order is {quoted(order)}: it must be 'asc', oldest first, or 'desc', newest first")
     items = listed(items)
-    times = [_seconds(value) for value in values_of(items, timestamp, "timestamp")]
-    scores = [0] * len(times) if ranked else check_scores(items, reader(score))
-    sign = 1 if order == "asc" else -1
-    keys = [(0, sign * time, -score) if time is not None else (1,) for time, score in zip(times, scores, strict=True)]
-    return [items[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
+    times = values_of(items, timestamp, "timestamp")
+    if not all_finite(times):
+        times = [_seconds(value) for value in times]
+    places: Iterable[int] = range(len(times))
+    if not ranked:
+        scores = check_scores(items, score)
+        places = places if is_descending(scores) else sorted(places, key=scores.__getitem__, reverse=True)
+    if None in times:
+        dated = [i for i in places if times[i] is not None]
+        undated = [items[i] for i, time in enumerate(times) if time is None]
+    else:
+        dated, undated = list(places), []
+    dated.sort(key=times.__getitem__, reverse=order == "desc")  # stable: equal times stay by score
+    return [items[i] for i in dated] + undated
 
 
 def _seconds(value: Any) -> Any:
