@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Knob
 
 from retrivex.errors import OrderingError, quoted
+from retrivex.ordering.coverage import Known
 from retrivex.ordering.documents import document
 from retrivex.ordering.edges import edge_balanced
-from retrivex.ordering.fields import Field, float_of, listed, number_of, score_of, values_of
+from retrivex.ordering.fields import Field, float_of, listed, score_of, values_of
 from retrivex.ordering.groups import group_by
 from retrivex.ordering.questions import (
     COMPARISON_CUES,
@@ -83,6 +82,16 @@ class OrderChoice:
     coverage: Mapping[str, float]
     fill: float | None
 
+    def filled(self, tokens: float, settings: AutoSettings) -> OrderChoice:
+        """Return the choice where the context holds so many tokens: best last if the window is nearly full."""
+        if settings.context_window is None:
+            return self
+        fill = tokens / settings.context_window
+        if self.strategy != "edge_balanced" or fill < settings.near_full:
+            return replace(self, fill=fill)
+        reason = f"{fill:.0%} of the context window is full: the best next to the question"
+        return replace(self, strategy="best_last", reason=reason, fill=fill)
+
 
 def choose_order(
     items: Iterable[Any],
@@ -101,6 +110,9 @@ def choose_order(
     balanced, or best last where the context window is nearly full: there models read the end better than the
     beginning (Veseli et al., "Positional Biases Shift as Inputs Approach Context Window Limits", arXiv 2508.07479).
 
+    Only what an order can use counts: a time that is a number or a `datetime`, a source that can be hashed. Where an
+    item has something else in a field that the order reads, the next choice is taken, and the reason says so.
+
     Parameters
     ----------
     items : what is to be ordered
@@ -111,9 +123,8 @@ def choose_order(
     Raises
     ------
     OrderingError
-        If the settings' detector fails or returns something that is no type, the question is no text, a reader fails,
-        or an item has no token count although
-        `context_window` is set.
+        If the settings are none, their detector fails or returns something that is no type, the question is no text, a
+        reader fails, or an item has no token count although `context_window` is set.
 
     Examples
     --------
@@ -123,6 +134,8 @@ def choose_order(
     >>> choose_order(notes, "Who wrote it?").reason
     'factual question: the best at both edges'
     """
+    if not isinstance(settings, AutoSettings):
+        raise OrderingError(f"settings are {quoted(settings)}: give AutoSettings(...)")
     items = listed(items)
     kind = question_type(
         question,
@@ -131,61 +144,48 @@ def choose_order(
         narrative=settings.narrative_cues,
         detector=settings.detector,
     )
-    sources = [value for value in values_of(items, source, "source") if value not in (None, "")]
-    coverage = {
-        "timestamp": _share(values_of(items, timestamp, "timestamp"), _is_time),
-        "source": len(sources) / len(items) if items else 0.0,
-        "section": _share(values_of(items, position, "position"), _is_number),
-    }
-    strategy, reason = _by_question(kind, coverage, len(set(map(str, sources))), settings)
-    fill = _fill(items, tokens, settings.context_window)
-    if strategy == "edge_balanced" and fill is not None and fill >= settings.near_full:
-        strategy, reason = "best_last", f"{fill:.0%} of the context window is full: the best next to the question"
-    return OrderChoice(strategy, reason, kind, coverage, fill)
+    known = Known(
+        values_of(items, timestamp, "timestamp"),
+        values_of(items, source, "source"),
+        values_of(items, position, "position"),
+    )
+    strategy, reason = _by_question(kind, known, settings)
+    choice = OrderChoice(strategy, reason, kind, known.coverage, None)
+    return choice if settings.context_window is None else choice.filled(_total(items, tokens), settings)
 
 
-def _by_question(
-    kind: QuestionType, coverage: Mapping[str, float], sources: int, settings: AutoSettings
-) -> tuple[AutoStrategy, str]:
-    dated, named, placed = coverage["timestamp"], coverage["source"], coverage["section"]
+def _by_question(kind: QuestionType, known: Known, settings: AutoSettings) -> tuple[AutoStrategy, str]:
+    dated, named, placed = (known.coverage[name] for name in ("timestamp", "source", "section"))
     if kind == "temporal":
-        if dated >= settings.timestamp_coverage:
-            return "chronological", f"temporal question, {dated:.0%} have a timestamp: by time"
-        return "edge_balanced", f"temporal question, but only {dated:.0%} have a timestamp: the best at both edges"
+        if dated < settings.timestamp_coverage:
+            return "edge_balanced", f"temporal question, but only {dated:.0%} have a timestamp: the best at both edges"
+        if known.no_time is not None:
+            return "edge_balanced", f"temporal question, but {quoted(known.no_time)} is no time: the best at both edges"
+        return "chronological", f"temporal question, {dated:.0%} have a timestamp: by time"
+    if kind == "factual":
+        return "edge_balanced", "factual question: the best at both edges"
+    name = "comparison" if kind == "comparison" else "narrative question"
+    if known.no_name is not None:
+        return "edge_balanced", f"{name}, but source {quoted(known.no_name)} cannot be compared: the best at both edges"
     if kind == "comparison":
-        if named >= settings.source_coverage and sources > 1:
+        if named >= settings.source_coverage and known.documents > 1:
             return "group_by", f"comparison, {named:.0%} have a source: grouped by document"
-        return "edge_balanced", f"comparison, but {sources} known documents: the best at both edges"
-    if kind == "narrative":
-        known = f"{named:.0%} have a source and {placed:.0%} a position"
-        if named >= settings.source_coverage and placed >= settings.section_coverage:
-            return "document", f"narrative question, {known}: as the documents go"
-        return "edge_balanced", f"narrative question, but only {known}: the best at both edges"
-    return "edge_balanced", "factual question: the best at both edges"
+        return "edge_balanced", f"comparison, but {known.documents} known documents: the best at both edges"
+    shares = f"{named:.0%} have a source and {placed:.0%} a position"
+    if named >= settings.source_coverage and placed >= settings.section_coverage:
+        return "document", f"narrative question, {shares}: as the documents go"
+    return "edge_balanced", f"narrative question, but only {shares}: the best at both edges"
 
 
-def _share(values: Sequence[Any], known: Callable[[Any], bool]) -> float:
-    return sum(map(known, values)) / len(values) if values else 0.0
-
-
-def _is_time(value: Any) -> bool:
-    return isinstance(value, datetime) or not math.isnan(float_of(value))
-
-
-def _is_number(value: Any) -> bool:
-    return number_of(value) is not None
-
-
-def _fill(items: Sequence[Any], tokens: Field, window: int | None) -> float | None:
-    if window is None:
-        return None
+def _total(items: Sequence[Any], tokens: Field) -> float:
+    """Return the tokens of all items together."""
     counts = values_of(items, tokens, "token count")
     if not all(float_of(count) >= 0 for count in counts):
         raise OrderingError(
             f"token counts are {quoted(counts)}: context_window is set, so each item needs one; name their field with "
             "tokens=..., or leave context_window out"
         )
-    return float(sum(counts) / window)
+    return sum(map(float, counts))
 
 
 def auto(

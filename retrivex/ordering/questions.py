@@ -100,7 +100,8 @@ def question_type(
     Raises
     ------
     OrderingError
-        If the question is no text, or `detector` fails or returns something else than a type or None.
+        If the question is no text, cues are no texts, or `detector` fails or returns something else than a type or
+        None.
 
     Examples
     --------
@@ -111,20 +112,24 @@ def question_type(
     """
     if question is not None and not isinstance(question, str):
         raise OrderingError(f"question is {quoted(question)}: give a text, or None where there is no question")
+    kinds: tuple[tuple[QuestionType, tuple[str, ...]], ...] = (
+        ("temporal", _cues(temporal, "temporal")),
+        ("comparison", _cues(comparison, "comparison")),
+        ("narrative", _cues(narrative, "narrative")),
+    )
     if question is None or not question.strip():
         return "factual"
     found = _detected(question, detector) if detector is not None else None
     if found is not None:
         return _known(found)
     text = _plain(question)
-    kinds: tuple[tuple[QuestionType, Sequence[str]], ...] = (
-        ("temporal", temporal),
-        ("comparison", comparison),
-        ("narrative", narrative),
-    )
-    return next(
-        (kind for kind, cues in kinds if any(_stands(parts, text) for parts in _parted(tuple(cues)))), "factual"
-    )
+    return next((kind for kind, cues in kinds if any(_stands(parts, text) for parts in _parted(cues))), "factual")
+
+
+def _cues(cues: Sequence[str], name: str) -> tuple[str, ...]:
+    if isinstance(cues, (list, tuple, set, frozenset)) and all(isinstance(cue, str) for cue in cues):
+        return tuple(cues)
+    raise OrderingError(f"{name} cues are {quoted(cues)}: give a list of texts")
 
 
 def _detected(question: str, detector: Detector) -> QuestionType | None:

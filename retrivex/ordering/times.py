@@ -62,12 +62,22 @@ def chronological(
     return [items[i] for i in dated] + undated
 
 
+def may_be_time(value: Any) -> bool:
+    """Whether `chronological` can do with a value: a time, or what says that there is none, as None or NaN."""
+    return value is None or isinstance(value, (Real, datetime))
+
+
+def is_time(value: Any) -> bool:
+    """Whether a value is a time."""
+    return may_be_time(value) and _seconds(value) is not None
+
+
 def _seconds(value: Any) -> Any:
     """Return what sorts by time; None where there is nothing."""
     if type(value) is int:
         return value
     if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    if value is None or isinstance(value, Real):
+        return number_of((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())  # pandas' NaT is NaN
+    if may_be_time(value):
         return number_of(value)
     raise OrderingError(f"timestamp is {quoted(value)}: it must be a number that grows with time, a datetime, or None")

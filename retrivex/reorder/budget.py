@@ -64,7 +64,8 @@ class Budget:
             returned = self.options.count_chars(text)
         except Exception as error:  # a callable of the caller's may raise anything
             raise RetrivexError(
-                f"count_chars failed for a text of {len(text)} characters: {quoted(error, 200)}; it must return a number"
+                f"count_chars failed for a text of {len(text)} characters: {quoted(error, 200)}; it must return a "
+                "number"
             ) from error
         count = finite(returned)
         if count is None or count < 0:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Generic, TypeVar
 
+from retrivex.errors import RetrivexError, quoted
 from retrivex.reorder.account import Account
 from retrivex.reorder.annotation import annotated
 from retrivex.reorder.arrangement import Placed, arrange
@@ -13,8 +14,9 @@ from retrivex.reorder.budget import Budget
 from retrivex.reorder.choice import chosen_strategy
 from retrivex.reorder.diagnostics import Explanation, ReorderDiagnostics, ReorderResult
 from retrivex.reorder.filtering import filtered, limited
+from retrivex.reorder.fitting import fitted, packing_of
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.packing import Packed, Packing, pack
+from retrivex.reorder.packing import Packing
 from retrivex.reorder.passage import Candidate
 from retrivex.reorder.ranking import rank
 from retrivex.reorder.reading import InputReport, PassageReader, listed
@@ -22,15 +24,13 @@ from retrivex.rerank import RerankReply, RerankRequest
 
 T = TypeVar("T")
 
-_EDGE_ORDERS = ("edge_balanced",)
-_PREFIX_ORDERS = ("score_desc", "front_first", "document", "chronological", "alternating", "custom")
 _NAMED = 5  # passages that a warning names
 
 
 class Call(Generic[T]):
     """What happens between passages in and passages out.
 
-    Validate, limit, rerank, clamp, filter by score, deduplicate, choose a strategy (`auto`), rank, diversify, group,
+    Validate, limit, rerank, clamp, filter by score, deduplicate, rank, diversify, choose a strategy (`auto`), group,
     order, pack into the budget, cut to `top_k`. The reranker is asked by the caller of `request` and `rescore`, as it
     may have to be awaited.
     """
@@ -71,7 +71,7 @@ class Call(Generic[T]):
         scored = zip(self.candidates, reply.scores.tolist(), strict=True)
         self.candidates = [one._replace(score=score) for one, score in scored]
         if reply.cut:
-            named = ", ".join(repr(self.candidates[place].id) for place in reply.cut[:_NAMED])
+            named = ", ".join(quoted(self.candidates[place].id) for place in reply.cut[:_NAMED])
             self.account.warnings.append(
                 f"the reranker read only the beginning of {len(reply.cut)} passages, as they are longer than it can "
                 f"read: {named}{', ...' if len(reply.cut) > _NAMED else ''}"
@@ -88,31 +88,21 @@ class Call(Generic[T]):
         with self.account.step("filter"):
             left = filtered(self.candidates, self.options, self.account)
         budget = Budget.of(self.options)
-        with self.account.step("choose"):
-            strategy, reason, options = chosen_strategy(left, self.query, self.options, budget)
         with self.account.step("rank"):
-            ranked = rank(left, options)
+            ranked = rank(left, self.options)
+        with self.account.step("choose"):
+            strategy, reason, options = chosen_strategy(ranked, self.query, self.options, budget)
         with self.account.step("order"):
             placed = arrange(ranked, strategy, options)
         with self.account.step("pack"):
-            packing = _packing(options, strategy)
-            packed = self._pack(placed, packing, budget)
+            packed = fitted(placed, strategy, options, budget)
+            self.account.drop((placed[at].ranked.candidate for at in packed.over_budget), "budget")
+            self.account.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
         kept = [placed[at] for at in packed.kept]
         passages, explanations = self._shown(kept, strategy, explain)
-        return ReorderResult(passages, explanations, self._diagnostics(kept, strategy, reason, packing, budget))
-
-    def _pack(self, placed: Sequence[Placed[T]], packing: Packing, budget: Budget) -> Packed:
-        packed = pack(
-            [one.ranked.rank for one in placed],
-            packing,
-            cost=lambda at: budget.cost(placed[at].ranked.candidate),
-            budget=budget.limit,
-            min_top_k=self.options.min_top_k,
-            top_k=self.options.top_k,
+        return ReorderResult(
+            passages, explanations, self._diagnostics(kept, strategy, reason, packing_of(options, strategy), budget)
         )
-        self.account.drop((placed[at].ranked.candidate for at in packed.over_budget), "budget")
-        self.account.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
-        return packed
 
     def _shown(
         self, kept: Sequence[Placed[T]], strategy: str, explain: bool
@@ -149,7 +139,12 @@ class Call(Generic[T]):
             **used,
         )
         if self.options.on_diagnostics is not None:
-            self.options.on_diagnostics(diagnostics)
+            try:
+                self.options.on_diagnostics(diagnostics)
+            except Exception as error:  # a callable of the caller's may raise anything
+                raise RetrivexError(
+                    f"on_diagnostics failed: {quoted(error, 200)}; it is called after every call, and must not raise"
+                ) from error
         return diagnostics
 
     def _used(self, kept: Sequence[Candidate[T]], budget: Budget) -> dict[str, Any]:
@@ -173,13 +168,6 @@ class Call(Generic[T]):
         if self.options.include_explanation:
             notes["explanation"] = asdict(why)
         return annotated(candidate, notes, self.options.fields) if notes else candidate.item
-
-
-def _packing(options: ReorderOptions, strategy: str) -> Packing:
-    if options.packing != "auto":
-        return options.packing
-    # what stands first is not the best in the other orders: where something has to go, it should be the least relevant
-    return "edge_aware" if strategy in _EDGE_ORDERS else "prefix" if strategy in _PREFIX_ORDERS else "best"
 
 
 def _deduplication(options: ReorderOptions) -> Any:

@@ -2,60 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from retrivex.ordering import choose_order
+from retrivex.ordering import OrderChoice, choose_order
+from retrivex.reorder.arrangement import arrange
 from retrivex.reorder.budget import Budget
 from retrivex.reorder.fields import read_field
+from retrivex.reorder.fitting import fitted
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.passage import Candidate, group_key
-from retrivex.reorder.priority import priorities
+from retrivex.reorder.passage import Ranked, group_key
 
 
 def chosen_strategy(
-    candidates: Sequence[Candidate[Any]], query: str | None, options: ReorderOptions, budget: Budget
+    ranked: Sequence[Ranked[Any]], query: str | None, options: ReorderOptions, budget: Budget
 ) -> tuple[str, str, ReorderOptions]:
     """Return the order to take, why, and the options to take it with: a comparison is grouped by document."""
     if options.strategy != "auto":
         return options.strategy, "as set", options
-    tokens = _tokens_shown(candidates, options, budget)
     choice = choose_order(
-        candidates,
+        ranked,
         query,
-        settings=options.auto,
-        source=lambda one: group_key(read_field(one.metadata, options.document_field)),
-        position=lambda one: one.section_index,
-        timestamp=lambda one: one.timestamp,
-        tokens=lambda one: tokens[one.place],
+        settings=options.auto.model_copy(update={"context_window": None}),
+        source=lambda one: group_key(read_field(one.candidate.metadata, options.document_field)),
+        position=lambda one: one.candidate.section_index,
+        timestamp=lambda one: one.candidate.timestamp,
     )
+    if options.auto.context_window is not None:
+        choice = _filled(choice, options.auto.context_window, ranked, options, budget)
+    strategy, options = _taken(choice, options)
+    return strategy, choice.reason, options
+
+
+def _filled(
+    choice: OrderChoice, window: int, ranked: Sequence[Ranked[Any]], options: ReorderOptions, budget: Budget
+) -> OrderChoice:
+    """Return the choice with the share of the window that it fills; best last if that fills it nearly."""
+    if choice.strategy == "edge_balanced":
+        best_last = choice.filled(_tokens_packed(ranked, "best_last", options, budget), options.auto)
+        if best_last.strategy == "best_last":
+            return best_last
+    return replace(choice, fill=_tokens_packed(ranked, *_taken(choice, options), budget) / window)
+
+
+def _taken(choice: OrderChoice, options: ReorderOptions) -> tuple[str, ReorderOptions]:
     if choice.strategy != "group_by":
-        return choice.strategy, choice.reason, options
+        return choice.strategy, options
     group_by = options.group_by or options.document_field
-    return "edge_balanced", choice.reason, options.model_copy(update={"group_by": group_by})
+    return "edge_balanced", options.model_copy(update={"group_by": group_by})
 
 
-def _tokens_shown(candidates: Sequence[Candidate[Any]], options: ReorderOptions, budget: Budget) -> dict[int, float]:
-    """Return the tokens of each candidate by its place, all reduced alike to what the limits let through of them.
-
-    That is about what is shown: which passages stay is known only once they are in order.
-    """
-    if options.auto.context_window is None:
-        return {}
-    tokens = {one.place: float(budget.tokens(one)) for one in candidates}
-    total = sum(tokens.values())
-    share = _fitting(candidates, tokens, options, budget) / total if total else 1.0
-    return {place: count * share for place, count in tokens.items()}
-
-
-def _fitting(
-    candidates: Sequence[Candidate[Any]], tokens: Mapping[int, float], options: ReorderOptions, budget: Budget
-) -> float:
-    """Return about how many tokens `top_k` and the budget let through, or `min_top_k` where that is more."""
-    worth = priorities(candidates, options.weights, options.score_normalization, options.softmax_temperature)
-    best = [candidates[i] for i in sorted(range(len(worth)), key=lambda i: -worth[i])][: options.top_k]
-    fitting = sum(tokens[one.place] for one in best)
-    cost = 0.0 if budget.limit is None else sum(map(budget.cost, best))
-    if budget.limit is not None and cost > budget.limit:
-        fitting *= budget.limit / cost
-    return max(fitting, sum(tokens[one.place] for one in best[: options.min_top_k or 0]))
+def _tokens_packed(ranked: Sequence[Ranked[Any]], strategy: str, options: ReorderOptions, budget: Budget) -> float:
+    """Return the tokens of the passages that are shown if the order is taken."""
+    placed = arrange(ranked, strategy, options)
+    return sum(budget.tokens(placed[at].ranked.candidate) for at in fitted(placed, strategy, options, budget).kept)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from retrivex.errors import OrderingError
@@ -192,3 +195,73 @@ def test_items_in_the_order_chosen(question: str, window: int | None, expected: 
     items = passages(dated=5, sourced=5, placed=5)
     made = auto(items, question=question, score="score", settings=AutoSettings(context_window=window))
     assert [item["id"] for item in made] == expected
+
+
+class Odd:
+    def __hash__(self) -> int:
+        raise RuntimeError("odd")
+
+
+@pytest.mark.parametrize("bad", ["yesterday", "2020", [2020], np.zeros(3), b"1"], ids=repr)
+def test_a_time_that_is_none_rules_chronological_order_out(bad: Any) -> None:
+    items = [*passages(4, dated=4), {"id": 4, "score": 0.1, "timestamp": bad}]
+    choice = choose_order(items, "When?")
+    assert (choice.strategy, choice.coverage["timestamp"]) == ("edge_balanced", 0.8)
+    assert f"{bad!r} is no time" in choice.reason
+    assert [item["id"] for item in auto(items, question="When?", score="score")] == [0, 2, 4, 3, 1]
+
+
+@pytest.mark.parametrize("question", ["A vs B", "How to?"])
+@pytest.mark.parametrize("bad", [["a"], {"a": 1}, ("a", [1]), np.zeros(3), Odd()], ids=repr)
+def test_a_source_that_cannot_be_told_from_others_rules_document_orders_out(question: str, bad: Any) -> None:
+    items = [*passages(4, sourced=4, placed=4), {"id": 4, "score": 0.1, "source_id": bad}]
+    choice = choose_order(items, question)
+    assert (choice.strategy, choice.coverage["source"]) == ("edge_balanced", 0.8)
+    assert f"source {bad!r:.80} cannot be compared" in choice.reason
+    assert [item["id"] for item in auto(items, question=question, score="score")] == [0, 2, 4, 3, 1]
+    # it does no harm where no order reads it
+    assert choose_order(items, "When?").reason == choose_order(passages(4), "When?").reason
+
+
+def test_values_of_any_size_are_known() -> None:
+    items = [{"source_id": 10**5000, "timestamp": 10**5000}, {"source_id": 1, "timestamp": float("nan")}]
+    assert choose_order(items, "A vs B").reason == "comparison, 100% have a source: grouped by document"
+    assert choose_order(items, "When?").reason == "temporal question, 50% have a timestamp: by time"
+    assert auto(items, question="When?", ranked=True) == items
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"score": st.floats(0, 1)},
+            optional={
+                name: st.none()
+                | st.integers()
+                | st.floats()
+                | st.text(max_size=3)
+                | st.lists(st.integers(), max_size=2)
+                for name in ("timestamp", "source_id", "section_index")
+            },
+        ),
+        max_size=6,
+    ),
+    st.sampled_from(["When?", "A vs B", "How to?", "Who?"]),
+)
+def test_what_is_chosen_can_be_done(items: list[dict[str, Any]], question: str) -> None:
+    made = auto(items, question=question, score="score")
+    assert sorted(map(id, made)) == sorted(map(id, items))
+
+
+@pytest.mark.parametrize("settings", [{"near_full": 0.5}, None, AutoSettings], ids=repr)
+def test_settings_are_settings(settings: Any) -> None:
+    with pytest.raises(OrderingError, match=r"settings are .*: give AutoSettings\(...\)"):
+        choose_order([], "When?", settings=settings)
+    with pytest.raises(OrderingError, match=r"settings are .*: give AutoSettings\(...\)"):
+        auto([], question="When?", settings=settings)
+
+
+@pytest.mark.parametrize("kind", ["temporal", "comparison", "narrative"])
+@pytest.mark.parametrize("cues", ["cat", None, [5], [["cat"]], 5, {"cat": 1}], ids=repr)
+def test_cues_are_texts(kind: str, cues: Any) -> None:
+    with pytest.raises(OrderingError, match=f"{kind} cues are .*: give a list of texts"):
+        question_type("Cats?", **{kind: cues})

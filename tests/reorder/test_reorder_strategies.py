@@ -176,6 +176,30 @@ def test_the_window_is_filled_by_what_stays_whatever_the_budget() -> None:
     assert asked.reorder_with_diagnostics(sixty, "Who?").diagnostics.reason[:3] == "85%"
 
 
+@pytest.mark.parametrize("packing", ["auto", "prefix", "edge_aware", "best"])
+def test_what_no_longer_fits_fills_no_window(packing: Any) -> None:
+    long = [passage(str(i), 1 - i / 10, "x" * 600) for i in range(4)]
+    asked = Reorderer(strategy="auto", max_tokens=900, tokenizer=len, packing=packing, auto={"context_window": 1000})
+    made = asked.reorder_with_diagnostics(long, "Who?").diagnostics
+    assert (made.tokens_used, made.strategy) == (600, "edge_balanced")
+    made = asked.reorder_with_diagnostics(long, "Who?", auto={"near_full": 0.6}).diagnostics
+    assert (made.tokens_used, made.strategy, made.reason[:3]) == (600, "best_last", "60%")
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=12),
+    st.integers(0, 200),
+    st.sampled_from(["auto", "prefix", "edge_aware", "best"]),
+)
+def test_the_share_named_is_that_of_the_output(lengths: list[int], limit: int, packing: Any) -> None:
+    passages = [passage(str(i), 1 - i / 20, "x" * length) for i, length in enumerate(lengths)]
+    asked = Reorderer(strategy="auto", max_tokens=limit, tokenizer=len, packing=packing, auto={"context_window": 100})
+    made = asked.reorder_with_diagnostics(passages, "Who?").diagnostics
+    if made.strategy == "best_last":
+        assert made.tokens_used >= 80
+        assert made.reason.startswith(f"{made.tokens_used / 100:.0%} of the context window is full")
+
+
 @pytest.mark.parametrize("strategy", get_args(Strategy))
 @given(scores=st.lists(st.floats(-1e6, 1e6), max_size=12))
 def test_every_order_keeps_every_passage_and_says_the_same_twice(strategy: str, scores: list[float]) -> None:

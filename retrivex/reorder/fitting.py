@@ -1,0 +1,34 @@
+"""What of an order stays within the limits of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from retrivex.reorder.arrangement import Placed
+from retrivex.reorder.budget import Budget
+from retrivex.reorder.options import ReorderOptions
+from retrivex.reorder.packing import Packed, Packing, pack
+
+_EDGE_ORDERS = ("edge_balanced",)
+_PREFIX_ORDERS = ("score_desc", "front_first", "document", "chronological", "alternating", "custom")
+
+
+def packing_of(options: ReorderOptions, strategy: str) -> Packing:
+    """Return how an order is packed."""
+    if options.packing != "auto":
+        return options.packing
+    # what stands first is not the best in the other orders: where something has to go, it should be the least relevant
+    return "edge_aware" if strategy in _EDGE_ORDERS else "prefix" if strategy in _PREFIX_ORDERS else "best"
+
+
+def fitted(placed: Sequence[Placed[Any]], strategy: str, options: ReorderOptions, budget: Budget) -> Packed:
+    """Return which of the passages stay, and what the limits leave out."""
+    return pack(
+        [one.ranked.rank for one in placed],
+        packing_of(options, strategy),
+        cost=lambda at: budget.cost(placed[at].ranked.candidate),
+        budget=budget.limit,
+        min_top_k=options.min_top_k,
+        top_k=options.top_k,
+    )
