@@ -151,5 +151,5 @@ def _check(threshold: float, keep: str, compare_with: str) -> None:
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 <= threshold <= 1:
         raise RetrivexError(f"threshold is {quoted(threshold)}: it must be a similarity from 0 to 1, e.g. 0.85")
     for name, value, allowed in (("keep", keep, get_args(Keep)), ("compare_with", compare_with, get_args(CompareWith))):
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             raise RetrivexError(f"{name} is {quoted(value)}: choose one of {', '.join(allowed)}")

@@ -65,7 +65,8 @@ def diversify(
     >>> [passage["score"] for passage in diversify(found, relevance_weight=0.5)]
     [0.9, 0.6, 0.8]
     """
-    _check(relevance_weight, source_penalty, most)
+    relevance_weight, source_penalty = _weights(relevance_weight, source_penalty)
+    _check_most(most)
     given = as_list(passages)
     scores = scores_of(given, score)
     ranked = sorted(range(len(given)), key=lambda i: -scores[i])
@@ -113,10 +114,21 @@ def pick_diverse(
     relevance_weight : lambda, in [0, 1]
     sources : n values; None for a passage without one
     source_penalty : sigma
+
+    Raises
+    ------
+    RetrivexError
+        If a weight is out of range, the relevance is no row of finite numbers, or there are not as many sources.
     """
-    worth = relevance_weight * _brought_to_unit(np.asarray(relevance, dtype=np.float64))
+    relevance_weight, source_penalty = _weights(relevance_weight, source_penalty)
+    values = _vector(relevance)
+    if values is None:
+        raise RetrivexError(f"relevance is {quoted(relevance)}: give one finite number a passage")
+    worth = relevance_weight * _brought_to_unit(values)
     count = len(worth)
     family = _families(sources if sources is not None else [None] * count)
+    if len(family) != count:
+        raise RetrivexError(f"{len(family)} sources for {count} passages: give one for each, None where it has none")
     repeated, penalty = np.zeros(count), np.zeros(count)
     waiting = np.ones(count, dtype=bool)
     order = []
@@ -142,11 +154,12 @@ def _sources(passages: Sequence[Any], field: Field) -> list[Hashable | None]:
     for position, found in enumerate(sources):
         try:
             hash(found)
-        except TypeError:
+        except Exception as error:  # a class of the caller's may raise anything
             raise PassageError(
-                f"passage {position} has {quoted(found)} as its source: it must be one value that can be compared, as a "
-                "string or a number; name the field that holds it, as in source='url', or give a function that reads it"
-            ) from None
+                f"passage {position} has {quoted(found)} as its source: it must be one value that can be compared, as "
+                "a string or a number; name the field that holds it, as in source='url', or give a function that reads "
+                "it"
+            ) from error
     return sources
 
 
@@ -178,11 +191,15 @@ def _vector(value: Any) -> Floats | None:
     return row if row.ndim == 1 and np.isfinite(row).all() else None
 
 
-def _check(relevance_weight: float, source_penalty: float, most: int | None) -> None:
+def _weights(relevance_weight: float, source_penalty: float) -> tuple[float, float]:
     if not _is_number(relevance_weight) or not 0 <= relevance_weight <= 1:
         raise RetrivexError(f"relevance_weight is {quoted(relevance_weight)}: it must be a number from 0 to 1")
     if not _is_number(source_penalty) or not 0 <= source_penalty <= sys.float_info.max:
         raise RetrivexError(f"source_penalty is {quoted(source_penalty)}: it must be a finite number, 0 or more")
+    return float(relevance_weight), float(source_penalty)
+
+
+def _check_most(most: int | None) -> None:
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise RetrivexError(f"most is {quoted(most)}: it must be a whole number of at least 1, or None for all")
 

@@ -29,13 +29,22 @@ def as_list(passages: Iterable[T]) -> list[T]:
     PassageError
         If they are one text, one passage, or no collection.
     """
-    if isinstance(passages, (str, bytes, Mapping)) or not isinstance(passages, Iterable):
+    try:
+        given = None if isinstance(passages, (str, bytes, Mapping)) else iter(passages)
+    except TypeError:
+        given = None
+    if given is None:
         raise PassageError(f"passages is {type(passages).__name__}: give a list of passages")
-    return list(passages)
+    return list(given)
 
 
 def values_of(passages: Sequence[Any], field: Field) -> list[Any]:
     """Return what each passage holds in a field; None where it lacks it.
+
+    Raises
+    ------
+    PassageError
+        If the caller's reader fails.
 
     Examples
     --------
@@ -44,7 +53,16 @@ def values_of(passages: Sequence[Any], field: Field) -> list[Any]:
     """
     read = reader(field)
     of_hit = _OF_HIT.get(field, read) if isinstance(field, str) else read
-    return [of_hit(passage) if isinstance(passage, SeedHit) else read(passage) for passage in passages]
+    values: list[Any] = []
+    try:
+        for passage in passages:
+            values.append(of_hit(passage) if isinstance(passage, SeedHit) else read(passage))
+    except Exception as error:  # a callable of the caller's may raise anything
+        raise PassageError(
+            f"{quoted(field)} of passage {len(values)} cannot be read: {quoted(error, 200)}; a reader must return a "
+            "value for every passage, None where there is none"
+        ) from error
+    return values
 
 
 def texts_of(passages: Sequence[Any], field: Field) -> list[str]:
@@ -90,7 +108,7 @@ def _finite(position: int, found: Any) -> float:
         found = value = math.inf
     if not math.isfinite(value):
         raise PassageError(
-            f"passage {position} has {quoted(found)} as its score: it must be a finite number; name the field that holds "
-            "it, as in score='relevance', or give a function that reads it"
+            f"passage {position} has {quoted(found)} as its score: it must be a finite number; name the field that "
+            "holds it, as in score='relevance', or give a function that reads it"
         )
     return value

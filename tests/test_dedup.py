@@ -5,6 +5,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -173,3 +174,24 @@ def test_a_passage_without_text(passage: Any) -> None:
 def test_passages_are_a_list(passages: Any) -> None:
     with pytest.raises(PassageError, match="give a list"):
         deduplicate(passages)
+
+
+@pytest.mark.parametrize("field", ["text", "score"])
+def test_a_reader_that_fails_is_named(field: str) -> None:
+    def fails(passage: Any) -> Any:
+        return passage["nothing"]
+
+    with pytest.raises(PassageError, match=r"of passage 0 cannot be read: KeyError\('nothing'\); a reader must return"):
+        deduplicate([{"text": "Bees.", "score": 1.0}], **{field: fails})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [{"keep": ["first"]}, {"compare_with": np.array(["first", "kept"])}], ids=repr)
+def test_policies_are_words(wrong: Any) -> None:
+    with pytest.raises(RetrivexError, match="choose one of"):
+        deduplicate(["Bees."], **wrong)
+
+
+def test_an_array_of_passages_has_a_length() -> None:
+    assert deduplicate(np.array(["Bees.", "Ants.", "Bees."])) == ["Bees.", "Ants."]
+    with pytest.raises(PassageError, match="give a list"):
+        deduplicate(np.array("Bees."))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from strategies import make_chunk
 from test_near_duplicates import alike, similarity
 
 from retrivex import RetrivexError, SeedHit
-from retrivex.diversity import diversify
+from retrivex.diversity import diversify, pick_diverse
 from retrivex.errors import PassageError
 from retrivex.likeness import EmbeddingLikeness, TextLikeness
 
@@ -153,3 +154,31 @@ def test_passages_are_a_list(passages: Any) -> None:
 def test_a_source_is_one_value(source: Any) -> None:
     with pytest.raises(PassageError, match=r"passage 1 has .*guide.* as its source"):
         diversify([REPEATED[0], {**REPEATED[1], "source_id": source}])
+
+
+def fails(passage: Any) -> Any:
+    raise KeyError("nothing")
+
+
+@pytest.mark.parametrize("field", ["text", "score", "source", "embedding"])
+def test_a_reader_that_fails_is_named(field: str) -> None:
+    with pytest.raises(PassageError, match=r"of passage 0 cannot be read: KeyError\('nothing'\); a reader must return"):
+        diversify(REPEATED, **{field: fails})
+
+
+@pytest.mark.parametrize("wrong", [
+    {"relevance": None}, {"relevance": [1.0, math.nan]}, {"relevance": [10**400, 1]}, {"relevance_weight": None},
+    {"source_penalty": "x"}, {"sources": ["a"]},
+], ids=repr)  # fmt: skip
+def test_picks_need_numbers(wrong: dict[str, Any]) -> None:
+    good: dict[str, Any] = {
+        "relevance": [1.0, 2.0],
+        "likeness": TextLikeness(["Bees", "Ants"]),
+        "relevance_weight": 0.5,
+    }
+    with pytest.raises(RetrivexError, match=f"{next(iter(wrong))}"):
+        pick_diverse(**good | wrong)
+
+
+def test_a_penalty_may_be_any_number() -> None:
+    assert ids(diversify(REPEATED, source_penalty=Fraction(1, 4))) == ids(diversify(REPEATED, source_penalty=0.25))  # type: ignore[arg-type]

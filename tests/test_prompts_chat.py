@@ -18,6 +18,7 @@ from retrivex.errors import BudgetError
 from retrivex.prompts import ChatStyle, Place, Prompt, Source, write_chat
 from retrivex.prompts.apis import APIS, texts_of
 from retrivex.prompts.chat import MESSAGE_TOKENS
+from retrivex.prompts.source import tag_positions
 from retrivex.tokens import get_tokenizer
 
 STORE = bare("d", sentences("d", 9))
@@ -470,11 +471,43 @@ def test_an_argument_that_breaks_its_rule_is_refused(wrong: dict[str, Any], word
         ({"number": "1"}, "number of a source is '1'"),
         ({"number": True}, "number of a source is True"),
         ({"start": None}, "start of a source is None"),
+        ({"start": -1}, "start of a source is -1"),
+        ({"score": 10**400}, "score of source 1 is 1000"),
+        ({"score": -(10**5000)}, "score of source 1 is int too long to be shown"),
+        ({"number": 10**5000}, "number of a source is int too long to be shown"),
+        ({"number": float("nan")}, "number of a source is nan"),
+        ({"page": float("nan")}, "page of a source is nan"),
+        ({"page": "iv"}, "page of a source is 'iv'"),
+        ({"page": 10**5000}, "page of a source is int too long to be shown"),
+        ({"timestamp": 0}, "timestamp of a source is 0"),
+        ({"timestamp": False}, "timestamp of a source is False"),
+        ({"timestamp": []}, r"timestamp of a source is \[\]"),
+        ({"pinned": "no"}, "pinned of a source is 'no'"),
     ],
 )
 def test_a_source_that_breaks_its_rule_is_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(RetrivexError, match=words):
         Source(**{"number": 1, "text": "Bees sleep.", "document": "b", **wrong})
+
+
+@pytest.mark.parametrize("scales", [[0], [-1], [1.5], [None], None, 5, ["1"], [10**5000]])
+def test_scales_of_position_tags_are_whole_numbers(scales: Any) -> None:
+    with pytest.raises(
+        RetrivexError, match=r"scales? (is|are) .*: (it must be a whole number of at least 1|give a list)"
+    ):
+        tag_positions([Source(1, "Bees sleep.", "b")], scales)
+
+
+@pytest.mark.parametrize("wrong", [{"shown": "all"}, {"shown": None}, {"shown": ["full"]}])
+def test_provenance_is_one_of_three(wrong: Any) -> None:
+    with pytest.raises(RetrivexError, match="it must be one of none, document, full"):
+        Source(1, "Bees sleep.", "b").block(**wrong)
+
+
+@pytest.mark.parametrize("ends", [(None, 2), (0, None), (-1, 2), (0, 1.5), (0, 10**5000)])
+def test_a_part_has_ends(ends: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"(start|end) of a part is .*: it must be a whole number"):
+        Source(1, "Bees sleep.", "b").cut(*ends)
 
 
 def test_instructions_are_text() -> None:

@@ -12,7 +12,7 @@ from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.metrics.arguments import list_of, name_list, number_row, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
-from retrivex.ordering.fields import reader
+from retrivex.ordering.fields import values_of
 from retrivex.reorder import Reorderer
 
 
@@ -67,11 +67,12 @@ def relevant_at_edges(ordered: Sequence[Any], case: OrderCase) -> float:
     RetrivexError
         If no passage of the case is relevant, or an id cannot be looked up (a list).
     """
-    read = reader("id")
-    passages, wanted = list_of(ordered, "ordered"), name_list(case.relevant, "relevant")
+    passages, (case,) = list_of(ordered, "ordered"), _cases([case])
+    wanted = name_list(case.relevant, "relevant")
+    names = values_of(passages, "id", "the id")
     places: dict[Hashable, float] = {}
-    for at, (passage, weight) in enumerate(zip(passages, edge_weights(len(passages)).tolist(), strict=True)):
-        places.setdefault(one_name(read(passage), f"the id of ordered[{at}]"), weight)
+    for at, (name, weight) in enumerate(zip(names, edge_weights(len(passages)).tolist(), strict=True)):
+        places.setdefault(one_name(name, f"the id of ordered[{at}]"), weight)
     if not wanted:
         raise RetrivexError("a case has no relevant passages: name them, or give a measure of your own")
     return sum(places.get(name, 0.0) for name in wanted) / len(wanted)
@@ -97,7 +98,8 @@ def compare_orders(
     Raises
     ------
     RetrivexError
-        If there are no cases or no orders, something else is among them, or a measure is no finite number.
+        If there are no cases or no orders, something else is among them, an order or a measure fails, or what it
+        measures is no finite number.
 
     Examples
     --------
@@ -110,6 +112,8 @@ def compare_orders(
     asked = _cases(cases)
     if not isinstance(orders, Mapping):
         raise RetrivexError(f"orders is {quoted(orders)}: give a mapping of names to orders")
+    if not callable(measure):
+        raise RetrivexError(f"measure is {quoted(measure)}: give measure(ordered, case) -> number")
     if not asked or not orders:
         raise RetrivexError(f"{len(asked)} cases and {len(orders)} orders: give at least one of each")
     figures = {name: _figures(name, asked, _as_order(order), measure) for name, order in orders.items()}
@@ -143,8 +147,19 @@ def _as_order(order: str | Order) -> Order:
 
 
 def _figures(name: str, cases: Sequence[OrderCase], order: Order, measure: Measure) -> list[float]:
-    row = [measure(order(case.passages, case.query), case) for case in cases]
+    row = [_measured(name, at, case, order, measure) for at, case in enumerate(cases)]
     for at, figure in enumerate(row):
         if number_row([figure]) is None:
-            raise RetrivexError(f"{quoted(name)} measures {quoted(figure)} on case {at}: leave out what cannot be measured")
+            raise RetrivexError(
+                f"{quoted(name)} measures {quoted(figure)} on case {at}: leave out what cannot be measured"
+            )
     return [float(figure) for figure in row]
+
+
+def _measured(name: str, at: int, case: OrderCase, order: Order, measure: Measure) -> float:
+    try:
+        return measure(order(case.passages, case.query), case)
+    except RetrivexError:
+        raise
+    except Exception as error:  # callables of the caller's may raise anything
+        raise RetrivexError(f"{quoted(name)} or its measure failed on case {at}: {quoted(error, 200)}") from error

@@ -6,7 +6,7 @@ models read best. The monitor takes down where it stood and where it went, quest
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,7 +117,7 @@ class ReorderMonitor:
     def _places(self, passages: Sequence[Any], which: str) -> dict[Hashable, int]:
         places: dict[Hashable, int] = {}
         for place, passage in enumerate(passages):
-            name = passage if isinstance(passage, str) else self._read(passage)
+            name = passage if isinstance(passage, str) else _name(passage, self._read, f"{which}[{place}]")
             if name is None:
                 raise RetrivexError(f"passage {place} has no name: say which field holds it, ReorderMonitor(name=...)")
             places.setdefault(one_name(name, f"the name of {which}[{place}]"), place)
@@ -146,6 +146,15 @@ class ReorderMonitor:
             left_out=len(moves) - len(there),
             weight=paired_bootstrap([m.weight_after for m in moves], [m.weight_before for m in moves]),
         )
+
+
+def _name(passage: Any, read: Callable[[Any], Any], where: str) -> Any:
+    try:
+        return read(passage)
+    except Exception as error:  # a callable of the caller's may raise anything
+        raise RetrivexError(
+            f"the name of {where} cannot be read: {quoted(error, 200)}; see ReorderMonitor(name=...)"
+        ) from error
 
 
 def _relative(place: int, count: int) -> float:

@@ -49,14 +49,17 @@ def custom(
     if (key is None) == (compare is None):
         raise OrderingError("custom needs either key=item -> value or compare=(a, b) -> number: give one of the two")
     items = listed(items)
-    keys: list[Any] = list(map(cmp_to_key(_sign(compare)), items)) if compare else values_of(items, key or "", "key")
+    if compare is not None:
+        keys: list[Any] = list(map(cmp_to_key(_sign(compare)), items))
+        rule = "compare must return a number for every two items"
+    else:
+        keys, rule = values_of(items, "" if key is None else key, "key"), "keys must be of one comparable type"
     try:
         places = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         if compare is None:
             _check_keys(keys)
     except Exception as error:  # the caller's comparison, in `compare` or in the keys, may raise anything
-        given = "compare must return a number for every two items" if compare else "keys must be of one comparable type"
-        raise OrderingError(f"items cannot be compared: {quoted(error, 200)}; {given}") from error
+        raise OrderingError(f"items cannot be compared: {quoted(error, 200)}; {rule}") from error
     return [items[place] for place in places]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import OrderingError, quoted
+from retrivex.ordering.fields import float_of
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -91,20 +92,29 @@ class PositionProfile:
             object.__setattr__(self, name, value)
 
     def at(self, position: float | Floats) -> Floats:
-        """Attention at relative positions, any shape, in [0, 1]."""
-        return np.asarray(np.interp(position, self._knots, self._levels))
+        """Attention at relative positions, any shape, in [0, 1].
+
+        Raises
+        ------
+        OrderingError
+            If they are no numbers; `area` and `mean` likewise.
+        """
+        return np.asarray(np.interp(_numbers(position), self._knots, self._levels))
 
     def area(self, position: float | Floats) -> Floats:
         """Integral of the attention from 0 to each relative position, any shape, in [0, 1]."""
-        x = np.asarray(position, dtype=float)
+        x = _numbers(position)
         left = np.clip(np.searchsorted(self._knots, x, side="right") - 1, 0, max(len(self._knots) - 2, 0))
         return np.asarray(self._areas[left] + (x - self._knots[left]) * (self._levels[left] + self.at(x)) / 2)
 
     def mean(self, start: float, end: float) -> float:
         """Mean attention over the tokens from `start` to `end`, relative positions."""
-        if end - start < _POINT:
-            return float(self.at(start))
-        return float(self.area(end) - self.area(start)) / (end - start)
+        first, last = float_of(start), float_of(end)
+        if math.isnan(first) or math.isnan(last):
+            raise OrderingError(f"positions are {quoted(start)} and {quoted(end)}: give two numbers from 0 to 1")
+        if last - first < _POINT:
+            return float(self.at(first))
+        return float(self.area(last) - self.area(first)) / (last - first)
 
     @cached_property
     def peak(self) -> float:
@@ -212,8 +222,18 @@ class PositionProfile:
             raise OrderingError(f"not a position profile: {quoted(error, 200)}; give what to_dict returned") from error
 
     def save(self, path: str | Path) -> None:
-        """Write the profile as JSON."""
-        Path(path).write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        """Write the profile as JSON.
+
+        Raises
+        ------
+        OrderingError
+            If the file cannot be written.
+        """
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n"
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except (OSError, TypeError, ValueError) as error:
+            raise OrderingError(f"position profile cannot be written to {quoted(path)}: {error}") from error
 
     @classmethod
     def load(cls, path: str | Path) -> PositionProfile:
@@ -226,16 +246,23 @@ class PositionProfile:
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, TypeError, ValueError, RecursionError) as error:
             raise OrderingError(
-                f"position profile {path} cannot be read: {error}; give a file that PositionProfile.save wrote"
+                f"position profile {quoted(path)} cannot be read: {error}; give a file that PositionProfile.save wrote"
             ) from error
         if not isinstance(data, dict):
-            raise OrderingError(f"position profile {path} holds {type(data).__name__}: give what save wrote")
+            raise OrderingError(f"position profile {quoted(path)} holds {type(data).__name__}: give what save wrote")
         return cls.from_dict(data)
 
     def __str__(self) -> str:
         return self.name
+
+
+def _numbers(position: float | Floats) -> Floats:
+    try:
+        return np.asarray(position, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise OrderingError(f"positions are {quoted(position)}: give numbers from 0 to 1") from error
 
 
 def _measure(knots: Floats, heights: Floats, levels: Floats) -> tuple[Floats, Floats]:

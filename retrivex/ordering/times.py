@@ -43,7 +43,7 @@ def chronological(
     >>> chronological([3.0, 1.0, 2.0], ranked=True, timestamp=float, order="desc")
     [3.0, 2.0, 1.0]
     """
-    if order not in ("asc", "desc"):
+    if not isinstance(order, str) or order not in ("asc", "desc"):
         raise OrderingError(f"order is {quoted(order)}: it must be 'asc', oldest first, or 'desc', newest first")
     items = listed(items)
     times = values_of(items, timestamp, "timestamp")

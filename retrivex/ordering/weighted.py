@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from numbers import Integral
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -22,11 +24,20 @@ def place_weights(
 
     Both edges have at least one place.
 
+    Raises
+    ------
+    OrderingError
+        If `count` is no whole number of at least 0, or `edge_share` no share from 0 to 1.
+
     Examples
     --------
     >>> place_weights(5)
     [1.0, 0.5, 0.5, 0.5, 0.9]
     """
+    if isinstance(count, bool) or not isinstance(count, Integral) or not 0 <= count <= sys.maxsize:
+        raise OrderingError(f"count is {quoted(count)}: it must be a number of places, a whole one of at least 0")
+    if not 0 <= float_of(edge_share) <= 1:
+        raise OrderingError(f"edge_share is {quoted(edge_share)}: it must be a share from 0 to 1")
     edge = max(1, math.floor(count * edge_share))
     weights = [head if place < edge else tail if place >= count - edge else middle for place in range(count)]
     return weights[:count]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from retrivex.errors import RetrivexError, quoted
 from retrivex.reorder.passage import Candidate
+from retrivex.reorder.reading import finite
 
 Normalization: TypeAlias = Literal["none", "min_max", "z_score", "softmax"]
 
@@ -43,6 +45,11 @@ def normalise_scores(scores: Sequence[float], method: Normalization, temperature
     scores : finite numbers
     temperature : T > 0, in units of the scores; a low one sharpens, a high one evens out
 
+    Raises
+    ------
+    RetrivexError
+        If a score is no finite number, the temperature is not positive, or there is no such method.
+
     Examples
     --------
     >>> normalise_scores([3.0, 1.0, 2.0], "min_max")
@@ -50,11 +57,26 @@ def normalise_scores(scores: Sequence[float], method: Normalization, temperature
     >>> normalise_scores([2.0, 4.0], "z_score")
     [-1.0, 1.0]
     """
+    scores = _checked(scores, method, temperature)
     if method == "none" or not scores:
-        return list(scores)
+        return scores
     if method == "min_max":
         return _min_max(scores, equal=1.0)
     return _z_scores(scores) if method == "z_score" else _softmax(scores, temperature)
+
+
+def _checked(scores: Sequence[float], method: str, temperature: float) -> list[float]:
+    if not isinstance(method, str) or method not in get_args(Normalization):
+        raise RetrivexError(f"method is {quoted(method)}: choose one of {', '.join(get_args(Normalization))}")
+    if not (finite(temperature) or 0) > 0:
+        raise RetrivexError(f"temperature is {quoted(temperature)}: it must be a finite number above 0")
+    try:
+        given = list(scores)
+    except TypeError:
+        given = [math.nan]
+    if None in map(finite, given):
+        raise RetrivexError(f"scores are {quoted(scores)}: give a list of finite numbers")
+    return given
 
 
 def priorities(

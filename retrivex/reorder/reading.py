@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 from uuid import UUID
 
 from retrivex.errors import PassageError, quoted
@@ -47,6 +47,8 @@ class PassageReader(Generic[T]):
     """
 
     def __init__(self, names: FieldNames, validation: Validation) -> None:
+        if not isinstance(validation, str) or validation not in get_args(Validation):
+            raise PassageError(f"validation is {quoted(validation)}: choose one of {', '.join(get_args(Validation))}")
         self.report = InputReport()
         self._fields = names
         self._strict = validation == "strict"
@@ -61,10 +63,18 @@ class PassageReader(Generic[T]):
             If `passages` is no collection of passages, or, under `strict`, at the first fault.
         """
         items = listed(passages)
-        candidates = [self._candidate(item, place, len(items)) for place, item in enumerate(items)]
+        candidates = [self._read(item, place, len(items)) for place, item in enumerate(items)]
         found = [candidate for candidate in candidates if candidate is not None]
         self._report_shared_ids(found)
         return found
+
+    def _read(self, item: T, place: int, total: int) -> Candidate[T] | None:
+        try:
+            return self._candidate(item, place, total)
+        except PassageError:
+            raise
+        except Exception as error:  # a class of the caller's may raise anything
+            raise PassageError(f"passage {place} cannot be read: {quoted(error, 200)}; leave it out") from error
 
     def _candidate(self, item: T, place: int, total: int) -> Candidate[T] | None:
         names = self._fields
@@ -189,12 +199,16 @@ def listed(passages: Iterable[T]) -> list[T]:
     PassageError
         If they are one passage, a string, or nothing that can be gone through.
     """
-    if isinstance(passages, (str, bytes, Mapping)) or not isinstance(passages, Iterable):
+    try:
+        given = None if isinstance(passages, (str, bytes, Mapping)) else iter(passages)
+    except TypeError:
+        given = None
+    if given is None:
         raise PassageError(
             f"passages are a {type(passages).__name__}: give a list of dictionaries or objects with an id, a text and "
             "a score"
         )
-    return list(passages)
+    return list(given)
 
 
 def finite(value: Any) -> float | None:

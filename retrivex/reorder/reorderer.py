@@ -6,6 +6,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from contextlib import aclosing
 from typing import Any, Self, TypeVar, overload
 
+import numpy as np
+
 from retrivex.errors import RetrivexError
 from retrivex.reorder.call import Call
 from retrivex.reorder.diagnostics import ReorderResult
@@ -180,7 +182,7 @@ async def _astream(
 
 def _is_whole(passages: object) -> bool:
     """Whether passages are there all at once; what are no passages at all counts too, and is refused as a whole."""
-    return isinstance(passages, (Sequence, Mapping)) or not isinstance(passages, Iterable)
+    return isinstance(passages, (Sequence, Mapping, np.ndarray)) or not isinstance(passages, Iterable)
 
 
 def _question(query: Any) -> str | None:

@@ -17,7 +17,10 @@ _SKIP: Final = object()
 
 
 def serialize_passages(
-    passages: Iterable[Any], *, fields: FieldNames | str | None = None, skip_unserializable: bool = False
+    passages: Iterable[Any],
+    *,
+    fields: FieldNames | Mapping[str, Any] | str | None = None,
+    skip_unserializable: bool = False,
 ) -> str:
     """Return passages as a JSON array of objects with id, text, score, metadata and, where known, token_count.
 
@@ -37,7 +40,7 @@ def serialize_passages(
     >>> serialize_passages([Passage("1", "Bees sleep.", 0.5)])
     '[{"id": "1", "text": "Bees sleep.", "score": 0.5, "metadata": {}}]'
     """
-    names = FieldNames() if fields is None else as_field_names(fields)
+    names = FieldNames() if fields is None else FieldNames.model_validate(as_field_names(fields))
     candidates = PassageReader[Any](names, "strict").read(passages)
     try:
         rows = [_row(candidate, skip_unserializable) for candidate in candidates]

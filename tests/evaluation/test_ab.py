@@ -107,3 +107,29 @@ def test_bad_input() -> None:
         compare_orders(cases(1), {"as found": as_found}, measure=lambda _ordered, _case: math.nan)
     with pytest.raises(ValueError, match="sideways"):
         compare_orders(cases(1), {"sideways": "sideways"})
+
+
+def fails(*given: Any) -> Any:
+    raise KeyError("nothing")
+
+
+@pytest.mark.parametrize("said", [{"orders": {"mine": fails}}, {"orders": {"mine": "score_desc"}, "measure": fails}])
+def test_an_order_or_a_measure_that_fails_is_named(said: dict[str, Any]) -> None:
+    cases = [OrderCase([{"id": 1, "text": "?", "score": 1.0}], [1])]
+    with pytest.raises(RetrivexError, match=r"'mine' or its measure failed on case 0: KeyError\('nothing'\)"):
+        compare_orders(cases, **said)
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"measure": None}, "measure is None"), ({"resamples": 0}, "resamples is 0"),
+    ({"resamples": "9"}, "resamples is '9'"), ({"seed": -1}, "seed is -1"), ({"seed": 1.5}, "seed is 1.5"),
+])  # fmt: skip
+def test_settings_out_of_range(wrong: dict[str, Any], message: str) -> None:
+    cases = [OrderCase([{"id": 1, "text": "?", "score": 1.0}], [1])]
+    with pytest.raises(RetrivexError, match=message):
+        compare_orders(cases, {"a": "score_desc", "b": "best_last"}, **wrong)
+
+
+def test_a_case_is_a_case() -> None:
+    with pytest.raises(RetrivexError, match="a case is None"):
+        relevant_at_edges([], None)  # type: ignore[arg-type]

@@ -206,3 +206,34 @@ def test_no_word_arises_where_two_contexts_meet() -> None:
 def test_contexts_are_a_list() -> None:
     with pytest.raises(RetrivexError, match="give a list"):
         faithfulness("Bees", "Bees")
+
+
+@pytest.mark.parametrize("held", [None, "0.5", True, [0.5], 0, 1.1, math.nan, [10**5000]])
+def test_held_is_a_share(held: Any) -> None:
+    for call in (context_recall, relevance_of):
+        for contexts in (["Bees sleep."], []):
+            with pytest.raises(RetrivexError, match=r"held is .*: it must be a share above 0"):
+                call(["Bees sleep."], contexts, held=held)
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"min_length": "2"}, "min_length is '2'"), ({"min_length": None}, "min_length is None"),
+    ({"min_length": math.nan}, "min_length is nan"), ({"min_length": -1}, "min_length is -1"),
+    ({"min_length": True}, "min_length is True"), ({"stop_words": None}, "stop_words is None"),
+    ({"stop_words": "the"}, "stop_words is one text"), ({"stop_words": [5]}, r"stop_words\[0\] is 5"),
+])  # fmt: skip
+def test_words_that_count_are_told_by_rules(wrong: dict[str, Any], message: str) -> None:
+    for call in (lambda: faithfulness("a", ["a"], **wrong), lambda: informative_tokens("a", **wrong)):
+        with pytest.raises(RetrivexError, match=message):
+            call()
+
+
+def test_stop_words_may_be_a_list() -> None:
+    assert informative_tokens("Bees and wasps", stop_words=["wasps"]) == {"bees", "and"}
+
+
+def test_an_array_of_no_dimensions_is_no_list() -> None:
+    with pytest.raises(RetrivexError, match=r"contexts is .*: give a list"):
+        faithfulness("a", np.array("a"))  # type: ignore[arg-type]
+    with pytest.raises(RetrivexError, match="no room for so many positions"):
+        edge_weights(10**400)

@@ -94,3 +94,9 @@ def test_bad_input() -> None:
         monitor.record(named("ab"), named("ab"), known="a")
     with pytest.raises(RetrivexError, match="passage 1 has no name"):
         monitor.record([{"id": "a"}, {}], [], known=["a"])
+
+
+def test_a_reader_of_names_that_fails_is_named() -> None:
+    monitor = ReorderMonitor(lambda passage: passage["nothing"])
+    with pytest.raises(RetrivexError, match=r"the name of before\[0\] cannot be read: KeyError\('nothing'\)"):
+        monitor.record([{"id": "a"}], [], known=["a"])

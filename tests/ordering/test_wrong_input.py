@@ -8,6 +8,7 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import pytest
 
 from retrivex.errors import OrderingError
@@ -27,6 +28,7 @@ from retrivex.ordering import (
     front_first,
     group_by,
     place,
+    place_weights,
     position_weighted,
     profile,
     question_type,
@@ -165,6 +167,89 @@ def test_a_reader_of_another_field_that_fails_says_of_what(call: Callable[[Any],
 def test_keys_and_comparisons_that_fail_are_refused(said: Any) -> None:
     with pytest.raises(OrderingError, match=r"items cannot be compared: .*(one comparable type|for every two items)"):
         custom(ROWS, **said)
+
+
+@pytest.mark.parametrize("said", [
+    {"key": lambda row: float("nan")}, {"key": lambda row: (1, float("nan"))}, {"key": lambda row: Decimal("nan")},
+    {"key": lambda row: [0.5, float("nan"), 0.1, 0.2][row["section_index"]]}, {"compare": lambda a, b: float("nan")},
+    {"compare": lambda a, b: np.float32("nan")}, {"key": lambda row: np.datetime64("NaT")},
+])  # fmt: skip
+def test_keys_and_comparisons_without_an_order_are_refused(said: Any) -> None:
+    with pytest.raises(OrderingError, match=r"items cannot be compared: .*(one comparable type|for every two items)"):
+        custom(ROWS, **said)
+
+
+@pytest.mark.parametrize("seed", [[1], None, 1.5, float("nan"), "1", True, 1j], ids=repr)
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(OrderingError, match=r"seed is .*: it must be a whole number"):
+        shuffle([1, 2], seed=seed)
+
+
+def test_seeds_of_any_size_and_type_of_number() -> None:
+    assert shuffle(range(9), seed=np.int64(3)) == shuffle(range(9), seed=3)  # type: ignore[arg-type]
+    assert sorted(shuffle(range(9), seed=10**5000)) == list(range(9))
+
+
+@pytest.mark.parametrize("inside", [
+    lambda group: None, lambda group: group[:1], lambda group: [*group, group[0]], lambda group: ["x"] * len(group),
+    lambda group: 1 / 0, 5, lambda group: [group[0]] * len(group), lambda group: [dict(item) for item in group],
+])  # fmt: skip
+def test_the_order_inside_a_group_returns_the_group(inside: Any) -> None:
+    with pytest.raises(OrderingError, match=r"inside (failed for|returned) .* it must return the items of the group"):
+        group_by(ROWS, "source_id", score="score", inside=inside)
+
+
+def test_the_order_inside_a_group_may_be_a_generator() -> None:
+    made = group_by(ROWS, "source_id", score="score", inside=lambda group: (item for item in reversed(group)))
+    assert [row["id"] for row in made] == ["d", "b", "c", "a"]
+
+
+class Unspeakable:
+    score = float("nan")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize("call", [
+    lambda: score_desc([Unspeakable()]),
+    lambda: document([0.5], score=float, source=lambda item: [Unspeakable()]),
+    lambda: chronological([0.5], score=float, timestamp=lambda item: Unspeakable()),
+    lambda: chronological([0.5], score=float, order=10**5000),  # type: ignore[arg-type]
+    lambda: edge_balanced([0.5], score=float, start_count=1, end_count=-(10**5000)),
+    lambda: relevance_groups([0.5], score=float, high=[10**5000]),  # type: ignore[arg-type]
+    lambda: custom([1], key=Unspeakable()),  # type: ignore[arg-type]
+    lambda: profile([1.0], score=float, profile=Unspeakable()),  # type: ignore[arg-type]
+    lambda: question_type([10**5000]),  # type: ignore[arg-type]
+])  # fmt: skip
+def test_what_cannot_be_written_is_named_by_its_type(call: Callable[[], Any]) -> None:
+    with pytest.raises(OrderingError, match=r"(int|list|Unspeakable) (too long to|that cannot) be shown"):
+        call()
+
+
+@pytest.mark.parametrize("said", [
+    {"count": -1}, {"count": 1.5}, {"count": None}, {"count": 10**400}, {"count": 5, "edge_share": float("nan")},
+    {"count": 5, "edge_share": None}, {"count": 5, "edge_share": 2},
+], ids=repr)  # fmt: skip
+def test_weights_of_places_need_numbers(said: Any) -> None:
+    with pytest.raises(OrderingError, match=r"(count|edge_share) is "):
+        place_weights(**said)
+
+
+@pytest.mark.parametrize("position", ["x", 10**400, [1, 10**400], {}], ids=repr)
+def test_attention_is_asked_for_at_numbers(position: Any) -> None:
+    curve = PositionProfile((0, 1), (0, 1))
+    for call in (lambda: curve.area([position]), lambda: curve.mean(0, position), lambda: curve.mean(position, 1)):
+        with pytest.raises(OrderingError, match=r"positions are .*: give"):
+            call()
+
+
+@pytest.mark.parametrize("path", [None, 5, "\0", "no/such/folder.json"])
+def test_a_profile_is_saved_and_loaded_at_a_path(path: Any) -> None:
+    with pytest.raises(OrderingError, match=r"cannot be (read|written)"):
+        PositionProfile.load(path)
+    with pytest.raises(OrderingError, match=r"cannot be (read|written)"):
+        PositionProfile((0,), (1,)).save(path)
 
 
 def test_a_key_that_is_no_callable_is_refused() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from retrivex import Chunk, ChunkMetadata, Passage, Reorderer, SeedHit
+from retrivex import Chunk, ChunkMetadata, Passage, Reorderer, RetrivexError, SeedHit
 from retrivex.errors import PassageError
 from retrivex.reorder import FieldNames, ReorderOptions
 
@@ -248,3 +248,41 @@ def test_coerce_takes_anything_and_accounts_for_all_of_it(given: list[Any], stra
     assert len(made.passages) + len(left_out) == len(given)
     assert len(set(left_out)) == len(left_out)
     assert all(isinstance(one.get("text"), str) for one in made.passages)
+
+
+class Odd:
+    """A passage of which reading fails."""
+
+    id, text = "odd", "Bees."
+
+    @property
+    def score(self) -> float:
+        raise ConnectionError("gone")
+
+
+def test_a_passage_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(PassageError, match=r"passage 1 cannot be read: ConnectionError\('gone'\); leave it out"):
+        Reorderer().reorder([FIVE[0], Odd()])
+
+
+@pytest.mark.parametrize("wrong", [np.array("Bees."), "Bees.", None, 5, {"id": 1}], ids=repr)
+def test_passages_are_a_list(wrong: Any) -> None:
+    for call in (Reorderer().reorder, lambda given: list(Reorderer().reorder_stream(given))):
+        with pytest.raises(PassageError, match="passages are a"):
+            call(wrong)
+
+
+@pytest.mark.parametrize("name", [["x"], None, {"strategy": "auto"}, "fast"], ids=repr)
+def test_presets_have_names(name: Any) -> None:
+    with pytest.raises(RetrivexError, match="does not exist: choose one of standard"):
+        Reorderer.preset(name)
+
+
+@pytest.mark.parametrize(("knobs", "message"), [
+    ({"max_chars": 9, "count_chars": lambda text: 1 / 0}, "count_chars failed for a text of"),
+    ({"max_chars": 9, "count_chars": lambda text: None}, "count_chars returned None for a text of"),
+    ({"on_diagnostics": lambda found: 1 / 0}, "on_diagnostics failed: ZeroDivisionError"),
+])  # fmt: skip
+def test_callables_that_fail_are_named(knobs: dict[str, Any], message: str) -> None:
+    with pytest.raises(RetrivexError, match=message):
+        Reorderer(**knobs).reorder(FIVE)

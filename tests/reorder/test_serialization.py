@@ -89,3 +89,16 @@ def test_what_is_no_json_of_passages(text: Any, message: str) -> None:
 def test_bad_values_can_be_left_out() -> None:
     text = '[{"id": "a", "text": "x", "score": NaN, "metadata": {"timestamp": "now", "title": "T"}}, {"id": "b"}]'
     assert deserialize_passages(text, validation="coerce") == [Passage("a", "x", 0.0, {"title": "T"})]
+
+
+def test_names_of_fields_are_checked() -> None:
+    assert serialize_passages([{"key": 1, "text": "?", "score": 1}], fields={"id": "key"}).startswith('[{"id": 1')
+    for wrong in (5, ["id"], {"ids": "key"}):
+        with pytest.raises(ValueError, match="validation error"):
+            serialize_passages([], fields=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("validation", ["lax", None, ["strict"]])
+def test_validation_is_strict_or_coerce(validation: Any) -> None:
+    with pytest.raises(PassageError, match=r"validation is .*: choose one of strict, coerce"):
+        deserialize_passages("[]", validation=validation)

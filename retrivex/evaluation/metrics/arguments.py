@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -23,9 +24,11 @@ def list_of(values: Iterable[T], name: str) -> list[T]:
     """
     if isinstance(values, (str, bytes)):
         raise RetrivexError(f"{name} is one text, {quoted(values)}: give a list")
-    if not isinstance(values, Iterable):
-        raise RetrivexError(f"{name} is {quoted(values)}: give a list")
-    return list(values)
+    try:
+        given = iter(values)
+    except TypeError as error:  # an array of no dimensions too, which has an `__iter__`
+        raise RetrivexError(f"{name} is {quoted(values)}: give a list") from error
+    return list(given)
 
 
 def text_list(values: Iterable[str], name: str) -> list[str]:
@@ -50,7 +53,9 @@ def one_name(value: Hashable, name: str) -> Hashable:
     try:
         hash(value)
     except TypeError:
-        raise RetrivexError(f"{name} is {quoted(value)}: give a text or a number, so that it can be looked up") from None
+        raise RetrivexError(
+            f"{name} is {quoted(value)}: give a text or a number, so that it can be looked up"
+        ) from None
     return value
 
 
@@ -62,3 +67,8 @@ def number_row(values: ArrayLike) -> NDArray[np.float64] | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return row if row is not None and row.ndim == 1 and np.isfinite(row).all() else None
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number; True and False are none."""
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))

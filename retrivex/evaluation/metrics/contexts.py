@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -64,6 +65,7 @@ def context_recall(references: Sequence[str], contexts: Sequence[str], *, held: 
     >>> context_recall(["Bees sleep.", "Ants fight."], ["At night, bees sleep. Wasps sting."])
     0.5
     """
+    _check(held)
     wanted, shown = _wanted(references), _shown(contexts)
     return sum(any(_holds(one, part, held) for one in shown) for part in wanted) / len(wanted)
 
@@ -76,6 +78,7 @@ def relevance_of(contexts: Sequence[str], references: Sequence[str], *, held: fl
     >>> relevance_of(["Wasps sting.", "At night, bees sleep."], ["Bees sleep."])
     [False, True]
     """
+    _check(held)
     wanted, shown = _wanted(references), _shown(contexts)
     return [any(_holds(one, part, held) or _holds(part, one, held) for part in wanted) for one in shown]
 
@@ -90,6 +93,11 @@ def _is_true(flag: object, rank: int) -> bool:
     if isinstance(flag, (bool, np.bool_, int, np.integer)) and flag in (0, 1):
         return bool(flag)
     raise RetrivexError(f"relevant says {quoted(flag)} of the passage at rank {rank}: give True or False")
+
+
+def _check(held: float) -> None:
+    if not isinstance(held, Real) or isinstance(held, bool) or not 0 < held <= 1:
+        raise RetrivexError(f"held is {quoted(held)}: it must be a share above 0 and up to 1")
 
 
 def _wanted(references: Sequence[str]) -> list[_Passage]:
@@ -110,8 +118,6 @@ def _read(text: str) -> _Passage:
 
 
 def _holds(whole: _Passage, part: _Passage, held: float) -> bool:
-    if isinstance(held, str) or not 0 < held <= 1:
-        raise RetrivexError(f"held is {quoted(held)}: it must be a share above 0 and up to 1")
     if not len(part.grams):
         return bool(part.text) and finder(part.text)(whole.text)
     return len(np.intersect1d(whole.grams, part.grams, assume_unique=True)) >= held * len(part.grams)

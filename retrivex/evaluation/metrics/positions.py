@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.metrics.arguments import number_row
+from retrivex.evaluation.metrics.arguments import is_whole, number_row
 
 
 def edge_weights(count: int) -> NDArray[np.float64]:
@@ -24,13 +24,15 @@ def edge_weights(count: int) -> NDArray[np.float64]:
     >>> edge_weights(5).tolist()
     [1.0, 0.25, 0.0, 0.25, 1.0]
     """
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+    if not is_whole(count) or count < 0:
         raise RetrivexError(f"count is {quoted(count)}: it must be a whole number of at least 0")
     if count < 2:
         return np.ones(count)
-    middle = (count - 1) / 2
-    weights: NDArray[np.float64] = np.square((np.arange(count, dtype=np.float64) - middle) / middle)
-    return weights
+    try:
+        steps = np.linspace(-1.0, 1.0, count)
+    except (OverflowError, ValueError, MemoryError) as error:
+        raise RetrivexError(f"count is {quoted(count)}: there is no room for so many positions") from error
+    return np.square(steps)
 
 
 def position_effectiveness(scores: Sequence[float]) -> float:

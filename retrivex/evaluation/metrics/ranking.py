@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.metrics.arguments import list_of, name_list, number_row
+from retrivex.evaluation.metrics.arguments import is_whole, list_of, name_list, number_row
 
 
 def recall_at_k(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k: int | None = None) -> float:
@@ -103,8 +103,8 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
     best = np.sort(shown if ideal is None else _gains(ideal))[::-1]
     if not _has_all(best, shown):
         raise RetrivexError(
-            f"ideal is {quoted(ideal)}, worse than the ranking {quoted(gains)}: give the gains of all passages there are, "
-            "and each passage of the ranking once"
+            f"ideal is {quoted(ideal)}, worse than the ranking {quoted(gains)}: give the gains of all passages there "
+            "are, and each passage of the ranking once"
         )
     _, power = np.frexp(best.max(initial=0.0))  # divided by it, which is exact, no sum is too large for a float
     most = _discounted(np.ldexp(best[:k], -power))
@@ -142,5 +142,5 @@ def _first(retrieved: Iterable[Hashable], k: int | None) -> list[Hashable]:
 
 
 def _check(k: int | None) -> None:
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+    if k is not None and (not is_whole(k) or k < 1):
         raise RetrivexError(f"k is {quoted(k)}: it must be a whole number of at least 1, or None for all")

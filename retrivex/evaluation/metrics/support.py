@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.metrics.answers import CJK
-from retrivex.evaluation.metrics.arguments import one_text, text_list
+from retrivex.evaluation.metrics.arguments import is_whole, one_text, text_list
 
 _WORDS = re.compile(r"[^\W_]+")
 _CJK_RUNS = re.compile(f"[{CJK}]+")
@@ -23,7 +24,7 @@ STOP_WORDS = frozenset({
 """English words that any text holds: those that Lucene leaves out, but for "no" and "not", which an answer needs."""
 
 
-def informative_tokens(text: str, *, stop_words: frozenset[str] = STOP_WORDS, min_length: int = 2) -> set[str]:
+def informative_tokens(text: str, *, stop_words: Collection[str] = STOP_WORDS, min_length: int = 2) -> set[str]:
     """Return the words of a text that support can be told by: lower case, no stop words; of CJK, pairs of characters.
 
     Parameters
@@ -32,6 +33,11 @@ def informative_tokens(text: str, *, stop_words: frozenset[str] = STOP_WORDS, mi
     stop_words : are left out
     min_length : characters a word has at least; CJK aside
 
+    Raises
+    ------
+    RetrivexError
+        If the text or a stop word is no text, or `min_length` no whole number of at least 0.
+
     Examples
     --------
     >>> sorted(informative_tokens("Bees live in 2 hives."))
@@ -39,14 +45,25 @@ def informative_tokens(text: str, *, stop_words: frozenset[str] = STOP_WORDS, mi
     >>> sorted(informative_tokens("蜜蜂住"))
     ['蜂住', '蜜蜂']
     """
-    plain = unicodedata.normalize("NFKC", one_text(text, "text")).lower()
+    return _informative(one_text(text, "text"), *_rules(stop_words, min_length))
+
+
+def _rules(stop_words: Collection[str], min_length: int) -> tuple[frozenset[str], int]:
+    """Return what words have to be, checked."""
+    if not is_whole(min_length) or min_length < 0:
+        raise RetrivexError(f"min_length is {quoted(min_length)}: it must be a whole number of at least 0")
+    return stop_words if stop_words is STOP_WORDS else frozenset(text_list(stop_words, "stop_words")), int(min_length)
+
+
+def _informative(text: str, stop_words: frozenset[str], min_length: int) -> set[str]:
+    plain = unicodedata.normalize("NFKC", text).lower()
     pairs = {run[i : i + 2] for run in _CJK_RUNS.findall(plain) for i in range(max(1, len(run) - 1))}
     words = {word for word in _WORDS.findall(_CJK_RUNS.sub(" ", plain)) if len(word) >= min_length}
     return (words - stop_words) | pairs
 
 
 def faithfulness(
-    answer: str, contexts: Sequence[str], *, stop_words: frozenset[str] = STOP_WORDS, min_length: int = 2
+    answer: str, contexts: Sequence[str], *, stop_words: Collection[str] = STOP_WORDS, min_length: int = 2
 ) -> float:
     """Return the share of an answer's informative words that stand in the contexts; 0 for an answer without any.
 
@@ -59,21 +76,18 @@ def faithfulness(
     Raises
     ------
     RetrivexError
-        If the answer is no text, or the contexts are no list of texts.
+        If the answer is no text, the contexts or stop words are no list of texts, or `min_length` is no whole number
+        of at least 0.
 
     Examples
     --------
     >>> faithfulness("Bees live in trees", ["Bees live in hives."])
     0.6666666666666666
     """
-    passages = text_list(contexts, "contexts")
-    said = informative_tokens(one_text(answer, "answer"), stop_words=stop_words, min_length=min_length)
+    passages, rules = text_list(contexts, "contexts"), _rules(stop_words, min_length)
+    said = _informative(one_text(answer, "answer"), *rules)
     # each by itself, so that no word arises where two passages meet
-    known = {
-        token
-        for context in passages
-        for token in informative_tokens(context, stop_words=stop_words, min_length=min_length) | _characters(context)
-    }
+    known = {token for context in passages for token in _informative(context, *rules) | _characters(context)}
     return len(said & known) / len(said) if said else 0.0
 
 
