@@ -95,7 +95,7 @@ def named(items: Sequence[Any], name: str) -> list[Any]:
 
 def _parts(items: Sequence[Any], name: str) -> list[Any]:
     """Return what `_part` reads of each item; their kind is looked at once where it is the same for all."""
-    kind = type(items[0]) if items else dict
+    kind: type = type(items[0]) if items else dict
     if countOf(map(type, items), kind) < len(items) or _is_odd(kind) or "." in name:
         return [_part(item, name) for item in items]
     try:

@@ -73,6 +73,45 @@ QUESTIONS = {
 }
 
 
+FURTHER = {
+    "temporal": """How long ago was the bridge built? | In which century did the abbey burn? | Since when is he king?
+        | Tell me when the shop opens | How soon can the hive be opened? | When should I feed the bees?
+        | Who was mayor before Smith? | How many hives were sold last year? | When was the first time a queen was seen?
+        | 你们是从什么时候开始营业的？ | 这座桥建于哪个世纪？ | 他去年住在哪里？ | 谁是最早的国王？""",
+    "comparison": """Is Rome or Athens older? | Who is taller, Ann or Bob? | What is better, tea or coffee?
+        | What do bees and wasps have in common? | What sets Rust apart from Go? | Which of the two is cheaper?
+        | How do bees and wasps differ? | Where is milk cheaper than in Spain? | Is Ann older than Bob?
+        | 北京大还是上海大？ | 两个方案有什么共同点？ | 茶和咖啡哪一个好？ | 这两种材料的相似之处 | 谁比他高吗？""",
+    "narrative": """How was the bridge constructed? | How is the queen selected? | How are bricks manufactured?
+        | How is beer brewed? | How was penicillin discovered? | How are the votes counted? Describe it
+        | What happens when a queen dies? | Give me a recap of the meeting | Sum up the report | Outline the argument
+        | Who can explain the process? | How can I install it? | How do I call a function with two arguments?
+        | How do we reach a decision? | What should I do? Explain
+        | 如何在多少分钟内安装完成？ | 谁能解释一下这个过程？ | 故障时怎么办？ | 请概括这篇文章 | 怎么写一份说明书？""",
+    "factual": """How can I contact support? | How do I contact the landlord? | How could we reach you?
+        | How do you spell rhythm? | How do you pronounce Whenham? | How to contact you? | How do you do?
+        | Who is older than 30? | Which rooms hold more people than 200? | Are there hives with fewer than ten frames?
+        | Is it hotter than usual? | Who wrote the story? | Who drew the plot? | Where is the user guide?
+        | How many steps does the tower have? | How many chapters does it have? | Where can I find the instructions?
+        | How much does it cost per month? | How many eggs does a queen lay a day? | Who is thirty years old?
+        | What should I do when the engine overheats? | Does it work even when it rains?
+        | Which process uses most memory? | Where is the natural history museum? | Does it make a difference?
+        | What is the contrast ratio? | How often is the filter cleaned? | How tall is the tower they built?
+        | 如何联系客服？ | 怎么联系房东？ | 这个字怎么读？ | 谁写了这个故事？ | 说明书在哪里？ | 谁比30岁大吗？
+        | 這個故事是誰寫的？ | 如何聯絡客服？ | 說明書在哪裡？ | 最近的加油站在哪里？ | 指南针是谁发明的？
+        | 屏幕的对比度是多少？ | 这本教程多少钱？
+        | 今天比平时更热吗？ | 哪里可以下载教程？""",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [(" ".join(question.split()), kind) for kind, asked in FURTHER.items() for question in asked.split("|")],
+)
+def test_questions_that_words_alone_would_mislead_about(question: str, expected: str) -> None:
+    assert question_type(question) == expected
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [(question.strip(), kind) for kind, questions in QUESTIONS.items() for question in questions.split("|")],
