@@ -96,18 +96,22 @@ def named(items: Sequence[Any], name: str) -> list[Any]:
 def _parts(items: Sequence[Any], name: str) -> list[Any]:
     """Return what `_part` reads of each item; their kind is looked at once where it is the same for all."""
     kind: type = type(items[0]) if items else dict
-    if countOf(map(type, items), kind) < len(items) or _is_odd(kind) or "." in name:
+    read = _plain_reader(kind, name)
+    if read is None or countOf(map(type, items), kind) < len(items):
         return [_part(item, name) for item in items]
     try:
-        return list(map(itemgetter(name) if kind is dict else attrgetter(name), items))
+        return list(map(read, items))
     except (KeyError, AttributeError):  # it is missing in one of them
         return [_part(item, name) for item in items]
 
 
 @lru_cache(maxsize=256)
-def _is_odd(kind: type) -> bool:
-    """Whether items are mappings other than dictionaries, of which an item that is not there may do anything."""
-    return kind is not dict and issubclass(kind, Mapping)
+def _plain_reader(kind: type, name: str) -> Callable[[Any], Any] | None:
+    """Return what reads a field without entering Python code; None where that could do something else than `_part`."""
+    if kind is dict:
+        return itemgetter(name)
+    # a mapping that makes up what is missing; `attrgetter` steps inside at a dot
+    return None if issubclass(kind, Mapping) or "." in name else attrgetter(name)
 
 
 def all_finite(values: Iterable[Any]) -> bool:

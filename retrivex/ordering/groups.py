@@ -38,7 +38,7 @@ def relevance_groups(
     >>> relevance_groups([0.9, 0.1, 0.8, 0.45, 0.7, 0.5], score=float)
     [0.9, 0.8, 0.45, 0.5, 0.1, 0.7]
     """
-    if not (isinstance(high, Real) and isinstance(medium, Real) and high >= medium):
+    if not (_is_number(high) and _is_number(medium) and high >= medium):
         raise OrderingError(
             f"high is {quoted(high)} and medium {quoted(medium)}: give two numbers; high must be at least medium"
         )
@@ -57,6 +57,10 @@ def relevance_groups(
     best = [items[i] for i in top]
     half = (len(best) + 1) // 2
     return best[:half] + between + low + best[half:]
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is float or isinstance(value, Real)
 
 
 def group_by(

@@ -47,19 +47,17 @@ def chronological(
         raise OrderingError(f"order is {quoted(order)}: it must be 'asc', oldest first, or 'desc', newest first")
     items = listed(items)
     times = values_of(items, timestamp, "timestamp")
-    if not all_finite(times):
+    all_dated = all_finite(times)
+    if not all_dated:
         times = [_seconds(value) for value in times]
     places: Iterable[int] = range(len(times))
     if not ranked:
         scores = check_scores(items, score)
         places = places if is_descending(scores) else sorted(places, key=scores.__getitem__, reverse=True)
-    if None in times:
-        dated = [i for i in places if times[i] is not None]
-        undated = [items[i] for i, time in enumerate(times) if time is None]
-    else:
-        dated, undated = list(places), []
-    dated.sort(key=times.__getitem__, reverse=order == "desc")  # stable: equal times stay by score
-    return [items[i] for i in dated] + undated
+    dated = places if all_dated else [i for i in places if times[i] is not None]
+    ordered = sorted(dated, key=times.__getitem__, reverse=order == "desc")  # stable: equal times stay by score
+    made = [items[i] for i in ordered]
+    return made if all_dated else made + [item for item, time in zip(items, times, strict=True) if time is None]
 
 
 def may_be_time(value: Any) -> bool:
