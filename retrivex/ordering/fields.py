@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from numbers import Real
-from operator import attrgetter, countOf, itemgetter, length_hint
+from operator import attrgetter, countOf, length_hint
 from typing import Any, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
@@ -90,28 +90,30 @@ def named(items: Sequence[Any], name: str) -> list[Any]:
     if None not in own:
         return own
     inner = _parts(_parts(items, "metadata"), name)
+    if own.count(None) == len(own):
+        return inner
     return [deeper if value is None else value for value, deeper in zip(own, inner, strict=True)]
 
 
 def _parts(items: Sequence[Any], name: str) -> list[Any]:
     """Return what `_part` reads of each item; their kind is looked at once where it is the same for all."""
     kind: type = type(items[0]) if items else dict
-    read = _plain_reader(kind, name)
-    if read is None or countOf(map(type, items), kind) < len(items):
+    if countOf(map(type, items), kind) < len(items) or _is_odd(kind):
         return [_part(item, name) for item in items]
-    try:
-        return list(map(read, items))
-    except (KeyError, AttributeError):  # it is missing in one of them
-        return [_part(item, name) for item in items]
+    if kind is dict:
+        return [item.get(name) for item in items]
+    if "." not in name:  # `attrgetter` would step inside
+        try:
+            return list(map(attrgetter(name), items))
+        except AttributeError:  # it is missing in one of them
+            pass
+    return [getattr(item, name, None) for item in items]
 
 
 @lru_cache(maxsize=256)
-def _plain_reader(kind: type, name: str) -> Callable[[Any], Any] | None:
-    """Return what reads a field without entering Python code; None where that could do something else than `_part`."""
-    if kind is dict:
-        return itemgetter(name)
-    # a mapping that makes up what is missing; `attrgetter` steps inside at a dot
-    return None if issubclass(kind, Mapping) or "." in name else attrgetter(name)
+def _is_odd(kind: type) -> bool:
+    """Whether items are mappings other than dictionaries, which may make up what is missing."""
+    return kind is not dict and issubclass(kind, Mapping)
 
 
 def all_finite(values: Iterable[Any]) -> bool:

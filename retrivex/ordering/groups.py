@@ -99,7 +99,8 @@ def group_by(
             for group in groups:
                 group.sort(key=scores.__getitem__, reverse=True)
     if inside is None:
-        return [items[i] for group in groups for i in group[0::2] + group[1::2][::-1]]
+        edges = (group if len(group) < 3 else group[0::2] + group[1::2][::-1] for group in groups)
+        return [items[i] for group in edges for i in group]
     return [item for group in groups for item in _ordered([items[i] for i in group], inside)]
 
 
