@@ -110,7 +110,7 @@ def _equal(values: Sequence[Hashable], field: Field) -> dict[Hashable, list[int]
             groups[value].append(i)
     except Exception as error:  # a class of the caller's may raise anything where it is hashed or compared
         raise OrderingError(
-            f"groups by {quoted(field)}: {quoted(value)} cannot be told from others ({quoted(error, 200)}); give a "
+            f"groups by {quoted(field)}: {quoted(value)} cannot be told from others ({error}); give a "
             "callable that returns a text, a number or a tuple of them"
         ) from error
     return groups

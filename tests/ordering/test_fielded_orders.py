@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import UserDict
 from datetime import UTC, datetime, timedelta, timezone
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from retrivex.errors import OrderingError
 from retrivex.ordering import chronological, document, document_edges, group_by, relevance_groups
+from retrivex.ordering.fields import reader
 
 
 def passage(name: str, score: float, **metadata: Any) -> dict[str, Any]:
@@ -140,3 +143,56 @@ def test_what_is_no_time_is_refused() -> None:
         chronological([passage("x", 0.1, timestamp="yesterday")], ranked=True)
     with pytest.raises(OrderingError, match="order is 'ascending'"):
         chronological([], order="ascending")  # type: ignore[arg-type]
+
+
+KINDS: dict[str, Any] = {
+    "dictionary": lambda score, known: {"score": score, **known},
+    "object": lambda score, known: SimpleNamespace(score=score, **known),
+    "metadata": lambda score, known: {"score": score, "metadata": known},
+    "object with metadata": lambda score, known: SimpleNamespace(score=score, metadata=SimpleNamespace(**known)),
+    "mapping": lambda score, known: UserDict(score=score, metadata=known),
+    "both": lambda score, known: {"score": score, "place": known.get("place"), "metadata": known},
+}
+fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "doc": st.sampled_from(["a", "b", "", None, 1, 1.0]),
+        "place": st.none() | st.integers(0, 3) | st.floats() | st.sampled_from(["2", "10", "x", 10**400]),
+        "time": st.none() | st.integers(0, 3) | st.floats() | st.datetimes(),
+    },
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.sampled_from([0.1, 0.5, 0.9]), fields), max_size=8),
+    st.none() | st.sampled_from(sorted(KINDS)),
+    st.booleans(),
+)
+def test_a_name_reads_what_a_callable_reads_whatever_the_passages_are(
+    drawn: list[tuple[str, float, dict[str, Any]]], kind: str | None, ranked: bool
+) -> None:
+    items = [KINDS[kind or own](score, known) for own, score, known in drawn]
+    said: dict[str, Any] = {"ranked": ranked, "score": "score"}
+    read = {name: reader(name) for name in ("score", "doc", "place", "time")}
+    reads: dict[str, Any] = {"ranked": ranked, "score": read["score"]}
+    for order in (document, document_edges):
+        made = order(items, source="doc", position="place", **said)
+        assert same(made, order(items, source=read["doc"], position=read["place"], **reads))
+    assert same(group_by(items, "doc", **said), group_by(items, read["doc"], **reads))
+    assert same(chronological(items, timestamp="time", **said), chronological(items, timestamp=read["time"], **reads))
+
+
+def same(made: list[Any], expected: list[Any]) -> bool:
+    """Whether they are the same passages, not only equal ones."""
+    return list(map(id, made)) == list(map(id, expected))
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0.1, 0.5, 0.9]), st.integers(0, 3))))
+def test_documents_and_times_by_definition(rows: list[tuple[str, float, int]]) -> None:
+    said: dict[str, Any] = {"score": lambda row: row[1]}
+    best = {name: max(score for doc, score, _ in rows if doc == name) for name, _, _ in rows}
+    begin = {name: next(i for i, row in enumerate(rows) if row[0] == name) for name in best}
+    expected = sorted(rows, key=lambda row: (-best[row[0]], begin[row[0]], row[2]))
+    assert same(document(rows, source=lambda row: row[0], position=lambda row: row[2], **said), expected)
+    by_time = sorted(rows, key=lambda row: (-row[2], -row[1]))
+    assert same(chronological(rows, timestamp=lambda row: row[2], order="desc", **said), by_time)
