@@ -124,9 +124,13 @@ def pick_diverse(
     values = _vector(relevance)
     if values is None:
         raise RetrivexError(f"relevance is {quoted(relevance)}: give one finite number a passage")
+    if not callable(getattr(likeness, "of", None)):
+        raise RetrivexError(
+            f"likeness is {quoted(likeness)}: give a TextLikeness or an EmbeddingLikeness of the passages"
+        )
     worth = relevance_weight * _brought_to_unit(values)
     count = len(worth)
-    family = _families(sources if sources is not None else [None] * count)
+    family = _families([None] * count if sources is None else as_list(sources))
     if len(family) != count:
         raise RetrivexError(f"{len(family)} sources for {count} passages: give one for each, None where it has none")
     repeated, penalty = np.zeros(count), np.zeros(count)

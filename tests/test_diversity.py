@@ -168,7 +168,7 @@ def test_a_reader_that_fails_is_named(field: str) -> None:
 
 @pytest.mark.parametrize("wrong", [
     {"relevance": None}, {"relevance": [1.0, math.nan]}, {"relevance": [10**400, 1]}, {"relevance_weight": None},
-    {"source_penalty": "x"}, {"sources": ["a"]},
+    {"source_penalty": "x"}, {"sources": ["a"]}, {"likeness": None},
 ], ids=repr)  # fmt: skip
 def test_picks_need_numbers(wrong: dict[str, Any]) -> None:
     good: dict[str, Any] = {

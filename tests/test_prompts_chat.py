@@ -498,6 +498,11 @@ def test_scales_of_position_tags_are_whole_numbers(scales: Any) -> None:
         tag_positions([Source(1, "Bees sleep.", "b")], scales)
 
 
+def test_position_tags_are_those_of_sources() -> None:
+    with pytest.raises(RetrivexError, match="sources hold 'Bees'"):
+        tag_positions(["Bees"], [1])  # type: ignore[list-item]
+
+
 @pytest.mark.parametrize("wrong", [{"shown": "all"}, {"shown": None}, {"shown": ["full"]}])
 def test_provenance_is_one_of_three(wrong: Any) -> None:
     with pytest.raises(RetrivexError, match="it must be one of none, document, full"):

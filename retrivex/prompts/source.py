@@ -170,6 +170,9 @@ def tag_positions(sources: Sequence[Source], scales: Sequence[int]) -> list[Sour
     for name, given in (("sources", sources), ("scales", scales)):
         if not isinstance(given, (list, tuple)):
             raise RetrivexError(f"{name} are {quoted(given)}: give a list")
+    for source in sources:
+        if not isinstance(source, Source):
+            raise RetrivexError(f"sources hold {quoted(source)}: give Source(number, text, document)")
     for scale in scales:
         if not _is_whole(scale) or scale < 1:
             raise RetrivexError(f"a scale is {quoted(scale)}: it must be a whole number of at least 1")
