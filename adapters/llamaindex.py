@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from retrivex.composer import SpanComposer
 from retrivex.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import StoreError
-from retrivex.fetching import call_in_time, check_store
+from retrivex.fetching import await_in_time, call_in_time, check_store
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore
 
 from .documents import FieldMap, NumberedChunks, Passage, number_passages, read_passage
@@ -228,7 +227,7 @@ class RetriVexRetriever(BaseRetriever):
             return [], []
         try:
             while wanted := walk.wanted():
-                nodes = await asyncio.wait_for(docstore.aget_nodes(wanted, raise_error=False), patience)
+                nodes = await await_in_time(partial(docstore.aget_nodes, wanted, raise_error=False), patience)
                 walk.add([_passage(node, self._fields) for node in nodes])
         except Exception as error:  # noqa: BLE001 - as above
             return walk.found, [self._failed(error)]

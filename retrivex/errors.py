@@ -40,7 +40,17 @@ class RerankError(RetrivexError):
 
 
 class RerankUnavailableError(RerankError):
-    """A reranker's endpoint could not be reached or failed itself; asking again may help."""
+    """A reranker's endpoint could not be reached, failed itself, or wants to be asked later; asking again may help.
+
+    Parameters
+    ----------
+    message : what happened
+    retry_after_s : seconds that the endpoint asks to wait; None where it does not say
+    """
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class LoadError(RetrivexError):
@@ -53,3 +63,16 @@ class BudgetError(RetrivexError):
 
 class OrderingError(RetrivexError):
     """Passages cannot be ordered as asked: a score that is no finite number, or a setting out of its range."""
+
+
+def shown(value: object, most: int = 80) -> str:
+    """Return a value as an error shows it: its `repr`, cut off, whatever it is.
+
+    Examples
+    --------
+    >>> shown("abc"), shown(10**5000)
+    ("'abc'", 'a whole number of 16610 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > 4 * most:
+        return f"a whole number of {value.bit_length()} bits"  # Python refuses to write very long ones
+    return f"{value!r:.{most}}"
