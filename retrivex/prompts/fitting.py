@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from retrivex.errors import BudgetError
-from retrivex.prompts.escaping import TAGS, elements_of, escape
-from retrivex.prompts.labels import escape_lines
+from retrivex.errors import BudgetError, RetrivexError, shown
+from retrivex.prompts.arguments import check_arguments
+from retrivex.prompts.escaping import TAGS, escape
+from retrivex.prompts.marks import Marks, marks_of, text_skeleton
 from retrivex.prompts.source import Source, one_line
 from retrivex.prompts.templates import fill_template
 from retrivex.rendering import Style, render
@@ -34,10 +35,35 @@ class Weighed(Protocol):
 
 
 class SourceTemplate(Protocol):
-    """An own template, such as a `JinjaTemplate`."""
+    """An own template, such as a `JinjaTemplate`.
+
+    It gets sources as they are: what it writes around their texts, only it knows; `Source.block` is safe.
+    """
 
     def render(self, question: str, sources: Sequence[Source], history: str) -> str:
         """Return the text."""
+
+
+def write_own(template: SourceTemplate, question: str, sources: Sequence[Source], history: str) -> str:
+    """Return what an own template makes of its arguments.
+
+    Raises
+    ------
+    RetrivexError
+        If it fails, whatever it raises, or returns something else than text.
+    """
+    try:
+        made = template.render(question, sources, history)
+    except RetrivexError:
+        raise
+    except Exception as error:  # somebody else's code, which may fail like any program
+        raise RetrivexError(
+            f"the template {shown(template, 40)} failed ({type(error).__name__}: {error}): it must have "
+            "render(question, sources, history); give Jinja2 text as JinjaTemplate(text)"
+        ) from error
+    if not isinstance(made, str):
+        raise RetrivexError(f"the template {shown(template, 40)} returned {shown(made)}: render() must return text")
+    return made
 
 
 Item = TypeVar("Item", bound=Weighed)
@@ -114,21 +140,29 @@ def fit_prompt(
 
     Raises
     ------
+    RetrivexError
+        If an argument breaks its rule, or an own template fails.
     BudgetError
         If the template, question and history alone are too long.
     """
+    check_arguments(question, tokenizer, max_tokens, answer_reserve)
+    if not isinstance(history, str):
+        raise RetrivexError(f"history is {shown(history)}: it must be text; leave it out where there is none")
+    if not isinstance(template, str) and not hasattr(template, "render"):
+        raise RetrivexError(f"template is {shown(template)}: it must be text, or a JinjaTemplate(...)")
     if not isinstance(template, str):
         own = template
         return fit(
             [Source.of(span, number) for number, span in enumerate(spans, start=1)],
-            lambda kept: own.render(question, [source for _, source in kept], history),
+            lambda kept: write_own(own, question, [source for _, source in kept], history),
             tokenizer.count, Source.cut, question, max_tokens, answer_reserve,
         )  # fmt: skip
     filled = template
+    marks = marks_of(text_skeleton(filled, style), closed=style.format == "xml")
 
     def build(kept: Sequence[tuple[int, Span]]) -> str:
-        shown = [_harmless(span, style, filled) for _, span in kept]
-        context = render(shown, style, [number for number, _ in kept]).text
+        harmless = [_harmless(span, style, marks) for _, span in kept]
+        context = render(harmless, style, [number for number, _ in kept]).text
         return fill_template(filled, context, question, history)
 
     def cut(span: Span, start: int, end: int) -> Span:
@@ -137,13 +171,16 @@ def fit_prompt(
     return fit(spans, build, tokenizer.count, cut, question, max_tokens, answer_reserve)
 
 
-def _harmless(span: Span, style: Style, template: str) -> Span:
+def _harmless(span: Span, style: Style, marks: Marks) -> Span:
     """Span that cannot pass for a part of the prompt around it; what was composed stays as the document has it."""
 
     def said(text: str) -> str:
-        if style.format == "xml":
-            return escape(text, (*TAGS, *elements_of(template)))
-        return escape_lines(escape(text, elements_of(template)), template)
+        return marks.escape(escape(text, TAGS) if style.format == "xml" else text)
+
+    def named(title: str) -> str:
+        # signs alone would make one with the signs around a title
+        made = said(one_line(title))
+        return made if any(map(str.isalnum, made)) or not made else f"\\{made}"
 
     # as one text: a mark may begin in the prefix and end behind it
     whole = said((span.prefix or "") + span.text if style.prefixes else span.text)
@@ -152,9 +189,9 @@ def _harmless(span: Span, style: Style, template: str) -> Span:
     first, *others = span.chunks
     metadata = first.metadata
     title = str(metadata.custom_metadata.get("title") or metadata.doc_id)
-    named = replace(
+    shown_as = replace(
         metadata,
-        custom_metadata={**metadata.custom_metadata, "title": said(one_line(title))},
-        heading_path=tuple(said(one_line(heading)) for heading in metadata.heading_path or ()),
+        custom_metadata={**metadata.custom_metadata, "title": named(title)},
+        heading_path=tuple(map(named, metadata.heading_path or ())),
     )
-    return replace(span, text=whole, prefix=None, chunks=[replace(first, metadata=named), *others])
+    return replace(span, text=whole, prefix=None, chunks=[replace(first, metadata=shown_as), *others])
