@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,7 +255,7 @@ async def _awaited(made: Awaitable[Scores]) -> Scores:
     return await made
 
 
-def check_seconds(name: str, value: object, *, least: Literal["more", "zero"] = "more") -> None:
+def check_seconds(name: str, value: Any, *, least: Literal["more", "zero"] = "more") -> None:
     """Refuse what is no number of seconds that can be waited for.
 
     Raises
