@@ -14,6 +14,7 @@ from retrivex.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import StoreError
 from retrivex.fetching import await_in_time, call_in_time, check_store
+from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore
 
 from .documents import FieldMap, NumberedChunks, Passage, number_passages, read_passage
@@ -104,9 +105,12 @@ class RetriVexRetriever(BaseRetriever):
     fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`); None leaves it as it is
     scope : what the caller may see
     fields : names of metadata, where they differ from the usual ones
+    reranker : scores the hits anew before they grow, as in `SpanComposer`
 
     Raises
     ------
+    RerankError
+        If `reranker` is nothing that can score texts.
     StoreError
         If both `chunk_store` and `docstore` are given, or one of them is none.
     """
@@ -122,6 +126,7 @@ class RetriVexRetriever(BaseRetriever):
         fetch_k: int | None = 50,
         scope: Scope = None,
         fields: FieldMap | None = None,
+        reranker: AnyReranker | Reranking | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         if chunk_store is not None and docstore is not None:
@@ -129,7 +134,7 @@ class RetriVexRetriever(BaseRetriever):
         if fetch_k is not None and fetch_k < 1:
             raise StoreError(f"fetch_k is {fetch_k}: at least one hit has to be asked for; None leaves it to the base")
         self._base = base_retriever
-        self._composer = SpanComposer(config)
+        self._composer = SpanComposer(config, reranker=reranker)
         self._fields = fields or FieldMap()
         self._store = _as_store(chunk_store, self._fields)
         self._docstore = docstore
