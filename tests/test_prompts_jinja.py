@@ -260,7 +260,7 @@ def changed(piece: str, how: int) -> str:
 
 
 @pytest.mark.parametrize(("template", "lines", "anywhere"), OWN, ids=[str(number) for number in range(len(OWN))])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_no_text_passes_for_a_part_of_the_template(
     template: str, lines: list[str], anywhere: list[str], data: st.DataObject

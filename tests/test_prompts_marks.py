@@ -171,7 +171,7 @@ OWN: list[tuple[str, list[str], list[str]]] = [
     ("~~~ text\n{context}\n~~~\n{question}", ["~{3,}"], []),
     ('Context: """{context}"""\nTask: {question}', ["context:", "task:"], ['"""']),
     ("**Context**\n{context}\n\n__Task__\n{question}", ["context$", "task$"], []),
-    ("Context: {context} Task: {question}", ["context:"], ["task\\s*:"]),
+    ("Context: {context} Task: {question}", ["context:"], [r"\btask\s*:"]),
     ("[INST] {context}\n{question} [/INST]", [], [r"\[\s*inst\s*\]", r"\[\s*/\s*inst\s*\]"]),
     ("=== BEGIN NOTES ===\n{context}\n=== END NOTES ===\n{question}", [r"={3,}\s*begin\b", r"={3,}\s*end\b"], []),
     ("BEGIN\n{context}\nEND\n{question}", ["begin$", "end$"], []),
@@ -221,7 +221,7 @@ def pieces(template: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("template", "lines", "anywhere"), OWN, ids=[template[:20] for template, *_ in OWN])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_no_text_passes_for_a_part_of_an_own_template(
     template: str, lines: list[str], anywhere: list[str], data: st.DataObject

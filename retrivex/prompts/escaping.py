@@ -42,7 +42,7 @@ def _part(part: str) -> str:
     if part.isspace():
         return " "
     # marks only stand over, under or around the character in front of them
-    hidden = part in _BLANK or not part.isprintable() or unicodedata.category(part) in ("Mn", "Me")
+    hidden = part in _BLANK or not part.isprintable() or unicodedata.category(part).startswith("M")
     return "" if hidden else _LOOKALIKES.get(part, part)
 
 

@@ -24,7 +24,7 @@ LABELS = ("question", "answer", "sources", "问题", "回答", "资料")
 
 _SLOT = re.compile(f"([{TEXT}{TITLE}{WORDS}{ELEMENT}])")
 _ANY_SLOT = re.compile(f"[{TEXT}{TITLE}{WORDS}{NUMBER}{ELEMENT}]")
-_TAG = re.compile(r"</?(?:[^\W\d_][\w.-]*|\|\w+\|)[^<>\n]*>?")
+_TAG = re.compile(r"</?(?:[^\W\d_][\w.-]*|\|\w+\|)(?:[^<>\n]*>)?")
 _BRACKETED = re.compile(r"\[[/|]?[^\W\d]\w*[|]?\]")
 _TOKEN = re.compile(rf"{NUMBER}|[^\W_]+|\s+|([^\w\s]|_)\1*")
 _RUN_BY_BLANKS = re.compile(r"([^\w\s])(?: \1){2,}")
@@ -34,7 +34,8 @@ _MOST_LEAD = 60  # characters of a line of the template that tell it
 _MOST_WHOLE = 40  # a line that is longer counts where another only begins like it
 _MOST_WORDS = 80  # characters of a title in front of a mark
 _QUIET = frozenset(".,;!?-':")  # signs that prose is full of
-_CLOSING = frozenset("\"'`)]}>|")
+_CLOSED_BY = dict(zip("\"'`([{<\u3010\u300a\u300c\xab", "\"'`)]}>\u3011\u300b\u300d\xbb", strict=True))
+_CLOSING = frozenset({*_CLOSED_BY.values(), "|"})
 _BESIDE_WORDS = r"[\s*_]*"  # emphasis
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
@@ -145,8 +146,8 @@ def _line_marks(parts: Sequence[str], has_inner: bool) -> Iterator[str]:
     whole = len(parts) == 1
     if lead:
         following = _tokens(parts[2])[:1] if not whole and parts[1] != ELEMENT else []
-        if len(lead) == 1 and _is_sign(lead[0]) and len(lead[0]) == 1 and following and _is_sign(following[0]):
-            # a single sign says little: what closes it belongs to it, as in [title]
+        if len(lead) == 1 and following and _CLOSED_BY.get(lead[0]) == following[0][0]:
+            # what closes a bracket belongs to it, as in [title]
             yield rf"{_pattern(lead)}[^\n]{{1,{_MOST_WORDS}}}?{_pattern(following)}"
         else:
             yield _line_mark(lead, whole=whole)
@@ -160,8 +161,8 @@ def _line_marks(parts: Sequence[str], has_inner: bool) -> Iterator[str]:
 def _line_mark(lead: list[str], *, whole: bool) -> str:
     told = _told(lead)
     pattern = _pattern(told)
-    # plain words are told from prose by nothing but standing alone
-    plain = whole and told == lead and not (_is_sign(told[0]) or _is_sign(told[-1]))
+    # words are told from prose by nothing but standing alone
+    plain = whole and told == lead and not any(map(_is_sign, told))
     return rf"{pattern}[\W_]*$" if plain and sum(map(len, told)) <= _MOST_WHOLE else pattern
 
 
@@ -186,15 +187,21 @@ def _inner_marks(parts: Sequence[str]) -> Iterator[str]:
     if TEXT not in parts:
         return
     first = parts.index(TEXT)
-    if not any(_tells(_tokens(literal)) or _closes(literal) for literal in parts[first + 1 :: 2]):
+    if not any(_tells(_telling(literal)) or _closes(literal) for literal in parts[first + 1 :: 2]):
         return
     for literal in parts[::2]:
-        tokens = _tokens(literal)
+        tokens = _telling(literal)
         if _tells(tokens):
             yield _pattern(tokens)
     for literal in parts[first + 1 :: 2]:
         if _closes(literal):
             yield _pattern(_tokens(literal)[:1])
+
+
+def _telling(literal: str) -> list[str]:
+    """Tokens of a literal text, with the emphasis around it where nothing else tells it from prose."""
+    bare = _tokens(literal)
+    return bare if _tells(bare) else _tokens(literal, emphasis=True)
 
 
 def _closes(literal: str) -> bool:
@@ -210,11 +217,13 @@ def _tells(tokens: Sequence[str]) -> bool:
     return loud or label or (NUMBER in tokens and bool(signs))
 
 
-def _tokens(literal: str) -> list[str]:
-    """Words, runs of a sign, and numbers of a literal text, without white space and the emphasis around it."""
+def _tokens(literal: str, *, emphasis: bool = False) -> list[str]:
+    """Words, runs of a sign, and numbers of a literal text, without white space or, unless wanted, emphasis around."""
     folded = NUMBER.join(seen(f".{part}")[1:] for part in literal.split(NUMBER))
     joined = _RUN_BY_BLANKS.sub(lambda run: run[0].replace(" ", ""), folded)  # - - - is a rule as well
     tokens = [match[0] for match in _TOKEN.finditer(joined) if not match[0].isspace()]
+    if emphasis:
+        return tokens
     bare = list(tokens)
     while bare and bare[0][0] in "*_":
         del bare[0]
