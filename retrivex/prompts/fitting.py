@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from retrivex.errors import BudgetError, RetrivexError, shown
 from retrivex.prompts.arguments import check_arguments
-from retrivex.prompts.escaping import TAGS, escape
+from retrivex.prompts.escaping import TAGS
 from retrivex.prompts.marks import Marks, marks_of, text_skeleton
 from retrivex.prompts.source import Source, one_line
 from retrivex.prompts.templates import fill_template
@@ -158,11 +159,10 @@ def fit_prompt(
             tokenizer.count, Source.cut, question, max_tokens, answer_reserve,
         )  # fmt: skip
     filled = template
-    marks = marks_of(text_skeleton(filled, style), closed=style.format == "xml")
+    harmless = _Harmless(style, marks_of(text_skeleton(filled, style), closed=style.format == "xml"))
 
     def build(kept: Sequence[tuple[int, Span]]) -> str:
-        harmless = [_harmless(span, style, marks) for _, span in kept]
-        context = render(harmless, style, [number for number, _ in kept]).text
+        context = render([harmless.span(span) for _, span in kept], style, [number for number, _ in kept]).text
         return fill_template(filled, context, question, history)
 
     def cut(span: Span, start: int, end: int) -> Span:
@@ -171,27 +171,38 @@ def fit_prompt(
     return fit(spans, build, tokenizer.count, cut, question, max_tokens, answer_reserve)
 
 
-def _harmless(span: Span, style: Style, marks: Marks) -> Span:
-    """Span that cannot pass for a part of the prompt around it; what was composed stays as the document has it."""
+class _Harmless:
+    """Makes spans that cannot pass for a part of the prompt; what was composed stays as the document has it."""
 
-    def said(text: str) -> str:
-        return marks.escape(escape(text, TAGS) if style.format == "xml" else text)
+    def __init__(self, style: Style, marks: Marks) -> None:
+        self.style = style
+        xml = style.format == "xml"
+        in_text = replace(marks, elements=(*TAGS, *marks.elements)) if xml else marks
+        in_title = replace(marks, elements=()) if xml else marks  # attributes are quoted
+        # every round of fitting shows most texts again
+        self.text = lru_cache(maxsize=None)(in_text.escape)
+        self.title = lru_cache(maxsize=None)(in_title.escape)
 
-    def named(title: str) -> str:
+    def span(self, span: Span) -> Span:
+        """Return the span as it may be shown."""
+        first, *others = span.chunks
+        metadata = first.metadata
+        title = str(metadata.custom_metadata.get("title") or metadata.doc_id)
+        named = replace(
+            metadata,
+            custom_metadata={**metadata.custom_metadata, "title": self._named(title)},
+            heading_path=tuple(map(self._named, metadata.heading_path or ())),
+        )
+        return replace(
+            span,
+            doc_id=self.title(span.doc_id) if self.style.format == "xml" else span.doc_id,
+            # as one text: a mark may begin in the prefix and end behind it
+            text=self.text((span.prefix or "") + span.text if self.style.prefixes else span.text),
+            prefix=None,
+            chunks=[replace(first, metadata=named), *others],
+        )
+
+    def _named(self, title: str) -> str:
         # signs alone would make one with the signs around a title
-        made = said(one_line(title))
+        made = self.title(one_line(title))
         return made if any(map(str.isalnum, made)) or not made else f"\\{made}"
-
-    # as one text: a mark may begin in the prefix and end behind it
-    whole = said((span.prefix or "") + span.text if style.prefixes else span.text)
-    if style.header == "none" or style.format == "xml":  # attributes are quoted
-        return replace(span, text=whole, prefix=None)
-    first, *others = span.chunks
-    metadata = first.metadata
-    title = str(metadata.custom_metadata.get("title") or metadata.doc_id)
-    shown_as = replace(
-        metadata,
-        custom_metadata={**metadata.custom_metadata, "title": named(title)},
-        heading_path=tuple(map(named, metadata.heading_path or ())),
-    )
-    return replace(span, text=whole, prefix=None, chunks=[replace(first, metadata=shown_as), *others])
