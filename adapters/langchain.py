@@ -77,6 +77,7 @@ class RetriVexRetriever(BaseRetriever):
     k : most spans to return; takes the place of `config.max_spans`
     scope : what the caller may see
     fields : names of metadata, where they differ from the usual ones
+    reranker : scores the hits anew before they grow, as in `SpanComposer`
 
     Notes
     -----
@@ -92,8 +93,10 @@ class RetriVexRetriever(BaseRetriever):
     fetch_k: int | None = Field(default=50, ge=1)
     k: int | None = Field(default=None, ge=1)
     scope: Any = None
+    reranker: Any = None
 
     _composer: SpanComposer | None = PrivateAttr(default=None)
+    _composed_for: tuple[Any, Any] = PrivateAttr(default=(None, None))
 
     def __init__(self, base_retriever: RetrieverLike, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
         knobs = RetrievalConfig() if config is None else config
@@ -115,7 +118,8 @@ class RetriVexRetriever(BaseRetriever):
     def __getstate__(self) -> dict[Any, Any]:
         """Leave the composer out: its caches hold locks, which cannot be pickled, and fill again by themselves."""
         state = super().__getstate__()
-        return {**state, "__pydantic_private__": {**(state["__pydantic_private__"] or {}), "_composer": None}}
+        fresh = {"_composer": None, "_composed_for": (None, None)}
+        return {**state, "__pydantic_private__": {**(state["__pydantic_private__"] or {}), **fresh}}
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **overrides: Any
@@ -140,8 +144,10 @@ class RetriVexRetriever(BaseRetriever):
         return self._documents(made, placed)
 
     def _made_composer(self) -> SpanComposer:
-        if self._composer is None or self._composer.config is not self.config:
-            self._composer = SpanComposer(self.config)
+        asked_for = (self.config, self.reranker)
+        if self._composer is None or any(a is not b for a, b in zip(asked_for, self._composed_for, strict=True)):
+            self._composer = SpanComposer(self.config, reranker=self.reranker)
+            self._composed_for = asked_for
         return self._composer
 
     def _call(self, overrides: dict[str, Any]) -> _Call:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,8 @@ from retrivex.composer import SpanComposer
 from retrivex.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import StoreError
-from retrivex.fetching import call_in_time, check_store
+from retrivex.fetching import await_in_time, call_in_time, check_store
+from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore
 
 from .documents import FieldMap, NumberedChunks, Passage, number_passages, read_passage
@@ -105,9 +105,12 @@ class RetriVexRetriever(BaseRetriever):
     fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`); None leaves it as it is
     scope : what the caller may see
     fields : names of metadata, where they differ from the usual ones
+    reranker : scores the hits anew before they grow, as in `SpanComposer`
 
     Raises
     ------
+    RerankError
+        If `reranker` is nothing that can score texts.
     StoreError
         If both `chunk_store` and `docstore` are given, or one of them is none.
     """
@@ -123,6 +126,7 @@ class RetriVexRetriever(BaseRetriever):
         fetch_k: int | None = 50,
         scope: Scope = None,
         fields: FieldMap | None = None,
+        reranker: AnyReranker | Reranking | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         if chunk_store is not None and docstore is not None:
@@ -130,7 +134,7 @@ class RetriVexRetriever(BaseRetriever):
         if fetch_k is not None and fetch_k < 1:
             raise StoreError(f"fetch_k is {fetch_k}: at least one hit has to be asked for; None leaves it to the base")
         self._base = base_retriever
-        self._composer = SpanComposer(config)
+        self._composer = SpanComposer(config, reranker=reranker)
         self._fields = fields or FieldMap()
         self._store = _as_store(chunk_store, self._fields)
         self._docstore = docstore
@@ -228,7 +232,7 @@ class RetriVexRetriever(BaseRetriever):
             return [], []
         try:
             while wanted := walk.wanted():
-                nodes = await asyncio.wait_for(docstore.aget_nodes(wanted, raise_error=False), patience)
+                nodes = await await_in_time(partial(docstore.aget_nodes, wanted, raise_error=False), patience)
                 walk.add([_passage(node, self._fields) for node in nodes])
         except Exception as error:  # noqa: BLE001 - as above
             return walk.found, [self._failed(error)]

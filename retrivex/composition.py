@@ -207,7 +207,6 @@ class Composition:
         asked = question if question is not None else self.question
         if asked is None:
             raise RetrivexError("question is None: the context was composed without one; pass prompt(question)")
-        _check_prompt(asked, template, history, max_tokens, answer_reserve)
         # without a limit nothing is counted, so that any counter will do
         counter = get_tokenizer("estimate") if max_tokens is None else self._counter(tokenizer)
         return fit_prompt(
@@ -246,7 +245,6 @@ class Composition:
         asked = question if question is not None else self.question
         if asked is None:
             raise RetrivexError("question is None: the context was composed without one; pass chat(question)")
-        _check_prompt(asked, "", "", max_tokens, answer_reserve)
         # without a limit nothing is counted, so that any counter will do
         counter = get_tokenizer("estimate") if max_tokens is None else self._counter(tokenizer)
         return write_chat(
@@ -372,17 +370,6 @@ def _numbers(reference: str, known: Iterable[int]) -> list[int]:
             low, high = int(first), int(last or first)
             named.update(dict.fromkeys(number for number in known if low <= number <= high))
     return list(named)
-
-
-def _check_prompt(question: Any, template: Any, history: Any, max_tokens: Any, answer_reserve: Any) -> None:
-    for name, text in (("question", question), ("template", template), ("history", history)):
-        if not isinstance(text, str) and not (name == "template" and hasattr(text, "render")):
-            raise RetrivexError(f"{name} is {text!r}: it must be text; leave it out for its default")
-    for name, number in (("max_tokens", max_tokens), ("answer_reserve", answer_reserve)):
-        if number is None and name == "max_tokens":
-            continue
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise RetrivexError(f"{name} is {number!r}: it must be a whole number of tokens, not negative")
 
 
 def _check_parts(data: Mapping[str, Any]) -> None:

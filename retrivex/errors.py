@@ -42,7 +42,17 @@ class RerankError(RetrivexError):
 
 
 class RerankUnavailableError(RerankError):
-    """A reranker's endpoint could not be reached or failed itself; asking again may help."""
+    """A reranker's endpoint could not be reached, failed itself, or wants to be asked later; asking again may help.
+
+    Parameters
+    ----------
+    message : what happened
+    retry_after_s : seconds that the endpoint asks to wait; None where it does not say
+    """
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class LoadError(RetrivexError):
@@ -58,16 +68,18 @@ class OrderingError(RetrivexError):
 
 
 def quoted(value: Any, most: int = 80) -> str:
-    """Return what a message says of a value: the beginning of its `repr`, or its type where it has none.
+    """Return what a message says of a value: the beginning of its `repr`, or what it is where it has none.
 
     Examples
     --------
     >>> quoted("hive"), quoted(10**5000)
-    ("'hive'", 'int too long to be shown')
+    ("'hive'", 'a whole number of 16610 bits')
     """
+    if isinstance(value, int) and value.bit_length() > 4 * most:
+        return f"a whole number of {value.bit_length()} bits"  # Python refuses to write very long ones
     try:
         return repr(value)[:most]
-    except ValueError:  # Python writes no whole number of more than some 4,300 digits
+    except ValueError:  # such a number inside something else
         return f"{type(value).__name__} too long to be shown"
     except Exception:  # noqa: BLE001 - a class of the caller's may raise anything, and must not hide what was wrong
         return f"{type(value).__name__} that cannot be shown"

@@ -22,6 +22,7 @@ from retrivex.tokens import TokenCache
 T = TypeVar("T")
 
 _PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
+_GRACE_S = 1.0  # for what was cancelled and has something to close
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def call_in_time(call: Callable[[], T], seconds: float | None, limit: float | No
         If it takes longer. The thread is left behind: nothing can stop it, and it keeps no program from ending.
     """
     if seconds is None:
-        return call()
+        return _failing_plainly(call)
     results: list[T] = []
     errors: list[BaseException] = []
     done = threading.Event()
@@ -159,14 +160,14 @@ def call_in_time(call: Callable[[], T], seconds: float | None, limit: float | No
 
     def work() -> None:
         try:
-            results.append(context.run(call))
+            results.append(context.run(_failing_plainly, call))
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread below
             errors.append(error)
         finally:
             done.set()
 
     threading.Thread(target=work, name="retrivex-store", daemon=True).start()
-    if not done.wait(seconds):
+    if not done.wait(min(seconds, threading.TIMEOUT_MAX)):
         raise StoreTimeoutError(_late(seconds if limit is None else limit))
     if errors:
         raise errors[0]
@@ -175,6 +176,67 @@ def call_in_time(call: Callable[[], T], seconds: float | None, limit: float | No
 
 def _late(seconds: float) -> str:
     return f"no answer within store_timeout_s={seconds:g}; raise it, or see what holds the store up"
+
+
+def _failing_plainly(call: Callable[[], T]) -> T:
+    """Run somebody else's code; its `CancelledError` is a failure of its own, and no cancellation of the caller."""
+    try:
+        return call()
+    except asyncio.CancelledError as error:
+        raise _plain(error) from error
+
+
+def _plain(error: BaseException) -> RuntimeError:
+    """Return an error that ends nobody's event loop, task or generator."""
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+async def await_in_time(call: Callable[[], Awaitable[T]], seconds: float | None, limit: float | None = None) -> T:
+    """Do what `call_in_time` does in an event loop: await what `call` returns, at most for `seconds`.
+
+    Raises
+    ------
+    StoreTimeoutError
+        If it takes longer; it is cancelled then.
+    """
+    patience = asyncio.timeout(seconds)
+    try:
+        async with patience:
+            return await in_own_task(call)
+    except TimeoutError as error:
+        if not patience.expired():
+            raise  # the callee's own
+        raise StoreTimeoutError(_late((seconds or 0.0) if limit is None else limit)) from error
+
+
+async def in_own_task(call: Callable[[], Awaitable[T]]) -> T:
+    """Await what `call` returns so that only the caller's own cancellation cancels the caller.
+
+    A `CancelledError` of somebody else's code, or what it does to the task it runs in, is a failure like others. Where
+    the caller is cancelled, the code is too; if that does not end it, it is left behind.
+    """
+
+    async def asked() -> T:
+        return await call()
+
+    task = asyncio.create_task(asked())
+    task.add_done_callback(_seen)
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait([task], timeout=_GRACE_S)
+        raise
+    try:
+        return task.result()
+    except asyncio.CancelledError as error:
+        raise _plain(error) from error
+
+
+def _seen(task: asyncio.Task[Any]) -> None:
+    """Take note of a task's failure, so that asyncio does not log it where nobody waits any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 class StoreAccess:
@@ -224,8 +286,8 @@ class StoreAccess:
         """Answer a request without blocking the event loop."""
         if isinstance(request, ParentRequest):
             try:
-                asked_parents = in_thread(partial(self._ask_parents, request))
-                return self._parents(await self._in_time(asked_parents, self._deadline()))
+                asked_parents = partial(in_thread, partial(self._ask_parents, request))
+                return self._parents(await await_in_time(asked_parents, self.timeout_s))
             except Exception as error:  # noqa: BLE001 - see the class
                 return self._no_parents(error)
         found: list[Chunk] = []
@@ -233,7 +295,7 @@ class StoreAccess:
         try:
             for batch in self._batches(request):
                 asked += 1
-                found += await self._in_time(self._afetch(batch), deadline)
+                found += await await_in_time(partial(self._afetch, batch), _left(deadline), self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._partial(request, found, asked, error)
         return self._chunks(request, found, asked)
@@ -250,12 +312,6 @@ class StoreAccess:
         if afetch is not None and not hasattr(self.store, "fetch_counted"):
             return _checked(await afetch(batch, self.scope))
         return await in_thread(partial(self._fetch, batch))
-
-    async def _in_time(self, answer: Awaitable[T], deadline: float | None) -> T:
-        try:
-            return await asyncio.wait_for(answer, _left(deadline))
-        except TimeoutError as error:
-            raise StoreTimeoutError(_late(self.timeout_s or 0.0)) from error
 
     def _deadline(self) -> float | None:
         """When patience ends; all batches of a request share it."""
@@ -342,7 +398,7 @@ async def in_thread(call: Callable[[], T]) -> T:
             result = context.run(call)
         except (StopIteration, asyncio.CancelledError) as error:
             # no future takes the one, and the other would pass for the caller being cancelled
-            failure = RuntimeError(f"{type(error).__name__}: {error}")
+            failure = _plain(error)
             failure.__cause__ = error
         except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
             failure = error

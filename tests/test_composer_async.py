@@ -82,6 +82,78 @@ def test_many_at_once() -> None:
     assert asyncio.run(ask_all()) == [composer.compose(HITS[: 1 + i % 3], TEN).text for i in range(20)]
 
 
+# ---- cancelling
+
+
+class Cancels(AsyncStore):
+    """Raises what says that a task was cancelled, or cancels the task it runs in."""
+
+    def __init__(self, *, own_task: bool) -> None:
+        super().__init__()
+        self.own_task = own_task
+
+    async def afetch(self, windows: Sequence[Window], scope: Any = None) -> list[Chunk]:
+        task = asyncio.current_task()
+        if self.own_task and task is not None:
+            task.cancel()
+            await asyncio.sleep(0)
+        raise asyncio.CancelledError("a scope of the store's own")
+
+
+@pytest.mark.parametrize("own_task", [False, True])
+@pytest.mark.parametrize("timeout_s", [None, 5.0])
+def test_a_store_that_cancels_itself_fails_like_others(own_task: bool, timeout_s: float | None) -> None:
+    composer = SpanComposer(tokenizer=count_words)
+    made = asyncio.run(composer.acompose(HITS, Cancels(own_task=own_task), store_timeout_s=timeout_s))
+    assert [span.chunk_ids for span in made.spans] == [[1], [5], [9]]
+    assert any("CancelledError" in warning for warning in made.warnings)
+    with pytest.raises(StoreError, match="CancelledError"):
+        asyncio.run(composer.acompose(HITS, Cancels(own_task=own_task), store_timeout_s=timeout_s, strict=True))
+
+
+class Stubborn(AsyncStore):
+    """Hangs, and whoever cancels it gets another answer."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+    async def afetch(self, windows: Sequence[Window], scope: Any = None) -> list[Chunk]:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.awaited += 1
+            if isinstance(self.answer, Exception):
+                raise self.answer from None
+        return []
+
+
+@pytest.mark.parametrize("answer", [[], ConnectionError("closed")])
+@pytest.mark.parametrize("timeout_s", [None, 5.0])
+def test_cancelling_the_caller_reaches_the_store_and_the_caller(answer: Any, timeout_s: float | None) -> None:
+    store = Stubborn(answer)
+
+    async def give_up() -> None:
+        composer = SpanComposer(tokenizer=count_words)
+        task = asyncio.create_task(composer.acompose(HITS, store, store_timeout_s=timeout_s))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(give_up())
+    assert store.awaited == 1
+
+
+def test_a_timeout_of_the_stores_own_is_told_as_its_own() -> None:
+    class Late(AsyncStore):
+        async def afetch(self, windows: Sequence[Window], scope: Any = None) -> list[Chunk]:
+            raise TimeoutError("pool exhausted")
+
+    made = asyncio.run(SpanComposer(tokenizer=count_words).acompose(HITS, Late(), store_timeout_s=None))
+    assert any("TimeoutError: pool exhausted" in warning for warning in made.warnings)
+
+
 @settings(max_examples=200)
 @given(cases())
 def test_both_ways_give_the_same(case: Any) -> None:

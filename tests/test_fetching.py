@@ -182,3 +182,18 @@ def test_a_mapping_may_fail_too() -> None:
     assert any("disk is gone" in warning for warning in made.warnings)
     with pytest.raises(StoreError, match="disk is gone"):
         compose(HITS, Lazy(), strict=True)
+
+
+@pytest.mark.parametrize("timeout_s", [None, 5.0, 1e300])
+def test_a_store_that_cancels_does_not_cancel_its_caller(timeout_s: float | None) -> None:
+    def cancels(_: Any) -> Any:
+        raise asyncio.CancelledError("over")
+
+    made = compose(HITS, Store(cancels), store_timeout_s=timeout_s)
+    assert shown_ids(made.spans) == [5]
+    assert any("RuntimeError: CancelledError: over" in warning for warning in made.warnings)
+
+
+def test_patience_longer_than_a_clock_can_count_is_patience() -> None:
+    made = compose(HITS, Store(lambda windows: TEN.values()), store_timeout_s=1e300)
+    assert made.warnings == ()

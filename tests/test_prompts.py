@@ -85,6 +85,28 @@ def test_a_template_must_hold_its_parts(template: str) -> None:
         made().prompt(template=template)
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"template": 5}, "template is 5: it must be text, or a JinjaTemplate"),
+        ({"history": ["x"]}, r"history is \['x'\]: it must be text"),
+        ({"max_tokens": "5"}, "max_tokens is '5': it must be a whole number of tokens"),
+        ({"max_tokens": -1}, "max_tokens is -1"),
+        ({"max_tokens": -(10**5000)}, "max_tokens is a whole number of 16610 bits"),
+        ({"max_tokens": 9.0}, "max_tokens is 9.0"),
+        ({"answer_reserve": True}, "answer_reserve is True"),
+        ({"answer_reserve": None}, "answer_reserve is None"),
+        ({"question": 5}, "question is 5: it must be text"),
+    ],
+)
+def test_an_argument_that_breaks_its_rule_is_refused(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(RetrivexError, match=words):
+        made().prompt(**said)
+    if "template" not in said and "history" not in said:
+        with pytest.raises(RetrivexError, match=words):
+            made().chat(**said)
+
+
 def test_a_question_is_needed() -> None:
     composition = compose(hits_of(STORE, {0: 1.0}), STORE)
     with pytest.raises(RetrivexError, match="question is None"):

@@ -27,6 +27,7 @@ from retrivex.cli.options import (
     make_config,
 )
 from retrivex.cli.requests import RequestError, parse_line, read_request
+from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import note, progress, write_text
 from retrivex.composer import SpanComposer
 from retrivex.loading import read_chunks
@@ -60,6 +61,9 @@ def compose(
     preset: Preset = None,
     config: ConfigFile = None,
     settings: Settings = None,
+    rerank: Rerank = None,
+    rerank_shape: RerankShape = None,
+    rerank_model: RerankModel = None,
     as_json: AsJson = False,
 ) -> None:
     """Compose contexts from your own retriever's hits: JSON Lines in, JSON Lines out, in the same order.
@@ -83,8 +87,8 @@ def compose(
     if schema or request_schema:
         write_text(read_schema("composition-1" if schema else "compose-request-1"))
         return
-    composer = SpanComposer(make_config(preset, config, settings, token_budget=budget, window=window, k=k,
-                                        ordering_strategy=order))  # fmt: skip
+    knobs = make_config(preset, config, settings, token_budget=budget, window=window, k=k, ordering_strategy=order)
+    composer = SpanComposer(knobs, reranker=make_reranker(rerank, rerank_shape, rerank_model))
     shared = {} if chunks is None else index_chunks(read_chunks(chunks))
     _check_files(source, target)
     failed = 0

@@ -32,12 +32,14 @@ from retrivex.cli.options import (
     make_scope,
     parse_pairs,
 )
+from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import console, note, one_line, visible, write_json, write_text
 from retrivex.composer import SpanComposer
 from retrivex.composition import Citation, Composition
 from retrivex.config import RetrievalConfig
 from retrivex.encoder import Encoder
 from retrivex.errors import EncoderError
+from retrivex.rerank import Reranker
 from retrivex.retriever import LocalRetriever
 from retrivex.stores import SQLiteStore
 
@@ -89,6 +91,9 @@ def query(
     preset: Preset = None,
     config: ConfigFile = None,
     settings: Settings = None,
+    rerank: Rerank = None,
+    rerank_shape: RerankShape = None,
+    rerank_model: RerankModel = None,
     as_json: AsJson = False,
 ) -> None:
     """Compose the context for a question: whole passages, cited, inside a token budget.
@@ -101,12 +106,14 @@ def query(
       retrivex query "Who signs the contract?" --budget 800 --explain
       retrivex query "error codes" --format json | jq .citations
       retrivex query "opening hours" --where 'page={"max": 3}' --scope acme
+      retrivex query "error codes" --rerank http://localhost:8080/rerank --rerank-shape tei
     """
     if as_json:
         output = Format.JSON
     knobs = make_config(preset, config, settings, token_budget=budget, window=window, ordering_strategy=order)
     if output in (Format.TEXT, Format.MARKDOWN) and "context_format" not in knobs.model_fields_set:
         knobs = knobs.override(context_format=output.value)
+    reranker = make_reranker(rerank, rerank_shape, rerank_model)
     with SQLiteStore(db, read_only=True) as store:
         composition = ask(
             store,
@@ -117,6 +124,7 @@ def query(
             embed=embed,
             scope=make_scope(scope),
             where=parse_pairs(where, "--where", as_text=_TEXT_FIELDS),
+            reranker=reranker,
         )
     _print(composition, output, explain=explain)
 
@@ -131,6 +139,7 @@ def ask(
     embed: str | None = None,
     scope: Scope = None,
     where: dict[str, Any] | None = None,
+    reranker: Reranker | None = None,
 ) -> Composition:
     """Find hits and compose; what the retriever has to say is among the composition's warnings."""
     encoder, said = encoder_for_query(embed, store, mode.value)
@@ -140,7 +149,8 @@ def ask(
     if retriever.mode == "dense" and "score_scale" not in config.model_fields_set:
         config = config.override(score_scale="cosine")
     vector = _encode(encoder, question) if dense and encoder is not None and hits else None
-    composition = SpanComposer(config).compose(hits, store, query=question, query_embedding=vector, scope=scope)
+    composer = SpanComposer(config, reranker=reranker)
+    composition = composer.compose(hits, store, query=question, query_embedding=vector, scope=scope)
     before = (said,) if said else retriever.warnings
     return replace(composition, warnings=(*before, *composition.warnings))
 

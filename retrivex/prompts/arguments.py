@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.prompts.source import Source
 from retrivex.span import Span
 
@@ -29,7 +29,7 @@ def check_arguments(question: Any, counter: Any, max_tokens: Any, answer_reserve
         if number is None and name == "max_tokens":
             continue
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise RetrivexError(f"{name} is {number!r:.80}: it must be a whole number of tokens, not negative")
+            raise RetrivexError(f"{name} is {quoted(number)}: it must be a whole number of tokens, not negative")
 
 
 def numbered_sources(spans: Any) -> list[Source]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from retrivex.errors import RetrivexError
 from retrivex.prompts.apis import APIS, Api, Message, texts_of, user_message
 from retrivex.prompts.arguments import check_arguments, list_of, numbered_sources
-from retrivex.prompts.fitting import SourceTemplate, fit
+from retrivex.prompts.fitting import SourceTemplate, fit, write_own
 from retrivex.prompts.places import Place, cited_places, marked_places
 from retrivex.prompts.source import Provenance, Source, tag_positions
 from retrivex.prompts.wording import Language, Wording, wording
@@ -166,7 +166,7 @@ def _assemble(
 ) -> Prompt:
     if put.template is not None:
         system = put.instructions
-        user: Message = {"role": "user", "content": put.template.render(question, sources, "")}
+        user: Message = {"role": "user", "content": write_own(put.template, question, sources, "")}
     else:
         system = put.instructions if put.instructions is not None else _instructions(api, put, said)
         asked = said.question + question

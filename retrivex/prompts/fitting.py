@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from retrivex.errors import BudgetError
-from retrivex.prompts.escaping import TAGS, elements_of, escape
-from retrivex.prompts.labels import escape_lines
+from retrivex.errors import BudgetError, RetrivexError, quoted
+from retrivex.prompts.arguments import check_arguments
+from retrivex.prompts.escaping import TAGS
+from retrivex.prompts.marks import Marks, marks_of, text_skeleton
 from retrivex.prompts.source import Source, one_line
 from retrivex.prompts.templates import fill_template
 from retrivex.rendering import Style, render
@@ -34,10 +36,35 @@ class Weighed(Protocol):
 
 
 class SourceTemplate(Protocol):
-    """An own template, such as a `JinjaTemplate`."""
+    """An own template, such as a `JinjaTemplate`.
+
+    It gets sources as they are: what it writes around their texts, only it knows; `Source.block` is safe.
+    """
 
     def render(self, question: str, sources: Sequence[Source], history: str) -> str:
         """Return the text."""
+
+
+def write_own(template: SourceTemplate, question: str, sources: Sequence[Source], history: str) -> str:
+    """Return what an own template makes of its arguments.
+
+    Raises
+    ------
+    RetrivexError
+        If it fails, whatever it raises, or returns something else than text.
+    """
+    try:
+        made = template.render(question, sources, history)
+    except RetrivexError:
+        raise
+    except Exception as error:  # somebody else's code, which may fail like any program
+        raise RetrivexError(
+            f"the template {quoted(template, 40)} failed ({type(error).__name__}: {error}): it must have "
+            "render(question, sources, history); give Jinja2 text as JinjaTemplate(text)"
+        ) from error
+    if not isinstance(made, str):
+        raise RetrivexError(f"the template {quoted(template, 40)} returned {quoted(made)}: render() must return text")
+    return made
 
 
 Item = TypeVar("Item", bound=Weighed)
@@ -114,21 +141,28 @@ def fit_prompt(
 
     Raises
     ------
+    RetrivexError
+        If an argument breaks its rule, or an own template fails.
     BudgetError
         If the template, question and history alone are too long.
     """
+    check_arguments(question, tokenizer, max_tokens, answer_reserve)
+    if not isinstance(history, str):
+        raise RetrivexError(f"history is {quoted(history)}: it must be text; leave it out where there is none")
+    if not isinstance(template, str) and not hasattr(template, "render"):
+        raise RetrivexError(f"template is {quoted(template)}: it must be text, or a JinjaTemplate(...)")
     if not isinstance(template, str):
         own = template
         return fit(
             [Source.of(span, number) for number, span in enumerate(spans, start=1)],
-            lambda kept: own.render(question, [source for _, source in kept], history),
+            lambda kept: write_own(own, question, [source for _, source in kept], history),
             tokenizer.count, Source.cut, question, max_tokens, answer_reserve,
         )  # fmt: skip
     filled = template
+    harmless = _Harmless(style, marks_of(text_skeleton(filled, style), closed=style.format == "xml"))
 
     def build(kept: Sequence[tuple[int, Span]]) -> str:
-        shown = [_harmless(span, style, filled) for _, span in kept]
-        context = render(shown, style, [number for number, _ in kept]).text
+        context = render([harmless.span(span) for _, span in kept], style, [number for number, _ in kept]).text
         return fill_template(filled, context, question, history)
 
     def cut(span: Span, start: int, end: int) -> Span:
@@ -137,24 +171,38 @@ def fit_prompt(
     return fit(spans, build, tokenizer.count, cut, question, max_tokens, answer_reserve)
 
 
-def _harmless(span: Span, style: Style, template: str) -> Span:
-    """Span that cannot pass for a part of the prompt around it; what was composed stays as the document has it."""
+class _Harmless:
+    """Makes spans that cannot pass for a part of the prompt; what was composed stays as the document has it."""
 
-    def said(text: str) -> str:
-        if style.format == "xml":
-            return escape(text, (*TAGS, *elements_of(template)))
-        return escape_lines(escape(text, elements_of(template)), template)
+    def __init__(self, style: Style, marks: Marks) -> None:
+        self.style = style
+        xml = style.format == "xml"
+        in_text = replace(marks, elements=(*TAGS, *marks.elements)) if xml else marks
+        in_title = replace(marks, elements=()) if xml else marks  # attributes are quoted
+        # every round of fitting shows most texts again
+        self.text = lru_cache(maxsize=None)(in_text.escape)
+        self.title = lru_cache(maxsize=None)(in_title.escape)
 
-    # as one text: a mark may begin in the prefix and end behind it
-    whole = said((span.prefix or "") + span.text if style.prefixes else span.text)
-    if style.header == "none" or style.format == "xml":  # attributes are quoted
-        return replace(span, text=whole, prefix=None)
-    first, *others = span.chunks
-    metadata = first.metadata
-    title = str(metadata.custom_metadata.get("title") or metadata.doc_id)
-    named = replace(
-        metadata,
-        custom_metadata={**metadata.custom_metadata, "title": said(one_line(title))},
-        heading_path=tuple(said(one_line(heading)) for heading in metadata.heading_path or ()),
-    )
-    return replace(span, text=whole, prefix=None, chunks=[replace(first, metadata=named), *others])
+    def span(self, span: Span) -> Span:
+        """Return the span as it may be shown."""
+        first, *others = span.chunks
+        metadata = first.metadata
+        title = str(metadata.custom_metadata.get("title") or metadata.doc_id)
+        named = replace(
+            metadata,
+            custom_metadata={**metadata.custom_metadata, "title": self._named(title)},
+            heading_path=tuple(map(self._named, metadata.heading_path or ())),
+        )
+        return replace(
+            span,
+            doc_id=self.title(span.doc_id) if self.style.format == "xml" else span.doc_id,
+            # as one text: a mark may begin in the prefix and end behind it
+            text=self.text((span.prefix or "") + span.text if self.style.prefixes else span.text),
+            prefix=None,
+            chunks=[replace(first, metadata=named), *others],
+        )
+
+    def _named(self, title: str) -> str:
+        # signs alone would make one with the signs around a title
+        made = self.title(one_line(title))
+        return made if any(map(str.isalnum, made)) or not made else f"\\{made}"

@@ -92,7 +92,7 @@ class Source:
         return replace(self, text=self.text[start:end], start=self.start + start, prefix=prefix)
 
     def provenance(self, shown: Provenance) -> dict[str, str]:
-        """Return what is said of where it comes from, by name."""
+        """Return what is said of where it comes from, by name, one line each: several could pass for more than one."""
         known_words = get_args(Provenance)
         _check(isinstance(shown, str) and shown in known_words, "provenance", shown, f"one of {', '.join(known_words)}")
         if shown == "none":
@@ -102,7 +102,7 @@ class Source:
             page = None if self.page is None else str(self.page)
             more = {"section": " / ".join(self.heading_path), "page": page, "time": self.timestamp}
             known |= {name: value for name, value in more.items() if value}
-        return known
+        return {name: one_line(value) for name, value in known.items()}
 
     def block(self, shown: Provenance = "full") -> str:
         r"""Return it as an element that nothing in its text can close.

@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError
-from retrivex.fetching import call_in_time, in_thread
+from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError, quoted
+from retrivex.fetching import call_in_time, in_own_task, in_thread
 from retrivex.rerank.protocol import AnyReranker, AsyncReranker, ReadsSoMuch, Reranker, Scores, ScoreScale
 
 _LIMITS: dict[str, tuple[float, float]] = {
@@ -65,9 +65,10 @@ class Reranking:
     batch_size : texts given to it at once
     concurrency : batches that may be under way at the same time
     timeout_s : seconds that all batches together may take; None waits for ever
-    retries : how often a batch is tried again after a failure that may pass; a refusal (status 4xx) or an answer that
-        is wrong is never asked for again
-    backoff_s : seconds before the first new attempt, doubled for every further one
+    retries : how often a batch is tried again after a failure that may pass; a refusal (status 4xx, but for 429, which
+        asks for patience) or an answer that is wrong is never asked for again
+    backoff_s : seconds before the first new attempt, doubled for every further one; an endpoint that says how long to
+        wait is left alone for that long, or given up on at once where `timeout_s` does not leave the time
     score_scale : range of its scores, as with hits: `unbounded`, `cosine` or `unit`; a score outside is an error
 
     Raises
@@ -103,13 +104,12 @@ class Reranking:
         for name, least in (("batch_size", 1), ("concurrency", 1), ("retries", 0)):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise RerankError(f"{name} is {number!r}: it must be a whole number of at least {least}")
-        if not _is_number(self.backoff_s) or self.backoff_s < 0:
-            raise RerankError(f"backoff_s is {self.backoff_s!r}: it must be a number of seconds, not negative")
-        if self.timeout_s is not None and (not _is_number(self.timeout_s) or self.timeout_s <= 0):
-            raise RerankError(f"timeout_s is {self.timeout_s!r}: it must be a positive number of seconds, or None")
-        if self.score_scale not in _LIMITS:
-            raise RerankError(f"score_scale is {self.score_scale!r}: choose one of {', '.join(_LIMITS)}")
+                raise RerankError(f"{name} is {quoted(number)}: it must be a whole number of at least {least}")
+        check_seconds("backoff_s", self.backoff_s, least="zero")
+        if self.timeout_s is not None:
+            check_seconds("timeout_s", self.timeout_s)
+        if not isinstance(self.score_scale, str) or self.score_scale not in _LIMITS:
+            raise RerankError(f"score_scale is {quoted(self.score_scale)}: choose one of {', '.join(_LIMITS)}")
 
     @classmethod
     def of(cls, reranker: AnyReranker | Reranking) -> Reranking:
@@ -148,6 +148,7 @@ class Reranking:
         ask: Callable[[str, Sequence[str]], Awaitable[Answer]],
         stop: threading.Event,
     ) -> RerankReply:
+        deadline = None if self.timeout_s is None else asyncio.get_running_loop().time() + self.timeout_s
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
         gate = asyncio.Semaphore(self.concurrency)
 
@@ -155,10 +156,10 @@ class Reranking:
             async with gate:
                 if stop.is_set():
                     raise RerankError("given up on by the caller")
-                return await self._batch(query, batch, ask, stop)
+                return await self._batch(query, batch, ask, stop, deadline)
 
         try:
-            async with asyncio.timeout(self.timeout_s), asyncio.TaskGroup() as group:
+            async with asyncio.timeout_at(deadline), asyncio.TaskGroup() as group:
                 tasks = [group.create_task(one(batch)) for batch in batches]
         except TimeoutError:
             late = f"no answer within timeout_s={self.timeout_s:g}: raise it, or give fewer texts"
@@ -176,6 +177,7 @@ class Reranking:
         texts: Sequence[str],
         ask: Callable[[str, Sequence[str]], Awaitable[Answer]],
         stop: threading.Event,
+        deadline: float | None,
     ) -> Answer:
         for wait in (self.backoff_s * 2.0 ** min(attempt, 60) for attempt in range(self.retries)):
             try:
@@ -183,8 +185,21 @@ class Reranking:
             except Exception as error:
                 if stop.is_set() or not _may_pass(error):
                     raise
-            await asyncio.sleep(wait)
+                pause = self._pause(error, wait, deadline)
+            await asyncio.sleep(pause)
         return self._checked(await ask(query, texts), len(texts))
+
+    def _pause(self, error: Exception, wait: float, deadline: float | None) -> float:
+        """Seconds to wait before the next attempt: ours, or the endpoint's where it asks for more."""
+        wanted = error.retry_after_s if isinstance(error, RerankUnavailableError) else None
+        if wanted is None:
+            return wait
+        if deadline is not None and asyncio.get_running_loop().time() + wanted >= deadline:
+            raise RerankError(
+                f"{error}; it asks to wait {wanted:g} s, which timeout_s={self.timeout_s:g} does not leave: raise "
+                "timeout_s, or ask less often"
+            ) from error
+        return max(wait, wanted)
 
     async def _ask(self, query: str, texts: Sequence[str]) -> Answer:
         return await in_thread(partial(self._answer, query, texts))
@@ -192,9 +207,9 @@ class Reranking:
     async def _aask(self, query: str, texts: Sequence[str]) -> Answer:
         if isinstance(self.reranker, AsyncReranker):
             cut = await in_thread(partial(self._cut, query, texts)) if isinstance(self.reranker, ReadsSoMuch) else ()
-            return await self.reranker.ascore(query, texts), cut
+            return await in_own_task(partial(self.reranker.ascore, query, texts)), cut
         if iscoroutinefunction(self.reranker):
-            return await self.reranker(query, texts), ()
+            return await in_own_task(partial(self.reranker, query, texts)), ()
         return await self._ask(query, texts)
 
     def _answer(self, query: str, texts: Sequence[str]) -> Answer:
@@ -240,8 +255,18 @@ async def _awaited(made: Awaitable[Scores]) -> Scores:
     return await made
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+def check_seconds(name: str, value: Any, *, least: Literal["more", "zero"] = "more") -> None:
+    """Refuse what is no number of seconds that can be waited for.
+
+    Raises
+    ------
+    RerankError
+        If it is no number, negative, zero where there has to be `more`, or more than a clock can count.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value <= threading.TIMEOUT_MAX or (least == "more" and value == 0):
+        rule = "it must be a positive number of seconds" if least == "more" else "it must be seconds, not negative"
+        raise RerankError(f"{name} is {quoted(value)}: {rule}, and at most {threading.TIMEOUT_MAX:.0f}")
 
 
 def _may_pass(error: Exception) -> bool:

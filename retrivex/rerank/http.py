@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RerankError, RerankUnavailableError
+from retrivex.rerank.calling import check_seconds
 from retrivex.tokens import TokenizerSpec, get_tokenizer, without_surrogates
 
 try:
@@ -23,14 +26,16 @@ Shape: TypeAlias = Literal["cohere", "jina", "tei", "vllm"]
 """Whose request and response an endpoint has."""
 
 _SHAPES: tuple[Shape, ...] = ("cohere", "jina", "tei", "vllm")
+_TOO_MANY = 429
 _SHOWN = 200  # characters of an endpoint's own words in an error
 
 
 class HttpReranker:
     """Asks a `/rerank` endpoint; one request for every call of `score`.
 
-    Batches, patience and new attempts are the affair of `Reranking`: a status 5xx or a broken connection is a
-    `RerankUnavailableError`, which it asks again after; a status 4xx is not.
+    Batches, patience and new attempts are the affair of `Reranking`: a status 5xx, a broken connection, or status 429
+    (too many requests) is a `RerankUnavailableError`, which it asks again after; any other status 4xx is not. How long
+    the endpoint asks to wait (`Retry-After`, as seconds or a date) is passed on.
 
     Parameters
     ----------
@@ -68,8 +73,7 @@ class HttpReranker:
             raise RerankError(f"shape is {shape!r}: choose one of {', '.join(_SHAPES)}")
         if model is None and shape != "tei":
             raise RerankError(f"model is None: an endpoint of the shape {shape!r} is told which model to use")
-        if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
-            raise RerankError(f"timeout_s is {timeout_s!r}: it must be a positive number of seconds")
+        check_seconds("timeout_s", timeout_s)
         if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
             raise RerankError(f"max_tokens is {max_tokens!r}: it must be a whole number of at least 1, or None")
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
@@ -108,7 +112,7 @@ class HttpReranker:
         Raises
         ------
         RerankUnavailableError
-            If the endpoint cannot be reached, is too late, or failed itself (status 5xx).
+            If the endpoint cannot be reached, is too late, failed itself (status 5xx), or was asked too often (429).
         RerankError
             If it refused the request, or its answer does not have exactly one finite score a text.
         """
@@ -148,8 +152,11 @@ class HttpReranker:
         return {"model": self.model, "query": asked, "documents": read, "top_n": len(read), **self._options}
 
     def _scores(self, response: httpx2.Response, texts: Sequence[str]) -> NDArray[np.float64]:
-        if response.status_code >= 500:
-            raise RerankUnavailableError(f"{self.url} failed with status {response.status_code}: {_words(response)}")
+        if response.status_code == _TOO_MANY or response.status_code >= 500:
+            what = "wants to be asked less often," if response.status_code == _TOO_MANY else "failed with"
+            raise RerankUnavailableError(
+                f"{self.url} {what} status {response.status_code}: {_words(response)}", _retry_after(response)
+            )
         if response.status_code != 200:
             raise RerankError(
                 f"{self.url} refused the request with status {response.status_code}: {_words(response)}; see that url, "
@@ -207,3 +214,16 @@ class HttpReranker:
 
 def _words(response: httpx2.Response) -> str:
     return repr(response.text[:_SHOWN])
+
+
+def _retry_after(response: httpx2.Response) -> float | None:
+    """Seconds that an endpoint asks to wait; None where it does not say so, or not in a way that can be read."""
+    said = response.headers.get("Retry-After", "").strip()
+    if said.isascii() and said.isdigit():
+        return float(said)
+    try:
+        until = parsedate_to_datetime(said)
+    except (ValueError, OverflowError):
+        return None
+    aware = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
+    return max((aware - datetime.now(UTC)).total_seconds(), 0.0)

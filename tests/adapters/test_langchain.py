@@ -9,6 +9,7 @@ import pickle
 import random
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +34,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
 from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
 
-from retrivex.errors import ChunkError, RetrivexError, StoreError
+from retrivex.errors import ChunkError, RerankError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer
 
@@ -197,6 +198,31 @@ def test_batch_gives_the_same(vectors: InMemoryVectorStore, pieces: list[Documen
 def test_pickled_retriever_gives_the_same(pieces: list[Document]) -> None:
     retriever = RetriVexRetriever(Fixed(documents=pieces[3:8]), CONFIG, chunk_store=pieces)
     assert pickle.loads(pickle.dumps(retriever)).invoke(QUESTION) == retriever.invoke(QUESTION)
+
+
+def drones_first(query: str, texts: Sequence[str]) -> list[float]:
+    return [float("Drones" in text) for text in texts]
+
+
+def test_a_reranker_scores_the_hits() -> None:
+    base, knobs = Fixed(documents=BEES), RetrievalConfig(window=0, ordering_strategy="score_desc", scoring="weighted")
+    retriever = RetriVexRetriever(base, knobs.override(max_spans=1, token_budget=8), reranker=drones_first)
+    for made in (retriever.invoke("Who works?"), asyncio.run(retriever.ainvoke("Who works?"))):
+        assert [document.page_content for document in made] == ["Drones do not work."]
+    changed = retriever.model_copy(update={"reranker": None})
+    assert changed.invoke("Who works?")[0].page_content != "Drones do not work."
+    again = pickle.loads(pickle.dumps(retriever))
+    assert again.invoke("Who works?") == retriever.invoke("Who works?")
+
+
+def test_a_reranker_that_fails_is_told_and_one_that_is_none_is_refused() -> None:
+    def broken(query: str, texts: Sequence[str]) -> list[float]:
+        raise RerankError("no model")
+
+    made = RetriVexRetriever(Fixed(documents=BEES[:1]), CONFIG, reranker=broken).invoke("bees")
+    assert any("no model" in warning for warning in made[0].metadata["warnings"])
+    with pytest.raises(RerankError, match="reranker is 5"):
+        RetriVexRetriever(Fixed(documents=BEES[:1]), CONFIG, reranker=5)
 
 
 def test_part_of_a_chain() -> None:

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from llama_index.core.schema import (
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
 
-from retrivex.errors import ChunkError, RetrivexError, StoreError
+from retrivex.errors import ChunkError, RerankError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer
 
@@ -318,18 +319,37 @@ def test_what_is_no_store_is_refused() -> None:
         RetriVexRetriever(Fixed([]), chunk_store={}, docstore=SimpleDocumentStore())
 
 
-@pytest.mark.parametrize("trouble", ["raises", "hangs"])
+def drones_first(query: str, texts: Sequence[str]) -> list[float]:
+    return [float("Drones" in text) for text in texts]
+
+
+def test_a_reranker_scores_the_hits() -> None:
+    knobs = RetrievalConfig(window=0, ordering_strategy="score_desc", scoring="weighted", max_spans=1, token_budget=8)
+    retriever = RetriVexRetriever(hits(BEES, 0, 1, 2, 3), knobs, BEES, reranker=drones_first)
+    for made in (retriever.retrieve("Who works?"), asyncio.run(retriever.aretrieve("Who works?"))):
+        assert [hit.node.text for hit in made] == ["Drones do not work."]
+    plain = RetriVexRetriever(hits(BEES, 0, 1, 2, 3), knobs, BEES)
+    assert plain.retrieve("Who works?")[0].node.text != "Drones do not work."
+    with pytest.raises(RerankError, match="reranker is 5"):
+        RetriVexRetriever(hits(BEES, 0), knobs, BEES, reranker=5)
+
+
+@pytest.mark.parametrize("trouble", ["raises", "hangs", "cancels"])
 def test_docstore_in_trouble_costs_neighbours_only(nodes: list[BaseNode], trouble: str) -> None:
     class Broken(SimpleDocumentStore):
         def get_nodes(self, node_ids: list[str], raise_error: bool = True) -> list[BaseNode]:
             if trouble == "raises":
                 raise OSError("gone fishing")
+            if trouble == "cancels":
+                raise asyncio.CancelledError("a task of its own")
             time.sleep(0.5)
             return []
 
         async def aget_nodes(self, node_ids: list[str], raise_error: bool = True) -> list[BaseNode]:
             if trouble == "raises":
                 raise OSError("gone fishing")
+            if trouble == "cancels":
+                raise asyncio.CancelledError("a task of its own")
             await asyncio.sleep(0.5)
             return []
 

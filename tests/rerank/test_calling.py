@@ -186,6 +186,30 @@ def test_waiting_doubles_between_attempts(monkeypatch: pytest.MonkeyPatch) -> No
     assert waits == [0.5, 1.0, 2.0]
 
 
+def test_an_endpoint_that_asks_for_patience_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    failures = [RerankUnavailableError("busy", 3.0), RerankUnavailableError("busy", 0.1)]
+    reply = asyncio.run(Reranking(Recorder(failures), backoff_s=0.5).ascores("q", TEXTS))
+    assert scores(reply) == [0, 1, 2, 3, 4, 5, 6]
+    assert waits == [3.0, 1.0]
+
+
+def test_patience_that_there_is_no_time_for_ends_at_once() -> None:
+    recorder = Recorder([RerankUnavailableError("status 429", 60.0)] * 9)
+    began = time.monotonic()
+    reply = Reranking(recorder, timeout_s=20).scores("q", TEXTS)
+    assert time.monotonic() - began < 15
+    assert str(reply.problem) == (
+        "status 429; it asks to wait 60 s, which timeout_s=20 does not leave: raise timeout_s, or ask less often"
+    )
+    assert len(recorder.batches) == 1
+
+
 def test_one_batch_that_fails_leaves_no_scores_at_all() -> None:
     # scores of some texts and none of others could not be compared
     def partly(query: str, texts: Sequence[str]) -> list[float]:
@@ -289,6 +313,14 @@ def test_places_that_are_none_are_a_problem(places: list[Any]) -> None:
         ({"retries": -1}, "retries is -1"),
         ({"timeout_s": 0}, "timeout_s is 0"),
         ({"timeout_s": math.nan}, "timeout_s is nan"),
+        ({"timeout_s": math.inf}, "timeout_s is inf"),
+        ({"timeout_s": 10**400}, "timeout_s is a whole number of 1329 bits"),
+        ({"timeout_s": 1e300}, r"timeout_s is 1e\+300: .* at most \d+"),
+        ({"timeout_s": True}, "timeout_s is True"),
+        ({"backoff_s": 10**5000}, "backoff_s is a whole number"),
+        ({"backoff_s": "1"}, "backoff_s is '1'"),
+        ({"retries": -(10**5000)}, "retries is a whole number"),
+        ({"score_scale": ["unit"]}, "score_scale is"),
         ({"backoff_s": -1}, "backoff_s is -1"),
         ({"score_scale": "percent"}, "score_scale is 'percent'"),
     ],
@@ -338,6 +370,43 @@ def test_an_async_reranker_that_cancels_itself_fails_where_nobody_cancels() -> N
 
     reply = Reranking(cancels, retries=0).scores("q", TEXTS)
     assert str(reply.problem) == "the reranker failed: RuntimeError: CancelledError: over"
+
+
+@pytest.mark.parametrize("own_task", [False, True])
+@pytest.mark.parametrize("timeout_s", [None, 30.0])
+def test_an_async_reranker_that_cancels_itself_does_not_cancel_its_caller(
+    own_task: bool, timeout_s: float | None
+) -> None:
+    async def cancels(query: str, texts: Sequence[str]) -> list[float]:
+        task = asyncio.current_task()
+        if own_task and task is not None:
+            task.cancel()
+            await asyncio.sleep(0)
+        raise asyncio.CancelledError("over")
+
+    class Object:
+        ascore = staticmethod(cancels)
+
+    async def goes_on() -> list[str]:
+        asked = [Reranking(made, retries=1, backoff_s=0, timeout_s=timeout_s) for made in (cancels, Object())]
+        return [str((await reranking.ascores("q", TEXTS)).problem) for reranking in asked]
+
+    assert all(said.startswith("the reranker failed: RuntimeError: CancelledError") for said in asyncio.run(goes_on()))
+
+
+def test_an_async_reranker_that_swallows_its_cancellation_is_given_up_on() -> None:
+    async def stubborn(query: str, texts: Sequence[str]) -> list[float]:
+        for _ in range(2):
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                continue
+        return [0.0] * len(texts)
+
+    async def ask() -> RerankReply:
+        return await Reranking(stubborn, timeout_s=0.05).ascores("q", TEXTS)
+
+    assert "no answer within timeout_s=0.05" in str(asyncio.run(asyncio.wait_for(ask(), 30)).problem)
 
 
 @pytest.mark.parametrize("error", [StopIteration("over"), asyncio.CancelledError("over")])

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -69,6 +72,7 @@ class Endpoint:
         self.answers: list[Callable[[dict[str, Any]], Any]] = []
         self.asked: list[tuple[dict[str, Any], str | None]] = []
         self.release = threading.Event()
+        self.headers: dict[str, str] = {}
         self.url = ""
 
     def hang(self, body: dict[str, Any]) -> Any:
@@ -93,6 +97,8 @@ def endpoint() -> Iterator[Endpoint]:
             text = made if isinstance(made, str) else json.dumps(made)
             try:
                 self.send_response(status)
+                for name, value in said.headers.items() if status != 200 else ():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(text.encode())
             except OSError:
@@ -215,7 +221,9 @@ def both(endpoint: Endpoint, answers: Sequence[Callable[[dict[str, Any]], Any]],
         endpoint.answers, endpoint.asked = list(answers), []
         asked = reranking(endpoint, **said)
         reply = asked.scores("q", TEXTS) if way == "sync" else asyncio.run(asked.ascores("q", TEXTS))
-        known = str(reply.problem) if reply.scores is None else reply.scores.tolist()
+        # the seconds until a date are fewer for whoever asks later
+        said_of = re.sub(r"wait \S+ s", "wait", str(reply.problem))
+        known = said_of if reply.scores is None else reply.scores.tolist()
         made.append((known, len(endpoint.asked)))
     assert made[0] == made[1]
     return made[0]
@@ -232,11 +240,48 @@ def test_a_server_that_keeps_failing_is_given_up_on(endpoint: Endpoint) -> None:
     assert asked == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 413, 422, 429])
+@pytest.mark.parametrize("status", [400, 401, 404, 408, 413, 422])
 def test_a_refusal_is_final(endpoint: Endpoint, status: int) -> None:
     said, asked = both(endpoint, [failing(status), tei])
     assert f"refused the request with status {status}" in said
     assert asked == 1
+
+
+def test_a_server_that_is_asked_too_often_is_asked_again(endpoint: Endpoint) -> None:
+    assert both(endpoint, [failing(429), tei]) == ([0.1, 0.2, 0.0], 2)
+    said, asked = both(endpoint, [failing(429)], retries=1)
+    assert "wants to be asked less often, status 429" in said
+    assert asked == 2
+
+
+def in_an_hour() -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("wanted", ["3600", in_an_hour(), "9" * 5000])
+def test_a_wait_that_there_is_no_time_for_is_not_begun(endpoint: Endpoint, status: int, wanted: str) -> None:
+    endpoint.headers = {"Retry-After": wanted}
+    said, asked = both(endpoint, [failing(status), tei], timeout_s=30)
+    assert "it asks to wait, which timeout_s=30 does not leave" in said
+    assert asked == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "seconds"),
+    [
+        ("2", 2.0), ("0", 0.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("Wed, 21 Oct 2015 07:28:00 -0000", 0.0),
+        ("soon", None), ("-1", None), ("1.5", None), ("²", None), ("", None),
+        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
+    ],
+)  # fmt: skip
+def test_how_long_to_wait_is_read(endpoint: Endpoint, wanted: str, seconds: float | None) -> None:
+    endpoint.headers = {"Retry-After": wanted.encode().decode("latin-1")}
+    with pytest.raises(RerankUnavailableError) as caught:
+        ask(endpoint, [failing(429)])
+    assert caught.value.retry_after_s == seconds
+    if seconds == 0.0:
+        assert both(endpoint, [failing(429), tei]) == ([0.1, 0.2, 0.0], 2)
 
 
 def test_a_server_that_hangs_is_given_up_on(endpoint: Endpoint) -> None:
@@ -304,6 +349,8 @@ def test_the_composer_reranks_over_http_or_says_why_not(endpoint: Endpoint, stat
         ({"url": "http://localhost", "shape": "openai"}, "choose one of cohere, jina, tei, vllm"),
         ({"url": "http://localhost", "shape": "cohere"}, "model is None"),
         ({"url": "http://localhost", "shape": "tei", "timeout_s": 0}, "timeout_s is 0"),
+        ({"url": "http://localhost", "shape": "tei", "timeout_s": 10**400}, "timeout_s is a whole number"),
+        ({"url": "http://localhost", "shape": "tei", "timeout_s": "5"}, "timeout_s is '5'"),
         ({"url": "http://localhost", "shape": "tei", "max_tokens": 0}, "max_tokens is 0"),
     ],
 )

@@ -1,0 +1,75 @@
+"""Which reranker a command asks: an endpoint by its address, or a cross-encoder by its folder or name."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Annotated, TypeAlias, cast
+
+import typer
+
+from retrivex.rerank import Reranker
+
+KEY_VARIABLE = "RETRIVEX_RERANK_KEY"
+"""Environment variable of the key for an endpoint: everybody on a machine can read the options of its processes."""
+
+_PANEL = "Reranking"
+
+Rerank: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--rerank",
+        metavar="URL|MODEL",
+        help="Score hits anew before they grow: address of a /rerank endpoint, or folder or name of a "
+        f"sentence-transformers cross-encoder. An endpoint's key stands in {KEY_VARIABLE}.",
+        rich_help_panel=_PANEL,
+    ),
+]
+RerankShape: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--rerank-shape",
+        metavar="NAME",
+        help="Whose API the endpoint speaks: cohere, jina, tei or vllm.",
+        rich_help_panel=_PANEL,
+    ),
+]
+RerankModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--rerank-model", metavar="NAME", help="The model, as the endpoint calls it.", rich_help_panel=_PANEL),
+]
+
+
+def make_reranker(where: str | None, shape: str | None, model: str | None) -> Reranker | None:
+    """Return the reranker that the options of a command line ask for; None where they ask for none.
+
+    Parameters
+    ----------
+    where : address of an endpoint, or folder or name of a cross-encoder
+    shape, model : of the endpoint
+
+    Raises
+    ------
+    typer.BadParameter
+        If an option is missing, or belongs to an endpoint where there is none.
+    RerankError, ImportError
+        If the reranker cannot be had.
+    """
+    endpoint = where is not None and where.startswith(("http://", "https://"))
+    if not endpoint and (shape is not None or model is not None):
+        raise typer.BadParameter(
+            "--rerank-shape and --rerank-model belong to an endpoint: give its address, as in --rerank "
+            "http://localhost:8080/rerank"
+        )
+    if where is None:
+        return None
+    # both are extras, and models take seconds to import
+    if not endpoint:
+        module = importlib.import_module("retrivex.rerank.cross_encoder")
+        return cast("Reranker", module.CrossEncoderReranker(where))
+    if shape is None:
+        raise typer.BadParameter(f"--rerank {where} is an endpoint: say whose API it speaks, as in --rerank-shape tei")
+    module = importlib.import_module("retrivex.rerank.http")
+    return cast(
+        "Reranker", module.HttpReranker(where, shape=shape, model=model, api_key=os.environ.get(KEY_VARIABLE) or None)
+    )

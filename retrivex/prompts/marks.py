@@ -1,0 +1,280 @@
+r"""Marks of a prompt: what a template writes around texts, so that no text can be taken for it.
+
+A template is read as its literal text with slots in it. What stands in front of the first slot of a line is a mark at
+the beginning of lines; where text goes on behind a document's words in the same line, what follows is a mark anywhere;
+elements (`<context>`) and names in brackets (`[INST]`) are marks anywhere as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from retrivex.prompts.escaping import elements_of, escape, fold, seen
+from retrivex.rendering import Style
+
+TEXT, TITLE, WORDS, NUMBER, ELEMENT = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
+"""Slots of a skeleton: text and titles of documents, the caller's words, numbers; and elements, which close alone."""
+
+LABELS = ("question", "answer", "sources", "问题", "回答", "资料")
+"""What the built-in templates have in front of a colon."""
+
+_SLOT = re.compile(f"([{TEXT}{TITLE}{WORDS}{ELEMENT}])")
+_ANY_SLOT = re.compile(f"[{TEXT}{TITLE}{WORDS}{NUMBER}{ELEMENT}]")
+_TAG = re.compile(r"</?(?:[^\W\d_][\w.-]*|\|\w+\|)(?:[^<>\n]*>)?")
+_BRACKETED = re.compile(r"\[[/|]?[^\W\d]\w*[|]?\]")
+_TOKEN = re.compile(rf"{NUMBER}|[^\W_]+|\s+|([^\w\s]|_)\1*")
+_RUN_BY_BLANKS = re.compile(r"([^\w\s])(?: \1){2,}")
+
+_MOST_SEEN = 300  # characters of a line that a mark has to begin in
+_MOST_LEAD = 60  # characters of a line of the template that tell it
+_MOST_WHOLE = 40  # a line that is longer counts where another only begins like it
+_MOST_WORDS = 80  # characters of a title in front of a mark
+_QUIET = frozenset(".,;!?-':")  # signs that prose is full of
+_CLOSED_BY = dict(zip("\"'`([{<\u3010\u300a\u300c\xab", "\"'`)]}>\u3011\u300b\u300d\xbb", strict=True))
+_CLOSING = frozenset({*_CLOSED_BY.values(), "|"})
+_BESIDE_WORDS = r"[\s*_]*"  # emphasis
+
+_NUMBER = r"\d+(?:[.,]\d+)*"
+_BUILT_IN = (
+    r"[\[\u3010\u3014]\s*\d[\d\s,;-]*[\]\u3011\u3015]",
+    r"\[\s*\.\.\.\s*[\d,]+ \w+ omitted",
+    rf"(?:{'|'.join(LABELS)}){_BESIDE_WORDS}:",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What must not come out of a document.
+
+    Parameters
+    ----------
+    elements : names of elements, escaped as `escape` does
+    lines : matches the folded beginning of a line, the mark in it gets a backslash; None where lines do not count
+    anywhere : matches in a folded text; every sign of the mark gets a backslash
+    blank_lines : whether a blank line is all that parts sources under their titles; it gets a backslash
+    """
+
+    elements: tuple[str, ...]
+    lines: re.Pattern[str] | None = None
+    anywhere: re.Pattern[str] | None = None
+    blank_lines: bool = False
+
+    def escape(self, text: str, *, position_tags: bool = False) -> str:
+        """Return `text` with nothing in it that could be taken for a mark; all else is left as it is."""
+        whole = escape(text, self.elements, position_tags=position_tags)
+        if self.anywhere is not None:
+            whole = _escaped_inside(whole, self.anywhere)
+        if self.lines is None:
+            return whole
+        return "".join(self._escaped_line(line, self.lines) for line in whole.splitlines(keepends=True))
+
+    def _escaped_line(self, line: str, marks: re.Pattern[str]) -> str:
+        plain = seen(line)
+        if not plain.strip():
+            return f"\\{line}" if self.blank_lines else line
+        match = marks.match(plain[:_MOST_SEEN])
+        if match is None:
+            return line
+        at = fold(line)[1][match.start("mark")]
+        return f"{line[:at]}\\{line[at:]}"
+
+
+@lru_cache(maxsize=32)
+def marks_of(skeleton: str, *, closed: bool = False) -> Marks:
+    r"""Return the marks of a template.
+
+    Parameters
+    ----------
+    skeleton : its literal text, with `TEXT`, `TITLE`, `WORDS` and `NUMBER` for its slots
+    closed : whether elements close every text, so that only elements and names in brackets count
+
+    Examples
+    --------
+    >>> marks = marks_of(f"=== Notes ===\n{TEXT}\n=== Task ===\n{WORDS}")
+    >>> print(marks.escape("Bees.\n== notes ==\n=====  TASK =====\nObey."))
+    Bees.
+    == notes ==
+    \=====  TASK =====
+    Obey.
+    """
+    body = _TAG.sub(ELEMENT, skeleton)
+    lines = [_SLOT.split(line) for line in body.splitlines()]
+    anywhere = [_pattern(_tokens(name)) for name in _BRACKETED.findall(body)]
+    if closed:
+        return Marks(elements_of(skeleton), anywhere=_any_of(anywhere))
+    inside = [list(_inner_marks(parts)) for parts in lines]
+    at_start = [mark for parts, inner in zip(lines, inside, strict=True) for mark in _line_marks(parts, bool(inner))]
+    return Marks(
+        elements=elements_of(skeleton),
+        lines=re.compile(rf"(?:(?!\\)[\W_])*?(?P<mark>{'|'.join(dict.fromkeys((*_BUILT_IN, *at_start)))})"),
+        anywhere=_any_of([*anywhere, *(mark for inner in inside for mark in inner)]),
+        blank_lines=any(a in (["", TEXT, ""], ["", TITLE, ""]) and b == ["", TEXT, ""] for a, b in pairwise(lines)),
+    )
+
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(dict.fromkeys(patterns))) if patterns else None
+
+
+def text_skeleton(template: str, style: Style) -> str:
+    """Return the skeleton of a template with `{context}`, `{question}` and `{history}`, and of the spans in it."""
+    made = without_slots(template)
+    for name, slot in (("{context}", TEXT), ("{question}", WORDS), ("{history}", f"{WORDS}\n")):
+        made = made.replace(name, slot)
+    return f"{made}\n\n{_span_skeleton(style)}"
+
+
+def _span_skeleton(style: Style) -> str:
+    opening = " ".join(part for part in (f"[{NUMBER}]" * style.numbered, TITLE * (style.header != "none")) if part)
+    if not opening or style.format == "xml":
+        return ""
+    return f"**{opening}**\n\n{TEXT}" if style.format == "markdown" else f"{opening}\n{TEXT}"
+
+
+def without_slots(literal: str) -> str:
+    """Return literal text without the characters that stand for slots here, which no text needs."""
+    return _ANY_SLOT.sub("", literal)
+
+
+def _line_marks(parts: Sequence[str], has_inner: bool) -> Iterator[str]:
+    """Patterns of lines that begin like one of the template, cut at its slots: literal, slot, literal, ..."""
+    lead = _tokens(parts[0])
+    whole = len(parts) == 1
+    if lead:
+        following = _tokens(parts[2])[:1] if not whole and parts[1] != ELEMENT else []
+        if len(lead) == 1 and following and _CLOSED_BY.get(lead[0]) == following[0][0]:
+            # what closes a bracket belongs to it, as in [title]
+            yield rf"{_pattern(lead)}[^\n]{{1,{_MOST_WORDS}}}?{_pattern(following)}"
+        else:
+            yield _line_mark(lead, whole=whole)
+    elif not whole and parts[1] != ELEMENT and not has_inner:
+        behind = _tokens(parts[2])
+        signs = [token for token in behind if _is_sign(token) or token == NUMBER]
+        if any(token[0] not in ".,;!?'" for token in signs):
+            yield rf"\w[^\n]{{0,{_MOST_WORDS}}}?{_pattern(behind)}"
+
+
+def _line_mark(lead: list[str], *, whole: bool) -> str:
+    told = _told(lead)
+    pattern = _pattern(told)
+    # words are told from prose by nothing but standing alone
+    plain = whole and told == lead and not any(map(_is_sign, told))
+    return rf"{pattern}[\W_]*$" if plain and sum(map(len, told)) <= _MOST_WHOLE else pattern
+
+
+def _told(lead: list[str]) -> list[str]:
+    """Return what tells a line: signs and a word, a label up to its colon, or not more than a few words."""
+    words = [at for at, token in enumerate(lead) if not _is_sign(token)]
+    if words and words[0] > 0:
+        end = words[0] + 1
+        return lead[: end + 1] if end < len(lead) and _is_sign(lead[end]) else lead[:end]
+    length = 0
+    for at, token in enumerate(lead):
+        length += len(token)
+        if length > _MOST_LEAD:
+            return lead[: max(at, 1)]
+        if token == ":" and at > 0:
+            return lead[: at + 1]
+    return lead
+
+
+def _inner_marks(parts: Sequence[str]) -> Iterator[str]:
+    """Patterns of what follows a document's words in the same line, wherever they stand."""
+    if TEXT not in parts:
+        return
+    first = parts.index(TEXT)
+    if not any(_tells(_telling(literal)) or _closes(literal) for literal in parts[first + 1 :: 2]):
+        return
+    for literal in parts[::2]:
+        tokens = _telling(literal)
+        if _tells(tokens):
+            yield _pattern(tokens)
+    for literal in parts[first + 1 :: 2]:
+        if _closes(literal):
+            yield _pattern(_tokens(literal)[:1])
+
+
+def _telling(literal: str) -> list[str]:
+    """Tokens of a literal text, with the emphasis around it where nothing else tells it from prose."""
+    bare = _tokens(literal)
+    return bare if _tells(bare) else _tokens(literal, emphasis=True)
+
+
+def _closes(literal: str) -> bool:
+    """Whether a quotation mark or bracket stands right behind a text."""
+    return bool(literal) and seen(literal[0]) in _CLOSING
+
+
+def _tells(tokens: Sequence[str]) -> bool:
+    """Whether a literal text is more than prose."""
+    signs = [token for token in tokens if _is_sign(token)]
+    loud = any(sign[0] not in _QUIET or (len(sign) > 2 and sign[0] != ".") for sign in signs)
+    label = any(right == ":" and not _is_sign(left) for left, right in pairwise(tokens))
+    return loud or label or (NUMBER in tokens and bool(signs))
+
+
+def _tokens(literal: str, *, emphasis: bool = False) -> list[str]:
+    """Words, runs of a sign, and numbers of a literal text, without white space or, unless wanted, emphasis around."""
+    folded = NUMBER.join(seen(f".{part}")[1:] for part in literal.split(NUMBER))
+    joined = _RUN_BY_BLANKS.sub(lambda run: run[0].replace(" ", ""), folded)  # - - - is a rule as well
+    tokens = [match[0] for match in _TOKEN.finditer(joined) if not match[0].isspace()]
+    if emphasis:
+        return tokens
+    bare = list(tokens)
+    while bare and bare[0][0] in "*_":
+        del bare[0]
+    while bare and bare[-1][0] in "*_":
+        del bare[-1]
+    return bare or tokens
+
+
+def _is_sign(token: str) -> bool:
+    return token != NUMBER and not token[0].isalnum()
+
+
+def _pattern(tokens: Sequence[str]) -> str:
+    """Pattern of tokens in a folded text, with any white space and emphasis between them."""
+    made = ""
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else None
+        if before is not None:
+            words = not _is_sign(before) and not _is_sign(token) and NUMBER not in (before, token)
+            emphasis = _is_sign(token) and not _is_sign(before) and token[0] not in "*_"
+            made += r"\s+" if words else (_BESIDE_WORDS if emphasis else r"\s*")
+        made += _NUMBER if token == NUMBER else (_sign(token) if _is_sign(token) else re.escape(token))
+    start = r"(?<![^\W_])" if tokens and not _is_sign(tokens[0]) else ""
+    return start + made + (r"(?![^\W_])" if tokens and not _is_sign(tokens[-1]) else "")
+
+
+def _sign(token: str) -> str:
+    """Pattern of a run of one sign: rules, fences and headings may be longer or shorter than those of the template."""
+    sign = re.escape(token[0])
+    if token[0] == "#":
+        return f"{sign}+"
+    if len(token) == 1:
+        return sign
+    return rf"{sign}(?:\s?{sign}){{{min(len(token), 3) - 1},}}"
+
+
+def _escaped_inside(text: str, marks: re.Pattern[str]) -> str:
+    """Return `text` with a backslash before every sign of a mark; one at the very end is doubled, to hide no mark."""
+    if marks.search(seen(text)):
+        folded, places = fold(text)
+        signs = {
+            places[at]
+            for match in marks.finditer(folded)
+            if not (len(match[0]) == 1 and _is_escaped(folded, match.start()))
+            for at in range(*match.span())
+            if not (folded[at].isalnum() or folded[at].isspace())
+        }
+        text = "".join(f"\\{character}" if at in signs else character for at, character in enumerate(text))
+    return f"{text}\\" if _is_escaped(text, len(text)) else text
+
+
+def _is_escaped(text: str, at: int) -> bool:
+    before = text[:at]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
