@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from retrivex.rendering import Style, opening_samples
 from retrivex.selection import Candidates
 from retrivex.stitching import Run
 from retrivex.tokens import TokenCache
-from retrivex.units import Unit
+from retrivex.units import Unit, Units
 from retrivex.valuation import Valuation
 
 MIN_REPEATED = 40
@@ -65,6 +64,10 @@ class CandidateSet:
     scores: list[float] | None = None
     unit_of: list[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
+
+    def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
+        """Return some of the pieces."""
+        return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]
 
     def worth(self, i: int, valuation: Valuation) -> float:
         """Value of piece `i` by another valuation of the same candidates."""
@@ -169,16 +172,14 @@ def _prices(
 
 
 def _unit_pieces(
-    runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions
+    runs: Sequence[Run], units: Units, exclusions: Exclusions
 ) -> tuple[Sequence[Piece | Unit], list[bool], list[int], set[ChunkKey]]:
     """Units as pieces, or several of one where the middle is excluded; which continue the one before, and their units.
 
     Where nothing is excluded the units are the pieces.
     """
     if not exclusions:
-        runs_of = [unit.run for unit in units]
-        joined = [before == run for before, run in zip([-1, *runs_of], runs_of, strict=False)]
-        return units, joined, list(range(len(units))), set()
+        return units, units.joined.tolist(), list(range(len(units))), set()
     return _cut_pieces(runs, units, exclusions)
 
 
@@ -257,14 +258,17 @@ def build_candidates(
         costs, extra = _prices(runs, pieces, joined, cache)
     else:
         worth = valuation.values if pieces is units else [valuation.values[number] for number in unit_of]
-        costs = [unit.tokens for unit in units] if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
+        costs = units.tokens.tolist() if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
         extra = [0] * len(costs)
     if repeated:
         # a unit across the border of a repeated chunk also says what follows it
         again = [all(chunk.key in repeated for chunk in runs[p.run].chunks[p.first : p.last + 1]) for p in pieces]
         worth = [0.0 if once_more else value for once_more, value in zip(again, worth, strict=True)]
-    samples = cache.count_many(opening_samples([runs[p.run].chunks[p.first] for p in pieces], style))
-    openings = [sample + repeated_part for sample, repeated_part in zip(samples, extra, strict=True)]
+    if units is not None and pieces is units:
+        openings = np.array(cache.count_many(opening_samples(units.axis.chunks, style)))[units.chunk].tolist()
+    else:
+        samples = cache.count_many(opening_samples([runs[p.run].chunks[p.first] for p in pieces], style))
+        openings = [sample + repeated_part for sample, repeated_part in zip(samples, extra, strict=True)]
     mean = sum(costs) / len(costs) if sum(costs) else 1.0
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
     gains = ((np.array(worth) - config.min_value) * np.maximum(costs, 1) / mean).tolist()
@@ -370,32 +374,34 @@ class Pick:
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
     """Melt chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
     picks: list[Pick] = []
-    joined = made.numbers.joined
-    for _, group in groupby(chosen, key=lambda i: made.pieces[i].run):
-        members: list[int] = []
-        reached = -1
-        for i in group:
-            piece = made.pieces[i]
-            if members and not (joined[i] and members[-1] == i - 1) and piece.start > reached:
-                picks.append(_pick(made, members))
-                members, reached = [], -1
-            members.append(i)
-            reached = max(reached, piece.end)
-        picks.append(_pick(made, members))
-    return picks
-
-
-def _pick(made: CandidateSet, members: Sequence[int]) -> Pick:
-    """One pick of pieces that touch, overlap or continue each other."""
-    pieces = [made.pieces[i] for i in members]
-    parts: list[tuple[int, int]] = []
+    members: list[int] = []
+    group: list[Piece | Unit] = []
     reached = -1
+    for i, piece in zip(chosen, made.some(chosen), strict=True):
+        follows = bool(members) and piece.run == group[-1].run
+        if follows and not (members[-1] == i - 1 and made.numbers.joined[i]) and piece.start > reached:
+            follows = False
+        if members and not follows:
+            picks.append(_pick(made, members, group))
+            members, group = [], []
+        reached = max(reached, piece.end) if follows else piece.end
+        members.append(i)
+        group.append(piece)
+    return [*picks, _pick(made, members, group)] if members else []
+
+
+def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | Unit]) -> Pick:
+    """One pick of pieces that touch, overlap or continue each other."""
+    parts: list[tuple[int, int]] = []
+    reached, last = -1, -1
     for piece in pieces:
-        start = max(piece.start, reached)
+        start = piece.start if piece.start > reached else reached
         if start < piece.end:
             parts.append((start, piece.end))
             reached = piece.end
-    value = sum(made.numbers.gains[i] for i in members)
-    last = max(piece.last for piece in pieces)
-    score = max(made.scores[i] for i in members) if made.scores else None
+        if piece.last > last:
+            last = piece.last
+    gains, scores = made.numbers.gains, made.scores
+    value = sum([gains[i] for i in members])
+    score = max([scores[i] for i in members]) if scores else None
     return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)

@@ -205,13 +205,13 @@ def fill(
         worth = candidates.rank(i) if by_rank else (gains[i] - run_cost * opened) / max(tokens, 1)
         return (-worth, i)
 
-    def affordable() -> list[tuple[float, int]]:
-        """Heap of all that fits by now."""
+    def affordable() -> tuple[list[tuple[float, int]], int]:
+        """Heap of all that fits by now, and the fewest tokens that any of it takes."""
         if n < MANY:
             fits = [i for i in range(n) if gains[i] > 0 and not taken[i] and change(i)[0] <= left]
             few = [entry(i) for i in fits]
             heapq.heapify(few)
-            return few
+            return few, min([change(i)[0] for i in fits], default=0)
         # `change` and `entry` for all candidates at once
         arrays, on = candidates.arrays, np.array(taken, dtype=np.bool_)
         opened = np.ones(n, dtype=np.int64)
@@ -227,15 +227,13 @@ def fill(
             worth = (arrays.gains - run_cost * opened)[fitting] / np.maximum(tokens[fitting], 1)
             made = list(zip((-worth).tolist(), fitting.tolist(), strict=True))
         heapq.heapify(made)
-        return made
+        return made, int(tokens[fitting].min()) if made else 0
 
-    heap, more_room = affordable(), False
-    # no candidate can ever take less, whatever stands on its two sides
-    shortest = min([costs[i] for _, i in heap], default=0) - 2 * given_back
+    (heap, shortest), more_room = affordable(), False
     while heap or more_room:
-        if not heap or (left < shortest and not more_room):
-            heap, more_room = affordable() if more_room else [], False
-            shortest = -2 * given_back  # of a second heap, all are looked at
+        if not heap or left < shortest:
+            heap, shortest = affordable() if more_room else ([], 0)
+            more_room = False
             continue
         worth, i = heapq.heappop(heap)
         # the first test spares the others: what is longer than this cannot fit, whatever stands beside it
@@ -256,6 +254,7 @@ def fill(
             # its opening became free, so it may fit and rank higher now
             if 0 <= j < n and not taken[j] and gains[j] > 0:
                 heapq.heappush(heap, entry(j))
+                shortest = min(shortest, change(j)[0])
     return tuple(i for i in range(n) if taken[i])
 
 

@@ -176,9 +176,12 @@ class Writer:
 
     def _revive(self, chosen: tuple[int, ...]) -> bool:
         """Let a repeated text count again where the better copy of it was not chosen; return whether there was one."""
-        pieces = self.candidates.pieces
+        if not self.candidates.repeated:
+            return False
         shown = {
-            self.runs[pieces[i].run].chunks[at].key for i in chosen for at in range(pieces[i].first, pieces[i].last + 1)
+            self.runs[piece.run].chunks[at].key
+            for piece in self.candidates.some(chosen)
+            for at in range(piece.first, piece.last + 1)
         }
         lone = {key for key, other in self.candidates.repeated.items() if other not in shown}
         if lone:
@@ -256,7 +259,7 @@ class Writer:
             return (not any(p.run == pick.run and pick.start <= p.start < pick.end for p in starts), -pick.value)
 
         best = sorted(picks, key=rank)[:limit]
-        places = [(i, self.candidates.pieces[i]) for i in chosen]
+        places = list(zip(chosen, self.candidates.some(chosen), strict=True))
         return tuple(i for i, p in places if any(b.run == p.run and b.start <= p.start < b.end for b in best))
 
     def _choose_for_list(self, chosen: tuple[int, ...], valuation: Valuation, allowance: int) -> tuple[int, ...]:
