@@ -133,8 +133,8 @@ class Writer:
         # chunks of the best hits, which are to be shown whole, and those of them that are
         self.top = list(scorer.relevance)[: self.config.keep_top]
         self.whole: set[ChunkKey] = set()
-        # a second layout has most spans in common with the first
-        self.made: dict[Pick, Span] = {}
+        # what was made of each pick: a second layout has most of them in common with the first
+        self.spans: dict[Pick, Span] = {}
 
     def write(self) -> Layout:
         """Return the best layout whose text has at most `token_budget` tokens."""
@@ -357,13 +357,16 @@ class Writer:
 
     def _lay_out(self, picks: Sequence[Pick]) -> Layout:
         counter = self.call.counter
-        for pick in picks:
-            if pick not in self.made:
-                self.made[pick] = self.scorer.score(span_of(pick, self.runs[pick.run], counter))
-        spans = [self.made[pick] for pick in picks]
+        spans = [self._made(pick) for pick in picks]
         once = once_only(best_first(spans), counter)
         # a span that was cut in two counts twice
         return self._ordered(once if self.config.max_spans is None else once[: self.config.max_spans])
+
+    def _made(self, pick: Pick) -> Span:
+        span = self.spans.get(pick)
+        if span is None:
+            span = self.spans[pick] = self.scorer.score(span_of(pick, self.runs[pick.run], self.call.counter))
+        return span
 
     def _ordered(self, spans: Sequence[Span]) -> Layout:
         free, note = order_spans(spans, self.config, self.call.question)

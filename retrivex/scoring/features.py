@@ -122,7 +122,7 @@ def _gaps(axis: Axis, mean: float) -> list[float]:
 
 
 def _sums(signals: Floats, low: Integers, high: Integers) -> list[Floats]:
-    """Sums of signals, shape (s, n), from each row of `low` to that of `high`; of each shape (s, n)."""
+    """Return sums of signals, shape (s, n), from each row of `low` to that of `high`; each of shape (s, n)."""
     sums = np.zeros((signals.shape[1] + 1, len(signals)))
     np.cumsum(signals.T, axis=0, out=sums[1:])
     return [(sums.take(to, axis=0) - sums.take(since, axis=0)).T for since, to in zip(low, high, strict=True)]
