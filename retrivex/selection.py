@@ -15,6 +15,7 @@ Pferschy, Pisinger, Knapsack Problems, 2004, chapter 3), and an exact programme 
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,6 +78,22 @@ class Candidates:
                 f"{len(self.joined)} joins: they must be as many; give one of each per candidate"
             )
 
+    @classmethod
+    def of_arrays(
+        cls,
+        costs: NDArray[np.int64],
+        openings: NDArray[np.int64],
+        gains: NDArray[np.float64],
+        joined: NDArray[np.bool_],
+        *,
+        ranks: Sequence[float] | None = None,
+        documents: Sequence[int] | None = None,
+    ) -> Candidates:
+        """Return candidates whose numbers are there as arrays already."""
+        made = cls(costs.tolist(), openings.tolist(), gains.tolist(), joined.tolist(), ranks, documents)
+        made.__dict__["arrays"] = _Arrays(costs, openings, gains, joined)  # what the property would make of the lists
+        return made
+
     @cached_property
     def arrays(self) -> _Arrays:
         """The same as arrays."""
@@ -86,10 +103,6 @@ class Candidates:
             np.array(self.gains, dtype=np.float64),
             np.array(self.joined, dtype=np.bool_),
         )
-
-    def opens(self, chosen: Sequence[bool], i: int) -> bool:
-        """Whether candidate `i`, chosen, begins a run."""
-        return not (self.joined[i] and i > 0 and chosen[i - 1])
 
     def rank(self, i: int) -> float:
         """Return what candidate `i` is sorted by in greedy choice."""
@@ -182,10 +195,10 @@ def fill(
     """
     n = len(candidates)
     costs, gains, openings, joined = candidates.costs, candidates.gains, candidates.openings, candidates.joined
-    taken = [False] * n
+    taken = bytearray(n)
     for i in chosen:
         taken[i] = True
-    runs = sum(candidates.opens(taken, i) for i in chosen)
+    runs = 0 if max_runs is None else count_runs(candidates, chosen)
     left = budget - measure(candidates, chosen, 0.0)[1]
     given_back = max(openings, default=0)
     document_of = candidates.documents if caps is not None else None
@@ -213,7 +226,7 @@ def fill(
             heapq.heapify(few)
             return few, min([change(i)[0] for i in fits], default=0)
         # `change` and `entry` for all candidates at once
-        arrays, on = candidates.arrays, np.array(taken, dtype=np.bool_)
+        arrays, on = candidates.arrays, np.frombuffer(taken, dtype=np.bool_)
         opened = np.ones(n, dtype=np.int64)
         opened[1:] -= arrays.joined[1:] & on[:-1]
         tokens = arrays.costs + arrays.openings * opened
@@ -255,7 +268,7 @@ def fill(
             if 0 <= j < n and not taken[j] and gains[j] > 0:
                 heapq.heappush(heap, entry(j))
                 shortest = min(shortest, change(j)[0])
-    return tuple(i for i in range(n) if taken[i])
+    return tuple(itertools.compress(range(n), taken))
 
 
 def measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> tuple[float, int]:

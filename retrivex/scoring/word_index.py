@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.axis import GAP, Axis
-from retrivex.scoring.words import WordPool, Words, index_words, lowered
+from retrivex.scoring.words import Places, WordPool, Words, index_words, lowered
 
 _MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
 
@@ -35,14 +35,14 @@ class WordIndex:
         known = self._indexed([chunk.text for chunk in axis.chunks])
         tiled = _tiled(axis, [one.words for one in known])
         if tiled.all():
-            return WordPool([one.words for one in known], axis.starts, lambda: _text(axis.rows(known)))
+            return _pool(known, axis.starts, lambda: axis.rows(known))
         # a run whose words are not those of its chunks is read anew
         rows: list[Sequence[_Indexed]] = []
         bases: list[int] = []
         for run, first, size, whole in zip(axis.runs, axis.firsts, axis.sizes, tiled, strict=True):
             rows.append(known[first : first + size] if whole else _read([run.text]))
             bases += axis.starts[first : first + len(rows[-1])].tolist()
-        return WordPool([one.words for row in rows for one in row], bases, lambda: _text(rows))
+        return _pool([one for row in rows for one in row], bases, lambda: rows)
 
     def _indexed(self, texts: Sequence[str]) -> list[_Indexed]:
         """Return the words of each text, those met for the first time all at once."""
@@ -77,5 +77,10 @@ def _tiled(axis: Axis, words: Sequence[Words]) -> NDArray[np.bool_]:
     return tiled
 
 
-def _text(rows: Sequence[Sequence[_Indexed]]) -> str:
-    return ("\n" * GAP).join(["".join([one.lowered for one in row]) for row in rows])
+def _pool(
+    parts: Sequence[_Indexed], bases: Sequence[int] | Places, rows: Callable[[], Sequence[Sequence[_Indexed]]]
+) -> WordPool:
+    def text() -> str:
+        return ("\n" * GAP).join(["".join([one.lowered for one in row]) for row in rows()])
+
+    return WordPool([one.words for one in parts], bases, [one.lowered for one in parts], text)

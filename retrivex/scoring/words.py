@@ -148,12 +148,16 @@ class WordPool:
 
     Parameters
     ----------
-    parts : words of stretches of text, in order
+    parts : words of stretches of text, in order; no word goes on from one to the next
     bases : where on the axis each stretch begins
+    texts : the stretches, in lower case
     make_text : called where the text itself is needed; in lower case
     """
 
-    def __init__(self, parts: Sequence[Words], bases: Sequence[int] | Places, make_text: Callable[[], str]) -> None:
+    def __init__(
+        self, parts: Sequence[Words], bases: Sequence[int] | Places, texts: Sequence[str], make_text: Callable[[], str]
+    ) -> None:
+        self._texts = texts
         self._make_text = make_text
         if not parts:
             parts, bases = index_words([""]), [0]
@@ -169,7 +173,7 @@ class WordPool:
         """Return the pool of some texts."""
         low = [lowered(text) for text in texts]
         bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in low[:-1]]])
-        return cls(index_words(low), bases, lambda: _SEPARATOR.join(low))
+        return cls(index_words(low), bases, low, lambda: _SEPARATOR.join(low))
 
     @cached_property
     def text(self) -> str:
@@ -178,7 +182,7 @@ class WordPool:
 
     @cached_property
     def _bytes(self) -> NDArray[np.uint8]:
-        return np.frombuffer(self.text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        return np.frombuffer("\n".join(self._texts).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
     def places(self, words: Places | None = None) -> Places:
         """Return where on the axis words begin, given by their numbers; all of them by default."""
@@ -237,7 +241,7 @@ class WordPool:
         return np.asarray(np.cumsum(sizes)[:-1] - len(term), dtype=np.int64)
 
     def count(self, letters: str) -> int:
-        """Return how often one or two letters stand in the text, in and outside words, each counted once.
+        """Return how often one or two letters of words stand in the text, in and outside words, each counted once.
 
         Examples
         --------
