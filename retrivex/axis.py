@@ -48,9 +48,9 @@ class Axis:
         self.runs = runs
         self.chunks: list[Chunk] = [chunk for run in runs for chunk in run.chunks]
         self.sizes = np.array([len(run.chunks) for run in runs], dtype=np.int64)
-        self.firsts = np.cumsum(self.sizes) - self.sizes
+        self.firsts = self.sizes.cumsum() - self.sizes
         lengths = np.array([len(run.text) for run in runs], dtype=np.int64)
-        self.bases = np.cumsum(lengths + GAP) - lengths - GAP
+        self.bases = (lengths + GAP).cumsum() - lengths - GAP
         self.run_ends = self.bases + lengths
         edges = chain.from_iterable(chain.from_iterable([run.ranges for run in runs]))
         places = np.fromiter(edges, dtype=np.int64, count=2 * len(self.chunks)).reshape(-1, 2)
@@ -59,7 +59,7 @@ class Axis:
     @cached_property
     def run(self) -> Integers:
         """Number of each chunk's run, shape (c,)."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return np.arange(len(self.sizes)).repeat(self.sizes)
 
     @cached_property
     def is_first(self) -> NDArray[np.bool_]:

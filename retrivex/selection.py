@@ -233,7 +233,7 @@ def fill(
         melts = arrays.joined[1:] & on[1:]
         opened[:-1] -= melts
         tokens[:-1] -= arrays.openings[1:] * melts
-        fitting = np.flatnonzero((tokens <= left) & (arrays.gains > 0) & ~on)
+        fitting = ((tokens <= left) & (arrays.gains > 0) & ~on).nonzero()[0]
         if by_rank:
             made = [(-candidates.rank(i), i) for i in fitting.tolist()]
         else:
@@ -396,8 +396,8 @@ class _Exact:
         """Gain per token at which the budget would be used up if opening a run cost nothing."""
         costs, _, gains, _ = self.candidates.arrays
         density = gains / np.maximum(costs, 1)
-        order = np.argsort(-density)
-        at = int(np.searchsorted(np.cumsum(costs[order]), self.budget))
+        order = (-density).argsort()
+        at = int(costs[order].cumsum().searchsorted(self.budget))
         return max(0.0, float(density[order[min(at, len(order) - 1)]]))
 
     def _toll(self, price: float, bound: float) -> tuple[float, float, float]:

@@ -92,7 +92,8 @@ class Units(Sequence[Unit]):
 
     def pick(self, chosen: Sequence[int]) -> list[Unit]:
         """Return some units; the others are not made."""
-        return _rows([field[list(chosen)] for field in self._fields])
+        numbers = np.array(chosen, dtype=np.int64)
+        return _rows([field[numbers] for field in self._fields])
 
     def __iter__(self) -> Iterator[Unit]:
         return iter(self._rows)
@@ -268,13 +269,13 @@ class _Cutting:
         self.cache = cache
         self.most = most
         sizes = np.array([len(one.ends) for one in known], dtype=np.int64)
-        self.begins = np.cumsum(sizes) - sizes  # first unit of each chunk
-        self.run = np.repeat(axis.run, sizes)
-        self.first = np.repeat(np.arange(len(known)) - axis.firsts[axis.run], sizes)
+        self.begins = sizes.cumsum() - sizes  # first unit of each chunk
+        self.run = axis.run.repeat(sizes)
+        self.first = (np.arange(len(known)) - axis.firsts[axis.run]).repeat(sizes)
         self.last = self.first.copy()
         self.tokens = _together([one.tokens for one in known])
         lows = axis.starts - axis.bases[axis.run]
-        self.end = _together([one.ends for one in known]) + np.repeat(lows, sizes)
+        self.end = _together([one.ends for one in known]) + lows.repeat(sizes)
         self.start = np.empty_like(self.end)
         self.start[1:] = self.end[:-1]
         self.start[self.begins] = lows
@@ -294,7 +295,9 @@ class _Cutting:
         reached = np.maximum.accumulate(axis.ends)[:-1]
         finished = np.array([one.open is False for one in self.known[:-1]], dtype=np.bool_)
         simple = finished & (axis.starts[1:] == reached) & (axis.ends[:-1] == reached)
-        chunks = np.flatnonzero((axis.run[1:] == axis.run[:-1]) & ~simple) + 1
+        chunks = ((axis.run[1:] == axis.run[:-1]) & ~simple).nonzero()[0] + 1
+        if not len(chunks):
+            return iter(())
         runs = axis.run[chunks]
         places = [edges[chunks] - axis.bases[runs] for edges in (axis.starts, axis.ends)]
         ends = reached[chunks - 1] - axis.bases[runs]

@@ -32,6 +32,8 @@ WIDTHS = (150, 400, 1100)
 WORD_WIDTHS = (60, 200)
 """Tokens on each side in which words of the question count together."""
 
+_REACHES = np.array([*WORD_WIDTHS, *WIDTHS], dtype=np.float64)[:, None]
+
 _FARTHEST = 8  # chunks from a hit; beyond that it makes no difference
 
 FADE = 0.6
@@ -69,17 +71,17 @@ class UnitTable:
 
 def _z(signals: Floats) -> Floats:
     """Return standard scores of signals over the units of the query, shape (..., n); all 0 where they are equal."""
-    spread = signals.std(axis=-1, keepdims=True)
     level = signals - signals.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((level * level).mean(axis=-1, keepdims=True))
     flat = spread <= 1e-9
     return np.where(flat, 0.0, level / np.where(flat, 1.0, spread)) if flat.any() else level / spread
 
 
 def _rank(signal: Floats) -> Floats:
     """Minus the logarithm of the rank, 0 for the best; equal values share the best rank of theirs."""
-    ordered = np.sort(signal)
-    above = len(signal) - np.searchsorted(ordered, signal, side="right")
-    return -np.log1p(above)
+    ordered = signal.copy()
+    ordered.sort()
+    return -np.log1p(len(signal) - ordered.searchsorted(signal, side="right"))
 
 
 class _Line:
@@ -90,16 +92,12 @@ class _Line:
         self.new_run = ~units.joined
         mean = float(self.tokens.sum()) / max(1, len(units.axis.chunks))  # tokens of a chunk
         gaps = np.zeros(len(units))
-        gaps[np.flatnonzero(self.new_run)[1:]] = _gaps(units.axis, mean)
-        ends = np.cumsum(self.tokens + gaps)
-        self.centres = ends - self.tokens / 2
-
-    def within(self, widths: Sequence[int]) -> tuple[Integers, Integers]:
-        """First and last + 1 of the units whose centres lie within each width of each unit's, shape (widths, n)."""
-        reach = np.array(widths, dtype=np.float64)[:, None]
-        low = np.searchsorted(self.centres, self.centres - reach, side="left")
-        high = np.searchsorted(self.centres, self.centres + reach, side="right")
-        return low, high
+        gaps[self.new_run.nonzero()[0][1:]] = _gaps(units.axis, mean)
+        ends = (self.tokens + gaps).cumsum()
+        centres = ends - self.tokens / 2
+        # first and last + 1 of the units whose centres lie within each width of each unit's
+        self.low = centres.searchsorted(centres - _REACHES, side="left")
+        self.high = centres.searchsorted(centres + _REACHES, side="right")
 
     def sides(self, signal: Floats) -> tuple[Floats, Floats]:
         """Larger and smaller of the two neighbours' values; a unit at the edge of a run has one neighbour or none."""
@@ -124,7 +122,7 @@ def _gaps(axis: Axis, mean: float) -> list[float]:
 def _sums(signals: Floats, low: Integers, high: Integers) -> list[Floats]:
     """Return sums of signals, shape (s, n), from each row of `low` to that of `high`; each of shape (s, n)."""
     sums = np.zeros((signals.shape[1] + 1, len(signals)))
-    np.cumsum(signals.T, axis=0, out=sums[1:])
+    signals.T.cumsum(axis=0, out=sums[1:])
     return [(sums.take(to, axis=0) - sums.take(since, axis=0)).T for since, to in zip(low, high, strict=True)]
 
 
@@ -138,7 +136,7 @@ class _Centres:
             # chunks inside other chunks may stand before their neighbour's centre: the axis has to ascend
             middles = middles[np.lexsort((middles, axis.run))]
         # beyond the outer centres of a run a value stays as it is
-        self.order = np.repeat(np.arange(len(middles)), 1 + axis.is_first + axis.is_last)
+        self.order = np.arange(len(middles)).repeat(1 + axis.is_first + axis.is_last)
         self.places = middles[self.order]
         firsts = axis.firsts + 2 * np.arange(len(axis.firsts))
         self.places[firsts] = axis.bases - 0.5
@@ -228,21 +226,22 @@ def unit_features(
     alike = _z(centres.along(_completed(similarity, units.axis, score)) if similarity else hit)
     words = _word_signals(question, pool, units, line)
     own, *together = _z(np.sqrt(words[:-1]))
-    low, high = line.within(WIDTHS)
-    means = [sums / size for sums, size in zip(_sums(np.stack((alike, hit, own)), low, high), high - low, strict=True)]
+    low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
+    sums = _sums(np.array((alike, hit, own)), low, high)
+    means = [total / size for total, size in zip(sums, high - low, strict=True)]
     around, hit_around, words_around = zip(*means, strict=True)
     steps = _least(distance, units)
     # how far the best stands out tells a question for one sentence from one for a whole passage
     spread, word_spread = alike.max(), own.max()
     broad = 1.0 / (1.0 + np.exp(word_spread - 3.0))
-    near = np.clip(alike, -2, 4)
+    near, worded = (np.minimum(np.maximum(signal, -2.0), 4.0) for signal in (alike, own))
     rows = (
         alike, _rank(alike), alike - spread, *line.sides(alike), *around,
         hit, centres.along(rank), hit - hit.max(), steps == 0, np.minimum(steps, 4), *hit_around,
         *_document_features(units, seeds),
         own, _rank(words[0]), own - word_spread, *line.sides(own), *words_around,
         *together, *[row - row.max() for row in together],
-        words[-1], near * np.clip(own, -2, 4), near * together[0],
+        words[-1], near * worded, near * together[0],
         spread, word_spread,
         broad * alike, broad * around[1], broad * own, broad * words_around[1],
     )  # fmt: skip
@@ -255,7 +254,7 @@ def unit_features(
 def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
     """Return the least value of the chunks that each unit touches."""
     least = distance[units.chunk]
-    for at in np.flatnonzero(units.last > units.first).tolist():
+    for at in (units.last > units.first).nonzero()[0].tolist():
         first = units.chunk[at]
         least[at] = distance[first : first + 1 + units.last[at] - units.first[at]].min()
     return least
@@ -291,7 +290,8 @@ def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> F
         return made
     idf = inverse_frequency(counts)
     made[0] = bm25(counts, line.tokens, idf)
-    sums = _sums(np.concatenate((counts, line.tokens[None])), *line.within(WORD_WIDTHS))
+    low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
+    sums = _sums(np.concatenate((counts, line.tokens[None])), low, high)
     made[1:-1] = [bm25(around[:-1], around[-1], idf) for around in sums]
     made[-1] = idf @ (counts > 0) / idf.sum()
     return made

@@ -80,11 +80,11 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> NDA
     numbers, places = _found(terms, pool)
     times = np.bincount(numbers, minlength=len(terms))
     tells = (times > 0) & (times < most)
-    for number in np.flatnonzero(tells).tolist():
+    for number in tells.nonzero()[0].tolist():
         term = terms[number][0]
         if len(term) <= _TINY and not is_unspaced(term[0]):
             tells[number] = pool.count(term) < most
-    stretches = np.searchsorted(starts, places, side="right") - 1
+    stretches = starts.searchsorted(places, side="right") - 1
     counts = np.bincount(numbers * len(starts) + stretches, minlength=len(terms) * len(starts))
     rows = counts.reshape(len(terms), -1).astype(np.float64)
     holding = np.count_nonzero(rows, axis=1)

@@ -188,7 +188,7 @@ class WordPool:
         """Return where on the axis words begin, given by their numbers; all of them by default."""
         if words is None:
             words = np.arange(len(self._places))
-        part = np.searchsorted(self._ends, words, side="right")
+        part = self._ends.searchsorted(words, side="right")
         return np.asarray(self._places[words] + self._bases[part], dtype=np.int64)
 
     def find(self, terms: Sequence[tuple[str, bool]]) -> tuple[Places, Places]:
@@ -213,7 +213,7 @@ class WordPool:
         """
         keys, masks = _keys(terms)
         words = self._likely(keys, masks)
-        match = np.flatnonzero((self._heads[words] & masks[:, :1]) == keys[:, :1])
+        match = ((self._heads[words] & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
         numbers = match // max(1, len(words))
         words = words[match - numbers * len(words)]
         same = (self._tails[words] & masks[numbers, 1]) == keys[numbers, 1]
@@ -231,7 +231,7 @@ class WordPool:
             return np.arange(len(self._heads))
         wanted = np.zeros(1 << 16, dtype=np.bool_)
         wanted[_prints(keys[:, 0])] = True
-        return np.flatnonzero(wanted.take(self._prints))
+        return wanted.take(self._prints).nonzero()[0]
 
     def anywhere(self, term: str) -> Places:
         """Return where on the axis a term stands, in or outside words."""
