@@ -142,8 +142,8 @@ class Chain:
         net = self.gains - price * self.costs
         sums = net.cumsum()
         least = best - slack - 1e-12 * float(np.abs(sums).max())
-        ends = np.array([*groups.starts[1:], len(net)])
-        of = np.arange(len(ends)).repeat(ends - groups.starts)
+        ends: Integers = np.array([*groups.starts[1:], len(net)], dtype=np.int64)
+        of = np.arange(len(ends)).repeat(np.diff(ends, prepend=0))
         table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])[:, of]
         toll, worth, enter, before, on, off = table
         upto = sums - (sums - net)[groups.starts][of]  # of its group, up to the candidate

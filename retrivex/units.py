@@ -284,9 +284,9 @@ class _Cutting:
     def units(self) -> Units:
         for meeting in self._meetings():
             self._meet(*meeting)
-        fields = (self.run, self.first, self.last, self.start, self.end, self.tokens)
+        fields: list[Integers] = [self.run, self.first, self.last, self.start, self.end, self.tokens]
         if not self.kept.all():
-            fields = tuple([field[self.kept] for field in fields])
+            fields = [field[self.kept] for field in fields]
         return Units(self.axis, *fields)
 
     def _meetings(self) -> Iterator[tuple[int, int, int, int, int]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from retrivex.scoring.words import WordPool, is_unspaced, lowered, split_words
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 K1 = 1.2
@@ -88,7 +89,8 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> NDA
     counts = np.bincount(numbers * len(starts) + stretches, minlength=len(terms) * len(starts))
     rows = counts.reshape(len(terms), -1).astype(np.float64)
     holding = np.count_nonzero(rows, axis=1)
-    return rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)]
+    kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)]
+    return kept
 
 
 def _found(terms: Sequence[tuple[str, bool]], pool: WordPool) -> tuple[Integers, Integers]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.axis import GAP, Axis
-from retrivex.scoring.words import Places, WordPool, Words, index_words, lowered
+from retrivex.scoring.words import WordPool, Words, index_words, is_in_word, is_letter, lowered
+from retrivex.stitching import Run
 
 _MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
+_WINDOW = 16  # characters in which a word is read anew: twice as many as are kept, as what follows can change a letter
+_SEPARATOR = "\n" * GAP
 
 
 class _Indexed(NamedTuple):
@@ -34,15 +38,17 @@ class WordIndex:
         """Return where the words of all runs begin."""
         known = self._indexed([chunk.text for chunk in axis.chunks])
         tiled = _tiled(axis, [one.words for one in known])
+        rows = axis.rows(known)
         if tiled.all():
-            return _pool(known, axis.starts, lambda: axis.rows(known))
-        # a run whose words are not those of its chunks is read anew
-        rows: list[Sequence[_Indexed]] = []
-        bases: list[int] = []
-        for run, first, size, whole in zip(axis.runs, axis.firsts, axis.sizes, tiled, strict=True):
-            rows.append(known[first : first + size] if whole else _read([run.text]))
-            bases += axis.starts[first : first + len(rows[-1])].tolist()
-        return _pool([one for row in rows for one in row], bases, lambda: rows)
+            parts = [one.words for one in known]
+            return WordPool(parts, axis.starts, lambda: _text(rows), lambda: [one.lowered for one in known])
+        seams = _Seams(axis, known, (~tiled).nonzero()[0].tolist())
+        texts = [run.text for run in axis.runs]
+        pool = WordPool(
+            seams.parts, axis.starts, lambda: _SEPARATOR.join(map(lowered, texts)), lambda: list(map(lowered, texts))
+        )
+        pool.mend(seams.dropped, seams.torn, [lowered(window) for window in seams.windows])
+        return pool
 
     def _indexed(self, texts: Sequence[str]) -> list[_Indexed]:
         """Return the words of each text, those met for the first time all at once."""
@@ -77,10 +83,65 @@ def _tiled(axis: Axis, words: Sequence[Words]) -> NDArray[np.bool_]:
     return tiled
 
 
-def _pool(
-    parts: Sequence[_Indexed], bases: Sequence[int] | Places, rows: Callable[[], Sequence[Sequence[_Indexed]]]
-) -> WordPool:
-    def text() -> str:
-        return ("\n" * GAP).join(["".join([one.lowered for one in row]) for row in rows()])
+def _text(rows: Sequence[Sequence[_Indexed]]) -> str:
+    return _SEPARATOR.join(["".join([one.lowered for one in row]) for row in rows])
 
-    return WordPool([one.words for one in parts], bases, [one.lowered for one in parts], text)
+
+class _Seams:
+    """What changes among the words of chunks where they overlap, or part words.
+
+    Parameters
+    ----------
+    axis : the chunks
+    known : what is remembered of each
+    numbers : of the runs with such chunks
+
+    Attributes
+    ----------
+    parts : words of each chunk
+    dropped : ranges of numbers of words that are none, or that an earlier chunk has too
+    torn, windows : numbers of words that go on across a border, and the text from their beginning
+    """
+
+    def __init__(self, axis: Axis, known: Sequence[_Indexed], numbers: Sequence[int]) -> None:
+        self.known = known
+        self.parts = [one.words for one in known]
+        self.dropped: list[tuple[int, int]] = []
+        self.torn: list[int] = []
+        self.windows: list[str] = []
+        firsts = axis.firsts.tolist()
+        by_chunks = [number for number in numbers if not _has_worded_joiner(axis.runs[number])]
+        for number in set(numbers).difference(by_chunks):  # read as they are, as if all were in the first chunk
+            run = axis.runs[number]
+            read = index_words([lowered(run.text), *[""] * (len(run) - 1)])
+            self.parts[firsts[number] : firsts[number] + len(run)] = read
+        self.begins = list(itertools.accumulate([len(words.places) for words in self.parts], initial=0))
+        for number in by_chunks:
+            self._mend(axis.runs[number], firsts[number])
+
+    def _mend(self, run: Run, chunk: int) -> None:
+        """Go through the borders of a run, whose first chunk has a number."""
+        reached, in_word, last, start = 0, False, 0, 0
+        for at, (low, high) in enumerate(run.ranges, start=chunk):
+            words, begin, end = self.parts[at], self.begins[at], self.begins[at + 1]
+            if high <= reached:
+                self.dropped.append((begin, end))
+                continue
+            over = max(0, reached - low)
+            first = begin + (int(words.places.searchsorted(over)) if over else 0)
+            if in_word and low <= reached and is_in_word(self.known[at].lowered[over]):
+                first += not over  # the chunk takes the rest of the word for one
+                if not self.torn or self.torn[-1] != last:
+                    self.torn.append(last)
+                    self.windows.append(run.text[start : start + _WINDOW])
+            if begin < first:
+                self.dropped.append((begin, first))
+            if first < end:
+                last, start = end - 1, low + int(words.places[-1])
+            reached, in_word = high, words.ends
+
+
+def _has_worded_joiner(run: Run) -> bool:
+    edges = itertools.accumulate([high for _, high in run.ranges], max)
+    gaps = [run.text[reached:low] for reached, (low, _) in zip(edges, run.ranges[1:], strict=False) if reached < low]
+    return any(map(is_letter, "".join(gaps)))

@@ -76,6 +76,11 @@ def is_letter(character: str) -> bool:
     return character.isalnum() or (character > "\u02ff" and unicodedata.category(character)[0] == "M")
 
 
+def is_in_word(character: str) -> bool:
+    """Whether a character that was met in a text before belongs to a word that is kept."""
+    return bool(_kinds[ord(character)] == _SPACED)
+
+
 def _kinds_of(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """Code and kind of every character."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -110,14 +115,7 @@ def index_words(texts: Sequence[str]) -> list[Words]:
     begins = np.flatnonzero(in_word[1:] & ~in_word[:-1]) + 1
     if in_word[0]:
         begins = np.concatenate(([0], begins))
-    keys: list[Keys] = []
-    inside = np.ones(len(begins), dtype=np.bool_)
-    for half in range(2):
-        key = np.zeros(len(begins), dtype=np.uint64)
-        for at in range(half * _HALF, (half + 1) * _HALF):
-            inside &= in_word[begins + at]
-            key = (key << np.uint64(16)) | np.where(inside, codes[begins + at] & 0xFFFF, 0).astype(np.uint64)
-        keys.append(key)
+    keys = _first_letters(codes, in_word, begins)
     prints = _prints(keys[0])
     starts = np.cumsum([0, *[len(text) + 1 for text in texts]])
     edges = np.searchsorted(begins, starts).tolist()
@@ -134,6 +132,19 @@ def index_words(texts: Sequence[str]) -> list[Words]:
     ]
 
 
+def _first_letters(codes: NDArray[np.uint32], in_word: NDArray[np.bool_], begins: Places) -> list[Keys]:
+    """Return characters 1 to 4 and 5 to 8 of the words that begin at places."""
+    keys: list[Keys] = []
+    inside = np.ones(len(begins), dtype=np.bool_)
+    for half in range(2):
+        key = np.zeros(len(begins), dtype=np.uint64)
+        for at in range(half * _HALF, (half + 1) * _HALF):
+            inside &= in_word[begins + at]
+            key = (key << np.uint64(16)) | np.where(inside, codes[begins + at] & 0xFFFF, 0).astype(np.uint64)
+        keys.append(key)
+    return keys
+
+
 def _prints(heads: Keys) -> NDArray[np.uint16]:
     first, second = heads >> np.uint64(48), heads >> np.uint64(32) & np.uint64(0xFFFF)
     return (first * np.uint64(_SPREAD) + second).astype(np.uint16)
@@ -148,17 +159,21 @@ class WordPool:
 
     Parameters
     ----------
-    parts : words of stretches of text, in order; no word goes on from one to the next
+    parts : words of stretches of text, in order
     bases : where on the axis each stretch begins
-    texts : the stretches, in lower case
     make_text : called where the text itself is needed; in lower case
+    make_texts : called where its stretches will do, such that no word goes on from one to the next
     """
 
     def __init__(
-        self, parts: Sequence[Words], bases: Sequence[int] | Places, texts: Sequence[str], make_text: Callable[[], str]
+        self,
+        parts: Sequence[Words],
+        bases: Sequence[int] | Places,
+        make_text: Callable[[], str],
+        make_texts: Callable[[], Sequence[str]],
     ) -> None:
-        self._texts = texts
         self._make_text = make_text
+        self._make_texts = make_texts
         if not parts:
             parts, bases = index_words([""]), [0]
         self._bases = np.asarray(bases, dtype=np.int64)
@@ -167,13 +182,30 @@ class WordPool:
         self._heads = np.concatenate([part.heads for part in parts])
         self._tails = np.concatenate([part.tails for part in parts])
         self._prints = np.concatenate([part.prints for part in parts])
+        self._kept = np.ones(len(self._places), dtype=np.bool_)
+
+    def mend(self, dropped: Sequence[tuple[int, int]], torn: Sequence[int], windows: Sequence[str]) -> None:
+        """Make words right where stretches overlap, or part them.
+
+        Parameters
+        ----------
+        dropped : ranges of numbers of words that are none
+        torn : numbers of words that are longer than their stretch knows
+        windows : text from the beginning of each of those, in lower case
+        """
+        for first, end in dropped:
+            self._kept[first:end] = False
+        codes, kinds = _kinds_of("\n".join([*windows, "\n" * 2 * _HALF]))
+        begins = np.cumsum([0, *[len(window) + 1 for window in windows[:-1]]])[: len(windows)]
+        self._heads[torn], self._tails[torn] = _first_letters(codes, kinds == _SPACED, begins)
+        self._prints[torn] = _prints(self._heads[torn])
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> WordPool:
         """Return the pool of some texts."""
         low = [lowered(text) for text in texts]
         bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in low[:-1]]])
-        return cls(index_words(low), bases, low, lambda: _SEPARATOR.join(low))
+        return cls(index_words(low), bases, lambda: _SEPARATOR.join(low), lambda: low)
 
     @cached_property
     def text(self) -> str:
@@ -182,12 +214,12 @@ class WordPool:
 
     @cached_property
     def _bytes(self) -> NDArray[np.uint8]:
-        return np.frombuffer("\n".join(self._texts).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        return np.frombuffer("\n".join(self._make_texts()).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
     def places(self, words: Places | None = None) -> Places:
         """Return where on the axis words begin, given by their numbers; all of them by default."""
         if words is None:
-            words = np.arange(len(self._places))
+            words = self._kept.nonzero()[0]
         part = self._ends.searchsorted(words, side="right")
         return np.asarray(self._places[words] + self._bases[part], dtype=np.int64)
 
@@ -216,7 +248,7 @@ class WordPool:
         match = ((self._heads[words] & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
         numbers = match // max(1, len(words))
         words = words[match - numbers * len(words)]
-        same = (self._tails[words] & masks[numbers, 1]) == keys[numbers, 1]
+        same = ((self._tails[words] & masks[numbers, 1]) == keys[numbers, 1]) & self._kept[words]
         numbers, places = numbers[same], self.places(words[same])
         for number, (term, _) in enumerate(terms):
             if len(term) > 2 * _HALF or max(term) > "\uffff":  # more than the keys hold

@@ -86,3 +86,20 @@ def test_a_word_cut_by_a_chunks_end_is_one_word(left: str, right: str) -> None:
         pool = cutter.words(Axis(runs))
         assert pool.places().tolist() == [at for at, _ in walked(left + right)]
         assert placed(pool, "words") == [4]
+
+
+@given(LETTERS.filter(bool), st.lists(st.tuples(st.integers(1, 14), st.integers(0, 13)), min_size=1, max_size=8))
+def test_words_of_overlapping_chunks_are_those_of_their_text(text: str, cuts: list[tuple[int, int]]) -> None:
+    chunks, end = [], 0
+    for size, overlap in cuts:
+        start = max(0, end - overlap)
+        if part := text[start : start + size]:
+            chunks.append(Chunk(part, ChunkMetadata("a", len(chunks), start, start + len(part))))
+            end = max(end, start + len(part))
+    runs = stitch(chunks, "", 0).runs
+    pool = UnitCutter(TokenCache(CallableTokenizer(len, name="characters"))).words(Axis(runs))
+    whole = WordPool.of([run.text for run in runs])
+    assert pool.places().tolist() == whole.places().tolist()
+    terms = [(word[:8], True) for run in runs for _, word in walked(lowered(run.text))]
+    assert [found.tolist() for found in pool.find(terms)] == [found.tolist() for found in whole.find(terms)]
+    assert (pool.text, pool.count("a")) == (whole.text, whole.count("a"))
