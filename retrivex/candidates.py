@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrivex.chunk import ChunkKey
 from retrivex.config import RetrievalConfig
@@ -18,8 +18,11 @@ from retrivex.rendering import Style, opening_samples
 from retrivex.selection import Candidates
 from retrivex.stitching import Run
 from retrivex.tokens import TokenCache
-from retrivex.units import Unit
+from retrivex.units import Unit, Units
 from retrivex.valuation import Valuation
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 MIN_REPEATED = 40
 """Characters from which on two equal chunks count as the same passage indexed twice; shorter ones recur by chance."""
@@ -63,8 +66,12 @@ class CandidateSet:
     excluded: set[ChunkKey]
     repeated: dict[ChunkKey, ChunkKey]
     scores: list[float] | None = None
-    unit_of: list[int] | None = None
+    unit_of: Sequence[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
+
+    def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
+        """Return some of the pieces."""
+        return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]
 
     def worth(self, i: int, valuation: Valuation) -> float:
         """Value of piece `i` by another valuation of the same candidates."""
@@ -113,7 +120,7 @@ def _repeats(
     }
 
 
-def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], list[bool], set[ChunkKey]]:
+def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], Flags, set[ChunkKey]]:
     """One piece a chunk, or several where the middle is excluded; and which continue the one before.
 
     A chunk that adds no text to those before it melts into the piece that shows it.
@@ -137,7 +144,7 @@ def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Pie
                 joined.append(follows and not (cuts and any(a < low and b > reached for a, b in cuts)))
                 pieces.append(Piece(number, position, position, low, high))
                 reached = max(reached, high)
-    return pieces, joined, excluded
+    return pieces, np.array(joined, dtype=np.bool_), excluded
 
 
 def _readable(run: Run, start: int, end: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -146,8 +153,8 @@ def _readable(run: Run, start: int, end: int, cuts: Sequence[tuple[int, int]]) -
 
 
 def _prices(
-    runs: Sequence[Run], pieces: Sequence[Piece | Unit], joined: Sequence[bool], cache: TokenCache
-) -> tuple[list[int], list[int]]:
+    runs: Sequence[Run], pieces: Sequence[Piece | Unit], joined: Flags, cache: TokenCache
+) -> tuple[Integers, Integers]:
     """Tokens that each piece adds to the one before it, and what it costs more where a run opens at it."""
     whole = cache.count_many([
         run.chunks[p.first].text if run.ranges[p.first] == (p.start, p.end) else run.text[p.start : p.end]
@@ -156,8 +163,8 @@ def _prices(
     ])  # fmt: skip
     costs, extra = list(whole), [0] * len(whole)
     reached = 0
-    for i, piece in enumerate(pieces):
-        if not joined[i]:
+    for i, (piece, follows) in enumerate(zip(pieces, joined.tolist(), strict=True)):
+        if not follows:
             reached = piece.end
             continue
         if piece.start < reached:
@@ -165,26 +172,24 @@ def _prices(
             costs[i] = cache.count(runs[piece.run].text[reached : piece.end]) if piece.end > reached else 0
             extra[i] = max(0, whole[i] - costs[i])
         reached = max(reached, piece.end)
-    return costs, extra
+    return np.array(costs, dtype=np.int64), np.array(extra, dtype=np.int64)
 
 
 def _unit_pieces(
-    runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions
-) -> tuple[Sequence[Piece | Unit], list[bool], list[int], set[ChunkKey]]:
+    runs: Sequence[Run], units: Units, exclusions: Exclusions
+) -> tuple[Sequence[Piece | Unit], Flags, Sequence[int], set[ChunkKey]]:
     """Units as pieces, or several of one where the middle is excluded; which continue the one before, and their units.
 
     Where nothing is excluded the units are the pieces.
     """
     if not exclusions:
-        runs_of = [unit.run for unit in units]
-        joined = [before == run for before, run in zip([-1, *runs_of], runs_of, strict=False)]
-        return units, joined, list(range(len(units))), set()
+        return units, units.joined, range(len(units)), set()
     return _cut_pieces(runs, units, exclusions)
 
 
 def _cut_pieces(
     runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions
-) -> tuple[list[Piece], list[bool], list[int], set[ChunkKey]]:
+) -> tuple[list[Piece], Flags, list[int], set[ChunkKey]]:
     """Make the pieces of units of which some are excluded, in whole or in part."""
     pieces: list[Piece] = []
     joined: list[bool] = []
@@ -210,7 +215,7 @@ def _cut_pieces(
         for at, chunk in enumerate(run.chunks)
         if (number, at) not in left
     }
-    return pieces, joined, unit_of, excluded
+    return pieces, np.array(joined, dtype=np.bool_), unit_of, excluded
 
 
 def _touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
@@ -240,8 +245,9 @@ def build_candidates(
     config : `min_value`, `dedupe_overlaps`, `near_duplicate_threshold`, `selection_unit`
     distinct : chunks that count although a better one has the same text
     """
-    unit_of: list[int] | None = None
+    unit_of: Sequence[int] | None = None
     units = valuation.units
+    extra: Integers | int
     pieces: Sequence[Piece | Unit]
     if units is None:
         pieces, joined, excluded = _chunk_pieces(runs, exclusions)
@@ -257,19 +263,25 @@ def build_candidates(
         costs, extra = _prices(runs, pieces, joined, cache)
     else:
         worth = valuation.values if pieces is units else [valuation.values[number] for number in unit_of]
-        costs = [unit.tokens for unit in units] if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
-        extra = [0] * len(costs)
+        costs = units.tokens if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
+        extra = 0
     if repeated:
         # a unit across the border of a repeated chunk also says what follows it
         again = [all(chunk.key in repeated for chunk in runs[p.run].chunks[p.first : p.last + 1]) for p in pieces]
         worth = [0.0 if once_more else value for once_more, value in zip(again, worth, strict=True)]
-    samples = cache.count_many(opening_samples([runs[p.run].chunks[p.first] for p in pieces], style))
-    openings = [sample + repeated_part for sample, repeated_part in zip(samples, extra, strict=True)]
-    mean = sum(costs) / len(costs) if sum(costs) else 1.0
+    if units is not None and pieces is units:
+        samples, chunk_of = opening_samples(units.axis.chunks, style), units.chunk
+    else:
+        samples, chunk_of = (
+            opening_samples([runs[p.run].chunks[p.first] for p in pieces], style),
+            np.arange(len(pieces)),
+        )
+    openings = np.array(cache.count_many(samples), dtype=np.int64)[chunk_of] + extra
+    mean = costs.sum() / len(costs) if costs.any() else 1.0
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
-    gains = ((np.array(worth) - config.min_value) * np.maximum(costs, 1) / mean).tolist()
+    gains = (np.array(worth) - config.min_value) * np.maximum(costs, 1) / mean
     documents = None if config.max_tokens_per_document is None else _documents(runs, pieces)
-    numbers = Candidates(costs, openings, gains, joined, worth, documents)
+    numbers = Candidates.of_arrays(costs, openings, gains, joined, ranks=worth, documents=documents)
     scores: list[float] | None = None
     if valuation.model is not None:
         scores = (
@@ -311,14 +323,15 @@ def _unit_costs(
     pieces: Sequence[Piece | Unit],
     unit_of: Sequence[int],
     cache: TokenCache,
-) -> list[int]:
+) -> Integers:
     """Tokens of each piece: known, but for units of which a part is excluded."""
-    return [
+    counts = [
         units[number].tokens
         if units[number].start == p.start and units[number].end == p.end
         else cache.count(runs[p.run].text[p.start : p.end])
         for p, number in zip(pieces, unit_of, strict=True)
     ]
+    return np.array(counts, dtype=np.int64)
 
 
 def _whole_runs(made: CandidateSet) -> CandidateSet:
@@ -370,32 +383,34 @@ class Pick:
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
     """Melt chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
     picks: list[Pick] = []
-    joined = made.numbers.joined
-    for _, group in groupby(chosen, key=lambda i: made.pieces[i].run):
-        members: list[int] = []
-        reached = -1
-        for i in group:
-            piece = made.pieces[i]
-            if members and not (joined[i] and members[-1] == i - 1) and piece.start > reached:
-                picks.append(_pick(made, members))
-                members, reached = [], -1
-            members.append(i)
-            reached = max(reached, piece.end)
-        picks.append(_pick(made, members))
-    return picks
-
-
-def _pick(made: CandidateSet, members: Sequence[int]) -> Pick:
-    """One pick of pieces that touch, overlap or continue each other."""
-    pieces = [made.pieces[i] for i in members]
-    parts: list[tuple[int, int]] = []
+    members: list[int] = []
+    group: list[Piece | Unit] = []
     reached = -1
+    for i, piece in zip(chosen, made.some(chosen), strict=True):
+        follows = bool(members) and piece.run == group[-1].run
+        if follows and not (members[-1] == i - 1 and made.numbers.joined[i]) and piece.start > reached:
+            follows = False
+        if members and not follows:
+            picks.append(_pick(made, members, group))
+            members, group = [], []
+        reached = max(reached, piece.end) if follows else piece.end
+        members.append(i)
+        group.append(piece)
+    return [*picks, _pick(made, members, group)] if members else []
+
+
+def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | Unit]) -> Pick:
+    """One pick of pieces that touch, overlap or continue each other."""
+    parts: list[tuple[int, int]] = []
+    reached, last = -1, -1
     for piece in pieces:
-        start = max(piece.start, reached)
+        start = piece.start if piece.start > reached else reached
         if start < piece.end:
             parts.append((start, piece.end))
             reached = piece.end
-    value = sum(made.numbers.gains[i] for i in members)
-    last = max(piece.last for piece in pieces)
-    score = max(made.scores[i] for i in members) if made.scores else None
+        if piece.last > last:
+            last = piece.last
+    gains, scores = made.numbers.gains, made.scores
+    value = sum([gains[i] for i in members])
+    score = max([scores[i] for i in members]) if scores else None
     return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)

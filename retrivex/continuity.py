@@ -62,19 +62,21 @@ def common_words(left: int, right: int) -> float:
 
 
 class SignatureCache:
-    """Word signatures by text, bounded; a composer keeps one, so that warm queries do not read words again.
+    """Word signatures by text, and how much neighbours share; bounded, so that warm queries do not read words again.
 
     Two generations: when the young one is full it becomes the old one, and what was old is forgotten.
 
     Parameters
     ----------
-    max_entries : most texts in both together
+    max_entries : most texts in both together, and most pairs of texts
     """
 
     def __init__(self, max_entries: int = 200_000) -> None:
         self.max_entries = max_entries
         self._young: dict[str, int] = {}
         self._old: dict[str, int] = {}
+        self._young_shares: dict[tuple[str, str], Continuity] = {}
+        self._old_shares: dict[tuple[str, str], Continuity] = {}
 
     def of(self, text: str) -> int:
         """Signature of `text`."""
@@ -87,6 +89,19 @@ class SignatureCache:
                 self._old, self._young = self._young, {}
             self._young[text] = signature
         return signature
+
+    def between(self, left: str, right: str) -> Continuity:
+        """Continuity of two texts by their words."""
+        pair = (left, right)
+        share = self._young_shares.get(pair)
+        if share is None:
+            share = self._old_shares.get(pair)
+            if share is None:
+                share = Continuity(common_words(self.of(left), self.of(right)), True)
+            if len(self._young_shares) >= self.max_entries // 2:
+                self._old_shares, self._young_shares = self._young_shares, {}
+            self._young_shares[pair] = share
+        return share
 
 
 def _vector(embedding: Embedding | None) -> NDArray[np.float64] | None:
@@ -136,20 +151,6 @@ def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
     return cosines
 
 
-def _by_words(chunks: Sequence[Chunk], signatures: SignatureCache) -> list[Continuity]:
-    """Return `common_words` of all neighbours, each text looked up once."""
-    made: list[Continuity] = []
-    before = signatures.of(chunks[0].text)
-    before_size = before.bit_count()
-    for chunk in chunks[1:]:
-        here = signatures.of(chunk.text)
-        size = here.bit_count()
-        smaller = before_size if before_size < size else size
-        made.append(Continuity((before & here).bit_count() / smaller if smaller else 0.0, True))
-        before, before_size = here, size
-    return made
-
-
 def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) -> tuple[list[Continuity], bool]:
     """Continuity of each chunk with the next.
 
@@ -169,7 +170,8 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
     if len(chunks) < 2:
         return [], False
     if not any(chunk.embedding is not None for chunk in chunks):
-        return _by_words(chunks, signatures), False
+        texts = [chunk.text for chunk in chunks]
+        return list(map(signatures.between, texts, texts[1:])), False
     cosines = _by_rows(chunks)
     if cosines is not None:
         return [Continuity(value, False) for value in cosines.tolist()], False
@@ -183,6 +185,5 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
             made.append(Continuity(float(left @ right), False))
             continue
         mixed = mixed or (left is not None and right is not None)
-        share = common_words(signatures.of(chunks[i].text), signatures.of(chunks[i + 1].text))
-        made.append(Continuity(share, True))
+        made.append(signatures.between(chunks[i].text, chunks[i + 1].text))
     return made, mixed

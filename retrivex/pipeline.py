@@ -333,8 +333,8 @@ class Pipeline:
             )
         if gaps:
             self.log.warn(
-                f"{len(gaps)} gaps of more than {SURE_GAP} characters were closed as dropped white space, first the "
-                f"{gaps[0].width} before {gaps[0].chunk.key!r}: where they may hold words, lower max_gap_chars or keep "
+                f"{_gaps(len(gaps))} of more than {SURE_GAP} characters closed as dropped white space, first the "
+                f"{gaps[0].width} before {gaps[0].chunk.key!r}: where there may be words, lower max_gap_chars or keep "
                 "white space in the chunks"
             )
         self.log.mark("merge", len(windows), len(runs))
@@ -379,6 +379,10 @@ class Pipeline:
                 value = self._valuation(valued.runs, own, valued.linked, valued.expansion, valued.similarity)
                 made.append((shares[number] / sum(shares), _own_values(value, valued, own)))
         return made
+
+
+def _gaps(count: int) -> str:
+    return "1 gap" if count == 1 else f"{count} gaps"
 
 
 def _own_values(value: Valuation, valued: Valued, own: Sequence[Seed]) -> Valuation:

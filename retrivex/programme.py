@@ -45,36 +45,25 @@ def best_rows(rows: Sequence[Row], room: int, run_cost: float, layers: int) -> t
     """
     width = room + 1
     up = int(layers > 1)
-    dearest = max((row.cost + row.opening for row in rows), default=0)
-    edge = min(dearest, width)
-
-    def table() -> NDArray[np.float64]:
-        """States, with an edge of minus infinity on the side of what cannot be paid, and below the first layer."""
-        return np.full((up + layers, edge + width), -np.inf)
-
-    def paid(values: NDArray[np.float64], tokens: int, opened: int) -> NDArray[np.float64]:
-        """View of `values` where every state has spent `tokens` more and opened that many runs."""
-        left = edge - min(tokens, edge)
-        return values[up - opened : up - opened + layers, left : left + width]
-
-    shut, live, spare, taken = table(), table(), table(), table()
-    paid(shut, 0, 0)[:] = 0.0
-    onwards = np.empty((layers, width))
+    shut = np.zeros((layers, width))
+    live = np.full((layers, width), -np.inf)
     rest_live = np.empty((len(rows), layers, width), dtype=np.bool_)
     from_live = np.zeros((len(rows), layers, width), dtype=np.bool_)
     for at, (gain, cost, opening, joined, must) in enumerate(rows):
-        np.greater(paid(live, 0, 0), paid(shut, 0, 0), out=rest_live[at])
-        rest = np.maximum(live, shut, out=spare)
-        made = paid(taken, 0, 0)
-        np.add(paid(shut if joined else rest, cost + opening, up), gain - run_cost, out=made)
-        if joined:
-            np.add(paid(live, cost, 0), gain, out=onwards)
-            np.greater_equal(onwards, made, out=from_live[at])
+        np.greater(live, shut, out=rest_live[at])
+        rest = np.maximum(live, shut)
+        taken = np.full((layers, width), -np.inf)
+        spent = cost + opening
+        if spent < width:
+            np.add((shut if joined else rest)[: layers - up, : width - spent], gain - run_cost, out=taken[up:, spent:])
+        if joined and cost < width:
+            onwards, made = live[:, : width - cost] + gain, taken[:, cost:]
+            np.greater_equal(onwards, made, out=from_live[at, :, cost:])
             np.maximum(onwards, made, out=made)
         if must:
             rest[:] = -np.inf
-        live, shut, spare, taken = taken, rest, live, shut
-    return _trace_back(rows, rest_live, from_live, paid(live, 0, 0), paid(shut, 0, 0))
+        live, shut = taken, rest
+    return _trace_back(rows, rest_live, from_live, live, shut)
 
 
 def _trace_back(

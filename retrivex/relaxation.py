@@ -77,7 +77,7 @@ class Chain:
         pays = net >= 0
         edges = self._edges.copy()
         edges[1:] |= pays[1:] != pays[:-1]
-        starts = np.flatnonzero(edges)
+        starts = edges.nonzero()[0]
         tolls = (price * self.openings[starts] + run_cost).tolist()
         return _Groups(starts.tolist(), np.add.reduceat(net, starts).tolist(), tolls, self.joined[starts].tolist())
 
@@ -140,9 +140,10 @@ class Chain:
         enters, befores, best = _forward(groups)
         ons, offs = _backward(groups)
         net = self.gains - price * self.costs
-        sums = np.cumsum(net)
+        sums = net.cumsum()
         least = best - slack - 1e-12 * float(np.abs(sums).max())
-        of = np.repeat(np.arange(len(groups.starts)), np.diff(groups.starts, append=len(net)))
+        ends: Integers = np.array([*groups.starts[1:], len(net)], dtype=np.int64)
+        of = np.arange(len(ends)).repeat(np.diff(ends, prepend=0))
         table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])[:, of]
         toll, worth, enter, before, on, off = table
         upto = sums - (sums - net)[groups.starts][of]  # of its group, up to the candidate
@@ -156,7 +157,7 @@ class Chain:
             np.maximum(before, enter + upto - net) + np.maximum(off, on + worth - upto - toll),
             before + off,
         )
-        keep = np.flatnonzero(held >= least)
+        keep = (held >= least).nonzero()[0]
         return keep.tolist(), (without[keep] < least).tolist()
 
 

@@ -18,6 +18,7 @@ from retrivex.seeding import Seed
 from retrivex.span import Span
 from retrivex.stitching import Run, Segment
 from retrivex.tracing import ChunkNote, ChunkRole, UnitNote
+from retrivex.units import Units
 from retrivex.valuation import Valuation
 
 _BEGINNING = 80  # characters of a unit that its note quotes
@@ -157,13 +158,16 @@ class Account:
             gone.append(DroppedHit(*seed.key, seed.score, reason, detail))
         return tuple(gone)
 
-    def _places(self, wanted: Collection[ChunkKey]) -> dict[ChunkKey, list[int]]:
+    def _places(self, wanted: Collection[ChunkKey]) -> Mapping[ChunkKey, Sequence[int]]:
         """Numbers of the candidates that each of the wanted chunks is part of."""
+        pieces = self.candidates.pieces
+        if isinstance(pieces, Units):
+            return {key: pieces.touching(at) for at, key in enumerate(pieces.axis.keys) if key in wanted}
         places: dict[ChunkKey, list[int]] = {}
         looked_for = [
             {at: key for at, chunk in enumerate(run.chunks) if (key := chunk.key) in wanted} for run in self.runs
         ]
-        for number, piece in enumerate(self.candidates.pieces):
+        for number, piece in enumerate(pieces):
             here = looked_for[piece.run]
             if here:
                 for at in range(piece.first, piece.last + 1):

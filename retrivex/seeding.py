@@ -119,10 +119,12 @@ class _Sorter:
         best: dict[ChunkKey, SeedHit] = {}
         bounded = self.config.score_scale != "unbounded"
         rows = []
+        as_given = self.config.score_kind == "similarity"
         for number, hit in enumerate(hits):
             chunk, score = hit.chunk, hit.similarity_score
+            better = score if as_given else _similarity(score, self.config)
             # equal scores are told apart by what they are, so that the order they came in does not matter
-            rows.append((-_similarity(score, self.config), hit.key, chunk.text, score, number, hit))
+            rows.append((-better, chunk.key, chunk.text, score, number, hit))
         for _, key, text, _, _, hit in sorted(rows):
             scope = hit.chunk.metadata.scope
             detail = _check_scale(hit, self.config) if bounded else None
@@ -179,8 +181,9 @@ def prepare_seeds(
     for number, hits in enumerate(lists):
         similarities = [_similarity(hit.similarity_score, config) for hit in hits]
         for hit, relevance in zip(hits, normalise(similarities, config), strict=True):
-            given.setdefault(hit.key, hit.similarity_score)
-            by_list.setdefault(hit.key, {})[number] = relevance
+            key = hit.key
+            given.setdefault(key, hit.similarity_score)
+            by_list.setdefault(key, {})[number] = relevance
     fused = len(lists) > 1
     ranked = reciprocal_rank_fusion(lists, k=config.rrf_k) if fused else lists[0]
     kept = ranked if config.k is None else ranked[: config.k]
@@ -189,7 +192,8 @@ def prepare_seeds(
         sorter.dropped.append(DroppedHit(*hit.key, given[hit.key], "beyond_k", detail))
     scores = [hit.similarity_score if fused else _similarity(hit.similarity_score, config) for hit in kept]
     seeds = [
-        Seed(hit.key, hit.chunk, given[hit.key], relevance, by_list[hit.key])
+        Seed(key, hit.chunk, given[key], relevance, by_list[key])
         for hit, relevance in zip(kept, normalise(scores, config, fused=fused), strict=True)
+        for key in (hit.key,)
     ]
     return seeds, sorter.dropped

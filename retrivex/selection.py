@@ -15,6 +15,7 @@ Pferschy, Pisinger, Knapsack Problems, 2004, chapter 3), and an exact programme 
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,6 +78,22 @@ class Candidates:
                 f"{len(self.joined)} joins: they must be as many; give one of each per candidate"
             )
 
+    @classmethod
+    def of_arrays(
+        cls,
+        costs: NDArray[np.int64],
+        openings: NDArray[np.int64],
+        gains: NDArray[np.float64],
+        joined: NDArray[np.bool_],
+        *,
+        ranks: Sequence[float] | None = None,
+        documents: Sequence[int] | None = None,
+    ) -> Candidates:
+        """Return candidates whose numbers are there as arrays already."""
+        made = cls(costs.tolist(), openings.tolist(), gains.tolist(), joined.tolist(), ranks, documents)
+        made.__dict__["arrays"] = _Arrays(costs, openings, gains, joined)  # what the property would make of the lists
+        return made
+
     @cached_property
     def arrays(self) -> _Arrays:
         """The same as arrays."""
@@ -86,10 +103,6 @@ class Candidates:
             np.array(self.gains, dtype=np.float64),
             np.array(self.joined, dtype=np.bool_),
         )
-
-    def opens(self, chosen: Sequence[bool], i: int) -> bool:
-        """Whether candidate `i`, chosen, begins a run."""
-        return not (self.joined[i] and i > 0 and chosen[i - 1])
 
     def rank(self, i: int) -> float:
         """Return what candidate `i` is sorted by in greedy choice."""
@@ -182,10 +195,10 @@ def fill(
     """
     n = len(candidates)
     costs, gains, openings, joined = candidates.costs, candidates.gains, candidates.openings, candidates.joined
-    taken = [False] * n
+    taken = bytearray(n)
     for i in chosen:
         taken[i] = True
-    runs = sum(candidates.opens(taken, i) for i in chosen)
+    runs = 0 if max_runs is None else count_runs(candidates, chosen)
     left = budget - measure(candidates, chosen, 0.0)[1]
     given_back = max(openings, default=0)
     document_of = candidates.documents if caps is not None else None
@@ -205,37 +218,35 @@ def fill(
         worth = candidates.rank(i) if by_rank else (gains[i] - run_cost * opened) / max(tokens, 1)
         return (-worth, i)
 
-    def affordable() -> list[tuple[float, int]]:
-        """Heap of all that fits by now."""
+    def affordable() -> tuple[list[tuple[float, int]], int]:
+        """Heap of all that fits by now, and the fewest tokens that any of it takes."""
         if n < MANY:
             fits = [i for i in range(n) if gains[i] > 0 and not taken[i] and change(i)[0] <= left]
             few = [entry(i) for i in fits]
             heapq.heapify(few)
-            return few
+            return few, min([change(i)[0] for i in fits], default=0)
         # `change` and `entry` for all candidates at once
-        arrays, on = candidates.arrays, np.array(taken, dtype=np.bool_)
+        arrays, on = candidates.arrays, np.frombuffer(taken, dtype=np.bool_)
         opened = np.ones(n, dtype=np.int64)
         opened[1:] -= arrays.joined[1:] & on[:-1]
         tokens = arrays.costs + arrays.openings * opened
         melts = arrays.joined[1:] & on[1:]
         opened[:-1] -= melts
         tokens[:-1] -= arrays.openings[1:] * melts
-        fitting = np.flatnonzero((tokens <= left) & (arrays.gains > 0) & ~on)
+        fitting = ((tokens <= left) & (arrays.gains > 0) & ~on).nonzero()[0]
         if by_rank:
             made = [(-candidates.rank(i), i) for i in fitting.tolist()]
         else:
             worth = (arrays.gains - run_cost * opened)[fitting] / np.maximum(tokens[fitting], 1)
             made = list(zip((-worth).tolist(), fitting.tolist(), strict=True))
         heapq.heapify(made)
-        return made
+        return made, int(tokens[fitting].min()) if made else 0
 
-    heap, more_room = affordable(), False
-    # no candidate can ever take less, whatever stands on its two sides
-    shortest = min([costs[i] for _, i in heap], default=0) - 2 * given_back
+    (heap, shortest), more_room = affordable(), False
     while heap or more_room:
-        if not heap or (left < shortest and not more_room):
-            heap, more_room = affordable() if more_room else [], False
-            shortest = -2 * given_back  # of a second heap, all are looked at
+        if not heap or left < shortest:
+            heap, shortest = affordable() if more_room else ([], 0)
+            more_room = False
             continue
         worth, i = heapq.heappop(heap)
         # the first test spares the others: what is longer than this cannot fit, whatever stands beside it
@@ -256,7 +267,8 @@ def fill(
             # its opening became free, so it may fit and rank higher now
             if 0 <= j < n and not taken[j] and gains[j] > 0:
                 heapq.heappush(heap, entry(j))
-    return tuple(i for i in range(n) if taken[i])
+                shortest = min(shortest, change(j)[0])
+    return tuple(itertools.compress(range(n), taken))
 
 
 def measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> tuple[float, int]:
@@ -384,8 +396,8 @@ class _Exact:
         """Gain per token at which the budget would be used up if opening a run cost nothing."""
         costs, _, gains, _ = self.candidates.arrays
         density = gains / np.maximum(costs, 1)
-        order = np.argsort(-density)
-        at = int(np.searchsorted(np.cumsum(costs[order]), self.budget))
+        order = (-density).argsort()
+        at = int(costs[order].cumsum().searchsorted(self.budget))
         return max(0.0, float(density[order[min(at, len(order) - 1)]]))
 
     def _toll(self, price: float, bound: float) -> tuple[float, float, float]:

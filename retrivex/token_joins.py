@@ -16,11 +16,13 @@ from retrivex.tokens import TokenCache
 REACH = 256
 """Characters on each side of a join in which a safe cut is looked for; without one the whole text is counted."""
 
+_JOINT_CHARS = 4_000_000  # characters around joins whose tokens are remembered; a join has a few dozen
+
 _CUT = re.compile(r"[a-zA-Z](?= [a-zA-Z])")
 
 
 class JoinCounter:
-    """Counts joined texts; remembers the edges of the parts it has seen.
+    """Counts joined texts; remembers the edges of the parts it has seen, and what it has read across joins.
 
     Parameters
     ----------
@@ -32,6 +34,7 @@ class JoinCounter:
         self.cache = cache
         self.max_entries = max_entries
         self.local = bool(getattr(cache.tokenizer, "cuts_before_spaces", False))
+        self._joints = TokenCache(cache.tokenizer, max_chars=_JOINT_CHARS)
         self._edges: dict[str, tuple[tuple[str, int], tuple[str, int]] | None] = {}
 
     def count(self, text: str, ends: Sequence[tuple[str, str]], glue: Sequence[str], counts: Sequence[int]) -> int:
@@ -57,7 +60,7 @@ class JoinCounter:
                 next_tail, next_count = last[1]
             joint = tail + between + head
             if joint:
-                total += self.cache.tokenizer.count(joint) - tail_count - head_count
+                total += self._joints.count(joint) - tail_count - head_count
             tail, tail_count = next_tail, next_count
         return total
 

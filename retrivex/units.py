@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, overload
 
-from retrivex.scoring.words import WordPool, Words, index_words, lowered
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.axis import Axis
+from retrivex.scoring.word_index import WordIndex
+from retrivex.scoring.words import WordPool
 from retrivex.sentences import sentence_ranges
 from retrivex.stitching import Run
 from retrivex.tokens import TokenCache
 from retrivex.trimming import may_cut
 
+Integers = NDArray[np.int64]
+
 UNIT_TOKENS = 50
 """Tokens of a group of sentences, about; a longer sentence is a unit of its own, up to two groups long."""
 
 _ENDS_SENTENCE = frozenset(".!?。！？｡…:;：；\"'”’»)）]】」』》|`")
-_MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered, and of those whose words are
+_TAIL = 8  # characters in which the end of a sentence is looked for, from the end of a text
+_MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered
 
 
 class Cuts(NamedTuple):
@@ -32,13 +41,6 @@ class Cuts(NamedTuple):
 
     ends: tuple[int, ...]
     tokens: tuple[int, ...]
-
-
-class _Indexed(NamedTuple):
-    """A chunk's text in lower case, and where its words begin."""
-
-    lowered: str
-    words: Words
 
 
 class Unit(NamedTuple):
@@ -60,7 +62,83 @@ class Unit(NamedTuple):
     tokens: int
 
 
-_unit: Callable[[tuple[int, ...]], Unit] = partial(tuple.__new__, Unit)  # a third of the time; there are hundreds
+@dataclass(frozen=True, eq=False)
+class Units(Sequence[Unit]):
+    """The units of a query's runs, one array for each field of `Unit`, shape (n,).
+
+    Parameters
+    ----------
+    axis : the chunks they were cut from
+    run, first, last, start, end, tokens : as in `Unit`
+    """
+
+    axis: Axis
+    run: Integers
+    first: Integers
+    last: Integers
+    start: Integers
+    end: Integers
+    tokens: Integers
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    @overload
+    def __getitem__(self, at: int) -> Unit: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Unit]: ...
+    def __getitem__(self, at: int | slice) -> Unit | list[Unit]:
+        return self._rows[at]
+
+    def pick(self, chosen: Sequence[int]) -> list[Unit]:
+        """Return some units; the others are not made."""
+        numbers = np.array(chosen, dtype=np.int64)
+        return _rows([field[numbers] for field in self._fields])
+
+    def __iter__(self) -> Iterator[Unit]:
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._rows == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # a list of units has none either
+
+    @property
+    def _fields(self) -> tuple[Integers, ...]:
+        return self.run, self.first, self.last, self.start, self.end, self.tokens
+
+    @cached_property
+    def _rows(self) -> list[Unit]:
+        return _rows(self._fields)
+
+    @cached_property
+    def chunk(self) -> Integers:
+        """Number on the axis of the first chunk that each touches."""
+        return self.axis.firsts[self.run] + self.first
+
+    @cached_property
+    def joined(self) -> NDArray[np.bool_]:
+        """Whether each goes on from the one before it, in the same run."""
+        joined = np.zeros(len(self), dtype=np.bool_)
+        np.equal(self.run[1:], self.run[:-1], out=joined[1:])
+        return joined
+
+    def touching(self, chunk: int) -> Sequence[int]:
+        """Return the numbers of the units that touch a chunk, given by its number on the axis."""
+        first, last = self._touched
+        if last is None:
+            return np.flatnonzero((self.chunk <= chunk) & (chunk <= self.chunk + self.last - self.first)).tolist()
+        return range(bisect_left(last, chunk), bisect_right(first, chunk))
+
+    @cached_property
+    def _touched(self) -> tuple[list[int], list[int] | None]:
+        """First and last chunk that each unit touches; None in place of the last where they do not ascend."""
+        last = self.chunk + self.last - self.first
+        return self.chunk.tolist(), last.tolist() if (last[1:] >= last[:-1]).all() else None
+
+
+def _rows(fields: Sequence[Integers]) -> list[Unit]:
+    return list(map(Unit._make, zip(*[field.tolist() for field in fields], strict=True)))
 
 
 def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cuts:
@@ -106,6 +184,28 @@ def _bearable(edges: Sequence[int], text: str, room: int) -> list[int]:
     return made
 
 
+class _Known(NamedTuple):
+    """What is remembered of a chunk's text.
+
+    Parameters
+    ----------
+    cuts : where it may be cut
+    ends, tokens : the same as arrays
+    open : whether a sentence goes on behind its end; None where its end alone does not tell
+    """
+
+    cuts: Cuts
+    ends: Integers
+    tokens: Integers
+    open: bool | None
+
+    @classmethod
+    def of(cls, text: str, cuts: Cuts) -> _Known:
+        # a text that ends with nothing but white space leaves it to what stands before
+        told = len(text) >= _TAIL or bool(text.strip())
+        return cls(cuts, np.array(cuts.ends), np.array(cuts.tokens), _goes_on(text[-_TAIL:]) if told else None)
+
+
 class UnitCutter:
     """Cuts runs into units; remembers cuts and words of the texts it has seen. Safe for several threads.
 
@@ -118,17 +218,19 @@ class UnitCutter:
     def __init__(self, cache: TokenCache, size: int = UNIT_TOKENS) -> None:
         self.cache = cache
         self.size = size
-        self._known: dict[str, Cuts] = {}
+        self._words = WordIndex()
+        self._known: dict[str, _Known] = {}
         self._chars = 0
-        self._indexed: dict[str, _Indexed] = {}
-        self._indexed_chars = 0
         self._lock = threading.Lock()
 
     def cuts(self, text: str) -> Cuts:
         """Return where a chunk's text may be cut."""
+        return self._look_up(text).cuts
+
+    def _look_up(self, text: str) -> _Known:
         found = self._known.get(text)
         if found is None:
-            found = group_sentences(text, self.cache, self.size)
+            found = _Known.of(text, group_sentences(text, self.cache, self.size))
             with self._lock:
                 if self._chars > _MAX_CHARS:
                     self._known.clear()
@@ -137,112 +239,122 @@ class UnitCutter:
                 self._chars += len(text)
         return found
 
-    def units(self, runs: Sequence[Run]) -> list[Unit]:
+    def units(self, runs: Sequence[Run]) -> Units:
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
 
         Sentences that a chunk's end cuts through are mended: the two parts become one unit.
         """
-        made: list[Unit] = []
-        for number, run in enumerate(runs):
-            self._cut_run(number, run, made)
-        return made
+        axis = Axis(runs)
+        return _Cutting(axis, [self._look_up(chunk.text) for chunk in axis.chunks], self.cache, 2 * self.size).units()
 
-    def words(self, runs: Sequence[Run]) -> WordPool:
-        """Return where the words of runs begin; two characters between runs."""
-        indexed = self._index(dict.fromkeys([chunk.text for run in runs for chunk in run.chunks]))
-        parts: list[Words] = []
-        bases: list[int] = []
-        texts: list[list[str]] = []
-        base = 0
-        for run in runs:
-            known = _tiling(run, indexed) or [_index([run.text])[0]]
-            parts += [one.words for one in known]
-            texts.append([one.lowered for one in known])
-            bases += [base + low for low, _ in run.ranges] if len(known) > 1 else [base]
-            base += len(run.text) + 2
-        return WordPool(parts, bases, lambda: "\n\n".join(["".join(row) for row in texts]))
+    def words(self, axis: Axis) -> WordPool:
+        """Return where the words of runs begin."""
+        return self._words.pool(axis)
 
-    def _index(self, texts: Collection[str]) -> dict[str, _Indexed]:
-        """Return the words of each text, those met for the first time all at once."""
-        remembered = self._indexed  # replaced as a whole by other threads, never emptied
-        known = {text: remembered[text] for text in texts if text in remembered}
-        fresh = [text for text in texts if text not in known]
-        if fresh:
-            found = dict(zip(fresh, _index(fresh), strict=True))
-            with self._lock:
-                if self._indexed_chars > _MAX_CHARS:
-                    self._indexed = {}
-                    self._indexed_chars = 0
-                self._indexed.update(found)
-                self._indexed_chars += sum(map(len, fresh))
-            known.update(found)
-        return known
 
-    def _cut_run(self, number: int, run: Run, made: list[Unit]) -> None:
-        reached = 0
-        for position, (chunk, (low, high)) in enumerate(zip(run.chunks, run.ranges, strict=True)):
-            if high <= reached and position:
-                self._note_inside(made, number, position, low, high)
-                continue
-            if low < reached:
-                self._note_inside(made, number, position, low, reached)
-            cuts = self.cuts(chunk.text)
-            mend = bool(position) and self._torn(run.text, reached, low, cuts)
-            start = max(low, reached)
-            if start == low and not mend:
-                edges = [low, *[low + end for end in cuts.ends]]
-                made += [
-                    _unit((number, position, position, begin, end, tokens))
-                    for begin, end, tokens in zip(edges, edges[1:], cuts.tokens, strict=False)
-                ]
-                reached = max(reached, high)
-                continue
-            for end, tokens in zip(cuts.ends, cuts.tokens, strict=True):
-                end += low
-                if end <= start:
-                    continue
-                whole = start == low or start - low in cuts.ends
-                count = tokens if whole else self.cache.count(run.text[start:end])
-                if mend and made[-1].tokens + count <= 2 * self.size:
-                    torn = made.pop()
-                    count = self.cache.count(run.text[torn.start : end])
-                    made.append(torn._replace(last=position, end=end, tokens=count))
-                else:
-                    made.append(Unit(number, position, position, start, end, count))
-                mend = False
-                start = end
-            reached = max(reached, high)
+class _Cutting:
+    """The units of a query's chunks, put together: first of each chunk by itself, then changed where chunks meet.
 
-    @staticmethod
-    def _note_inside(made: list[Unit], number: int, position: int, low: int, high: int) -> None:
+    Parameters
+    ----------
+    axis : the chunks
+    known : what is remembered of each
+    cache : counts what is not
+    most : tokens of a mended unit
+    """
+
+    def __init__(self, axis: Axis, known: Sequence[_Known], cache: TokenCache, most: int) -> None:
+        self.axis = axis
+        self.known = known
+        self.cache = cache
+        self.most = most
+        sizes = np.array([len(one.ends) for one in known], dtype=np.int64)
+        self.begins = sizes.cumsum() - sizes  # first unit of each chunk
+        self.run = axis.run.repeat(sizes)
+        self.first = (np.arange(len(known)) - axis.firsts[axis.run]).repeat(sizes)
+        self.last = self.first.copy()
+        self.tokens = _together([one.tokens for one in known])
+        lows = axis.starts - axis.bases[axis.run]
+        self.end = _together([one.ends for one in known]) + lows.repeat(sizes)
+        self.start = np.empty_like(self.end)
+        self.start[1:] = self.end[:-1]
+        self.start[self.begins] = lows
+        self.kept = np.ones(len(self.end), dtype=np.bool_)
+
+    def units(self) -> Units:
+        for meeting in self._meetings():
+            self._meet(*meeting)
+        fields: list[Integers] = [self.run, self.first, self.last, self.start, self.end, self.tokens]
+        if not self.kept.all():
+            fields = [field[self.kept] for field in fields]
+        return Units(self.axis, *fields)
+
+    def _meetings(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Chunks that do not simply follow a finished sentence: number, run, range in the run, and what is reached."""
+        axis = self.axis
+        reached = np.maximum.accumulate(axis.ends)[:-1]
+        finished = np.array([one.open is False for one in self.known[:-1]], dtype=np.bool_)
+        simple = finished & (axis.starts[1:] == reached) & (axis.ends[:-1] == reached)
+        chunks = ((axis.run[1:] == axis.run[:-1]) & ~simple).nonzero()[0] + 1
+        if not len(chunks):
+            return iter(())
+        runs = axis.run[chunks]
+        places = [edges[chunks] - axis.bases[runs] for edges in (axis.starts, axis.ends)]
+        ends = reached[chunks - 1] - axis.bases[runs]
+        return zip(*[field.tolist() for field in (chunks, runs, *places, ends)], strict=True)
+
+    def _meet(self, chunk: int, run: int, low: int, high: int, reached: int) -> None:
+        """Let the units of a chunk begin where those before it end."""
+        text = self.axis.runs[run].text
+        if low >= reached:
+            if _goes_on(text[max(0, reached - _TAIL) : reached], text[reached:low]):
+                self._mend(int(self.begins[chunk]), chunk, text)
+            return
+        self._note_inside(chunk, low, min(high, reached))
+        ends, at = self.known[chunk].cuts.ends, int(self.begins[chunk])
+        over = bisect_right(ends, reached - low)
+        self.kept[at : at + over] = False
+        if reached - low in ends or over == len(ends):  # the chunk knows where its own sentences end
+            return
+        at += over
+        self.start[at] = reached
+        self.tokens[at] = self.cache.count(text[reached : int(self.end[at])])
+        self._mend(at, chunk, text)
+
+    def _mend(self, at: int, chunk: int, text: str) -> None:
+        """Melt a unit into the one before it, if they are not too long together."""
+        before = self._before(at)
+        if self.tokens[before] + self.tokens[at] <= self.most:
+            self.kept[at] = False
+            self.end[before], self.last[before] = self.end[at], self.first[self.begins[chunk]]
+            self.tokens[before] = self.cache.count(text[self.start[before] : self.end[before]])
+
+    def _before(self, at: int) -> int:
+        at -= 1
+        while not self.kept[at]:
+            at -= 1
+        return at
+
+    def _note_inside(self, chunk: int, low: int, high: int) -> None:
         """Let the units that show the beginning of a chunk, or all of it, before its turn say so."""
-        for at in range(len(made) - 1, -1, -1):
-            unit = made[at]
-            if unit.run != number or unit.end <= low:
+        at = int(self.begins[chunk])
+        run, position = self.run[at], self.first[at]
+        while at and self.run[at - 1] == run:
+            at -= 1
+            if not self.kept[at]:
+                continue
+            if self.end[at] <= low:
                 break
-            if unit.start < high:
-                made[at] = unit._replace(last=max(unit.last, position))
-
-    @staticmethod
-    def _torn(text: str, reached: int, low: int, cuts: Cuts) -> bool:
-        """Whether a sentence goes on across the place where the text of earlier chunks ends."""
-        if low < reached:  # the chunk overlaps: it knows where its own sentences end
-            return reached - low not in cuts.ends
-        before = text[max(0, reached - 8) : low]
-        solid = before.rstrip()
-        return bool(solid) and solid[-1] not in _ENDS_SENTENCE and "\n" not in before[len(solid) :]
+            if self.start[at] < high:
+                self.last[at] = max(self.last[at], position)
 
 
-def _index(texts: Sequence[str]) -> list[_Indexed]:
-    low = [lowered(text) for text in texts]
-    return [_Indexed(text, words) for text, words in zip(low, index_words(low), strict=True)]
+def _together(parts: Sequence[Integers]) -> Integers:
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
 
-def _tiling(run: Run, indexed: Mapping[str, _Indexed]) -> list[_Indexed]:
-    """Words of a run's chunks; none where chunks overlap, or where the border of two cuts through a word."""
-    edges = [0, *[high for _, high in run.ranges]]
-    if edges[:-1] != [low for low, _ in run.ranges] or edges[-1] != len(run.text):
-        return []
-    found = [indexed[chunk.text] for chunk in run.chunks]
-    torn = any(left.words.ends and right.words.begins for left, right in itertools.pairwise(found))
-    return [] if torn else found
+def _goes_on(before: str, joiner: str = "") -> bool:
+    """Whether a sentence goes on across the place where a text ends, with a joiner behind it."""
+    between = before + joiner
+    solid = between.rstrip()
+    return bool(solid) and solid[-1] not in _ENDS_SENTENCE and "\n" not in between[len(solid) :]

@@ -20,7 +20,7 @@ from retrivex.scoring.weighted import chunk_values
 from retrivex.seeding import Seed
 from retrivex.similarity import share_of_best
 from retrivex.stitching import Run
-from retrivex.units import Unit, UnitCutter
+from retrivex.units import Unit, UnitCutter, Units
 
 Scorer: TypeAlias = Literal["weighted", "calibrated"]
 
@@ -43,7 +43,7 @@ class Valuation:
     """
 
     make_chunks: Callable[[], list[list[float]]]
-    units: list[Unit] | None = None
+    units: Units | None = None
     values: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     make_chunk_scores: Callable[[], list[list[float]]] = list
@@ -144,7 +144,7 @@ class Valuer:
         similarity: Mapping[ChunkKey, float],
     ) -> Valuation:
         units = self.cutter.units(runs)
-        table = unit_features(self.question, runs, units, seeds, similarity, linked, self.cutter.words(runs))
+        table = unit_features(self.question, units, seeds, similarity, linked, self.cutter.words(units.axis))
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
             log_odds = log_odds + self._boosts(runs, units)
@@ -181,18 +181,17 @@ class Valuer:
         return float(made)
 
 
-def _shares(p: NDArray[np.float64], units: Sequence[Unit]) -> list[float]:
+def _shares(p: NDArray[np.float64], units: Units) -> list[float]:
     """Return what units count for, as a share of the best: half its own probability, half its two neighbours'.
 
     Evidence seldom ends where a unit does, and what stands beside it is needed to read it.
     """
     if not len(p):
         return []
-    runs = np.array([unit.run for unit in units])
-    same = runs[1:] == runs[:-1]
+    same = units.joined[1:]
     before, after = p.copy(), p.copy()
-    before[1:][same] = p[:-1][same]
-    after[:-1][same] = p[1:][same]
+    np.copyto(before[1:], p[:-1], where=same)
+    np.copyto(after[:-1], p[1:], where=same)
     value = p / 2 + (before + after) / 4
     best = float(value.max())
     return (value / best).tolist() if best > 0 else [1.0] * len(p)

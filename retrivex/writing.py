@@ -133,8 +133,8 @@ class Writer:
         # chunks of the best hits, which are to be shown whole, and those of them that are
         self.top = list(scorer.relevance)[: self.config.keep_top]
         self.whole: set[ChunkKey] = set()
-        # a second layout has most spans in common with the first
-        self.made: dict[Pick, Span] = {}
+        # what was made of each pick: a second layout has most of them in common with the first
+        self.spans: dict[Pick, Span] = {}
 
     def write(self) -> Layout:
         """Return the best layout whose text has at most `token_budget` tokens."""
@@ -149,10 +149,12 @@ class Writer:
 
     def _too_long(self, allowance: int) -> bool:
         """Whether the best candidate does not fit by itself, so that choosing others would leave it out."""
+        numbers = self.candidates.numbers
+        if max(numbers.costs, default=0) + max(numbers.openings, default=0) <= allowance:
+            return False
         best = self._best()
         if best is None or self._kept(allowance):
             return False
-        numbers = self.candidates.numbers
         return numbers.costs[best] + numbers.openings[best] > allowance
 
     def _best(self) -> int | None:
@@ -176,9 +178,12 @@ class Writer:
 
     def _revive(self, chosen: tuple[int, ...]) -> bool:
         """Let a repeated text count again where the better copy of it was not chosen; return whether there was one."""
-        pieces = self.candidates.pieces
+        if not self.candidates.repeated:
+            return False
         shown = {
-            self.runs[pieces[i].run].chunks[at].key for i in chosen for at in range(pieces[i].first, pieces[i].last + 1)
+            self.runs[piece.run].chunks[at].key
+            for piece in self.candidates.some(chosen)
+            for at in range(piece.first, piece.last + 1)
         }
         lone = {key for key, other in self.candidates.repeated.items() if other not in shown}
         if lone:
@@ -256,7 +261,7 @@ class Writer:
             return (not any(p.run == pick.run and pick.start <= p.start < pick.end for p in starts), -pick.value)
 
         best = sorted(picks, key=rank)[:limit]
-        places = [(i, self.candidates.pieces[i]) for i in chosen]
+        places = list(zip(chosen, self.candidates.some(chosen), strict=True))
         return tuple(i for i, p in places if any(b.run == p.run and b.start <= p.start < b.end for b in best))
 
     def _choose_for_list(self, chosen: tuple[int, ...], valuation: Valuation, allowance: int) -> tuple[int, ...]:
@@ -354,13 +359,16 @@ class Writer:
 
     def _lay_out(self, picks: Sequence[Pick]) -> Layout:
         counter = self.call.counter
-        for pick in picks:
-            if pick not in self.made:
-                self.made[pick] = self.scorer.score(span_of(pick, self.runs[pick.run], counter))
-        spans = [self.made[pick] for pick in picks]
+        spans = [self._made(pick) for pick in picks]
         once = once_only(best_first(spans), counter)
         # a span that was cut in two counts twice
         return self._ordered(once if self.config.max_spans is None else once[: self.config.max_spans])
+
+    def _made(self, pick: Pick) -> Span:
+        span = self.spans.get(pick)
+        if span is None:
+            span = self.spans[pick] = self.scorer.score(span_of(pick, self.runs[pick.run], self.call.counter))
+        return span
 
     def _ordered(self, spans: Sequence[Span]) -> Layout:
         free, note = order_spans(spans, self.config, self.call.question)

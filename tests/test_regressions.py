@@ -178,8 +178,7 @@ def test_words_that_a_splitter_lost_between_chunks_are_never_glued_over_in_silen
     closed = composer.compose(hits, stored(*chunks), run_cost=0.0, max_gap_chars=12)
     assert len(closed.spans) == 1
     assert any(
-        "1 gaps of more than 2 characters were closed" in warning and "('d', 1)" in warning
-        for warning in closed.warnings
+        "1 gap of more than 2 characters closed" in warning and "('d', 1)" in warning for warning in closed.warnings
     )
 
 

@@ -8,26 +8,31 @@ what kind of score, model, collection or language it comes from.
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.axis import Axis
 from retrivex.chunk import ChunkKey
 from retrivex.scoring.lexical import bm25, inverse_frequency, term_counts
 from retrivex.scoring.words import WordPool
 from retrivex.seeding import Seed
-from retrivex.stitching import Run
-from retrivex.units import Unit
+from retrivex.units import Unit, Units
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 WIDTHS = (150, 400, 1100)
 """Tokens on each side over which signals are averaged: a paragraph, a section, a page or two."""
 
 WORD_WIDTHS = (60, 200)
 """Tokens on each side in which words of the question count together."""
+
+_REACHES = np.array([*WORD_WIDTHS, *WIDTHS], dtype=np.float64)[:, None]
 
 _FARTHEST = 8  # chunks from a hit; beyond that it makes no difference
 
@@ -60,248 +65,233 @@ class UnitTable:
     values : shape (n, len(NAMES))
     """
 
-    units: list[Unit]
+    units: Sequence[Unit]
     values: Floats
 
 
-def _z(signal: Floats) -> Floats:
-    """Return standard scores over the units of the query; all 0 where they are equal."""
-    spread = float(signal.std())
-    return (signal - signal.mean()) / spread if spread > 1e-9 else np.zeros_like(signal)
+def _z(signals: Floats) -> Floats:
+    """Return standard scores of signals over the units of the query, shape (..., n); all 0 where they are equal."""
+    level = signals - signals.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((level * level).mean(axis=-1, keepdims=True))
+    flat = spread <= 1e-9
+    return np.where(flat, 0.0, level / np.where(flat, 1.0, spread)) if flat.any() else level / spread
 
 
 def _rank(signal: Floats) -> Floats:
     """Minus the logarithm of the rank, 0 for the best; equal values share the best rank of theirs."""
-    ordered = np.sort(signal)
-    above = len(signal) - np.searchsorted(ordered, signal, side="right")
-    return -np.log1p(above)
+    ordered = signal.copy()
+    ordered.sort()
+    return -np.log1p(len(signal) - ordered.searchsorted(signal, side="right"))
 
 
 class _Line:
     """The units on their documents' axes, in tokens."""
 
-    def __init__(self, runs: Sequence[Run], units: Sequence[Unit]) -> None:
-        count = len(units)
-        self.tokens = np.maximum(np.array([unit.tokens for unit in units], dtype=np.float64), 1.0)
-        run_of = np.array([unit.run for unit in units], dtype=np.int64)
-        mean = float(self.tokens.sum()) / max(1, sum(map(len, runs)))  # tokens of a chunk
-        gaps = np.zeros(count)
-        new = np.flatnonzero(np.diff(run_of)) + 1
-        far = 10.0 * max(WIDTHS)
-        for at in new.tolist():
-            left, right = runs[run_of[at - 1]], runs[run_of[at]]
-            same = left.doc_id == right.doc_id
-            between = right.chunks[0].metadata.chunk_id - left.chunks[-1].metadata.chunk_id - 1
-            gaps[at] = min(far, max(0, between) * mean) if same else far
-        ends = np.cumsum(self.tokens + gaps)
-        self.centres = ends - self.tokens / 2
-        self.new_run = np.concatenate(([True], np.diff(run_of) > 0)) if count else np.zeros(0, dtype=bool)
-        self._bounds: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
-
-    def bounds(self, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First and last + 1 of the units whose centres lie within `width` tokens of each unit's."""
-        if width not in self._bounds:
-            low = np.searchsorted(self.centres, self.centres - width, side="left")
-            high = np.searchsorted(self.centres, self.centres + width, side="right")
-            self._bounds[width] = low, high
-        return self._bounds[width]
-
-    def total(self, signal: Floats, width: int) -> Floats:
-        """Sum of a signal of shape (..., n) over the units within `width` tokens."""
-        low, high = self.bounds(width)
-        sums = np.zeros((*signal.shape[:-1], signal.shape[-1] + 1))
-        np.cumsum(signal, axis=-1, out=sums[..., 1:])
-        return np.asarray(sums[..., high] - sums[..., low], dtype=np.float64)
-
-    def mean(self, signal: Floats, width: int) -> Floats:
-        """Mean over the units within `width` tokens."""
-        low, high = self.bounds(width)
-        return self.total(signal, width) / (high - low)
+    def __init__(self, units: Units) -> None:
+        self.tokens = np.maximum(units.tokens.astype(np.float64), 1.0)
+        self.new_run = ~units.joined
+        mean = float(self.tokens.sum()) / max(1, len(units.axis.chunks))  # tokens of a chunk
+        gaps = np.zeros(len(units))
+        gaps[self.new_run.nonzero()[0][1:]] = _gaps(units.axis, mean)
+        ends = (self.tokens + gaps).cumsum()
+        centres = ends - self.tokens / 2
+        # first and last + 1 of the units whose centres lie within each width of each unit's
+        self.low = centres.searchsorted(centres - _REACHES, side="left")
+        self.high = centres.searchsorted(centres + _REACHES, side="right")
 
     def sides(self, signal: Floats) -> tuple[Floats, Floats]:
         """Larger and smaller of the two neighbours' values; a unit at the edge of a run has one neighbour or none."""
-        before = np.concatenate((signal[:1], signal[:-1]))
-        after = np.concatenate((signal[1:], signal[-1:]))
-        before = np.where(self.new_run, signal, before)
-        last = np.concatenate((self.new_run[1:], [True]))
-        after = np.where(last, signal, after)
+        before, after = signal.copy(), signal.copy()
+        inside = ~self.new_run[1:]
+        np.copyto(before[1:], signal[:-1], where=inside)
+        np.copyto(after[:-1], signal[1:], where=inside)
         return np.maximum(before, after), np.minimum(before, after)
 
 
+def _gaps(axis: Axis, mean: float) -> list[float]:
+    """Tokens between each two runs: of the chunks between them, each of `mean` tokens, or far in other documents."""
+    far = 10.0 * max(WIDTHS)
+    made: list[float] = []
+    for left, right in itertools.pairwise(axis.runs):
+        before, after = left.chunks[-1].metadata, right.chunks[0].metadata
+        between = after.chunk_id - before.chunk_id - 1
+        made.append(min(far, max(0, between) * mean) if before.doc_id == after.doc_id else far)
+    return made
+
+
+def _sums(signals: Floats, low: Integers, high: Integers) -> list[Floats]:
+    """Return sums of signals, shape (s, n), from each row of `low` to that of `high`; each of shape (s, n)."""
+    sums = np.zeros((signals.shape[1] + 1, len(signals)))
+    signals.T.cumsum(axis=0, out=sums[1:])
+    return [(sums.take(to, axis=0) - sums.take(since, axis=0)).T for since, to in zip(low, high, strict=True)]
+
+
 class _Centres:
-    """The centres of chunks and units on one axis of characters, for interpolation between chunks."""
+    """The centres of chunks and units on the axis of characters, for interpolation between chunks."""
 
-    def __init__(self, runs: Sequence[Run], units: Sequence[Unit]) -> None:
-        self.keys = [[chunk.key for chunk in run.chunks] for run in runs]
-        places: list[float] = []
-        self.bases: list[int] = []
-        base = 0
-        for run in runs:
-            self.bases.append(base)
+    def __init__(self, units: Units) -> None:
+        axis = units.axis
+        middles = (axis.starts + axis.ends) / 2
+        if (middles[1:] < middles[:-1]).any():
             # chunks inside other chunks may stand before their neighbour's centre: the axis has to ascend
-            middles = sorted([base + (low + high) / 2 for low, high in run.ranges])
-            places += [base - 0.5, *middles, base + len(run.text) + 0.5]
-            base += len(run.text) + 2
-        self.places = np.array(places)
-        self.at = np.array([self.bases[unit.run] + (unit.start + unit.end) / 2 for unit in units])
+            middles = middles[np.lexsort((middles, axis.run))]
+        # beyond the outer centres of a run a value stays as it is
+        self.order = np.arange(len(middles)).repeat(1 + axis.is_first + axis.is_last)
+        self.places = middles[self.order]
+        firsts = axis.firsts + 2 * np.arange(len(axis.firsts))
+        self.places[firsts] = axis.bases - 0.5
+        self.places[firsts + axis.sizes + 1] = axis.run_ends + 0.5
+        self.at = axis.bases[units.run] + (units.start + units.end) / 2
 
-    def along(self, of_chunk: Mapping[ChunkKey, float]) -> Floats:
-        """Interpolate a value of chunks at the units; beyond the outer centres of a run it stays as it is."""
-        values: list[float] = []
-        for keys in self.keys:
-            row = [of_chunk[key] for key in keys]
-            values += [row[0], *row, row[-1]]
-        return np.asarray(np.interp(self.at, self.places, values), dtype=np.float64)
+    def along(self, of_chunk: Floats) -> Floats:
+        """Interpolate a value of chunks, shape (c,), at the units."""
+        return np.asarray(np.interp(self.at, self.places, of_chunk[self.order]), dtype=np.float64)
 
 
 def _hit_signal(
-    keys: Sequence[Sequence[ChunkKey]], seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
-) -> tuple[dict[ChunkKey, float], dict[ChunkKey, float], dict[ChunkKey, int]]:
-    """Score, rank and distance of every chunk from the hits of its run: fading towards the worst hit's."""
-    scores = np.fromiter((seed.relevance for seed in seeds), dtype=np.float64, count=len(seeds))
-    standard = _z(scores)
+    axis: Axis, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Score, rank and distance of every chunk from the hits of its run, shape (c,): fading towards the worst hit's."""
+    standard = _z(np.fromiter((seed.relevance for seed in seeds), dtype=np.float64, count=len(seeds)))
     floor = float(standard.min()) - 0.5
-    lifted = {seed.key: float(z) - floor for seed, z in zip(seeds, standard, strict=True)}
+    lifted = dict(zip([seed.key for seed in seeds], (standard - floor).tolist(), strict=True))
     highest = max(lifted.values(), default=0.0)
     for key, strength in linked.items():
         lifted.setdefault(key, strength * highest)
-    ranks = {seed.key: float(np.log1p(len(seeds)) - np.log1p(at)) for at, seed in enumerate(seeds)}
-    score: dict[ChunkKey, float] = {}
-    rank: dict[ChunkKey, float] = {}
-    distance: dict[ChunkKey, int] = {}
-    for row in keys:
-        if len(row) == 1:
-            key = row[0]
-            score[key], rank[key] = lifted.get(key, 0.0) + floor, ranks.get(key, 0.0)
-            distance[key] = 0 if key in lifted else _FARTHEST
-            continue
-        score.update(zip(row, [value + floor for value in _faded([lifted.get(key, 0.0) for key in row])], strict=True))
-        rank.update(zip(row, _faded([ranks.get(key, 0.0) for key in row]), strict=True))
-        distance.update(zip(row, _steps([key in lifted for key in row]), strict=True))
-    return score, rank, distance
+    steps = np.log1p(len(seeds)) - np.log1p(np.arange(len(seeds)))
+    ranks = dict(zip([seed.key for seed in seeds], steps.tolist(), strict=True))
+    first = axis.is_first.tolist()
+    score = _faded([lifted.get(key, 0.0) for key in axis.keys], first)
+    rank = _faded([ranks.get(key, 0.0) for key in axis.keys], first)
+    distance = _steps([key in lifted for key in axis.keys], first)
+    return np.array(score) + floor, np.array(rank), np.array(distance)
 
 
-def _faded(row: list[float]) -> list[float]:
+def _faded(row: list[float], is_first: Sequence[bool]) -> list[float]:
+    """Let values fade from chunk to chunk of a run, both ways."""
     carry = 0.0
-    for at, value in enumerate(row):
-        carry = row[at] = value if value > carry * FADE else carry * FADE
+    for at, (value, first) in enumerate(zip(row, is_first, strict=True)):
+        carry = row[at] = value if first or value > carry * FADE else carry * FADE
     carry = 0.0
     for at in range(len(row) - 1, -1, -1):
         value = row[at]
         carry = row[at] = value if value > carry * FADE else carry * FADE
+        if is_first[at]:
+            carry = 0.0
     return row
 
 
-def _steps(is_hit: Sequence[bool]) -> list[int]:
-    """Chunks to the nearest hit, `_FARTHEST` at most."""
+def _steps(is_hit: Sequence[bool], is_first: Sequence[bool]) -> list[int]:
+    """Chunks to the nearest hit of the run, `_FARTHEST` at most."""
     row, carry = [], _FARTHEST
-    for hit in is_hit:
-        carry = 0 if hit else min(carry + 1, _FARTHEST)
+    for hit, first in zip(is_hit, is_first, strict=True):
+        carry = 0 if hit else _FARTHEST if first or carry == _FARTHEST else carry + 1
         row.append(carry)
     for at in range(len(row) - 2, -1, -1):
-        row[at] = min(row[at], row[at + 1] + 1)
+        if row[at] > row[at + 1] + 1 and not is_first[at + 1]:
+            row[at] = row[at + 1] + 1
     return row
 
 
 def unit_features(
     question: str,
-    runs: Sequence[Run],
-    units: list[Unit],
+    units: Units,
     seeds: Sequence[Seed],
     similarity: Mapping[ChunkKey, float],
-    linked: Mapping[ChunkKey, float] | None = None,
-    pool: WordPool | None = None,
+    linked: Mapping[ChunkKey, float],
+    pool: WordPool,
 ) -> UnitTable:
     """Describe every unit.
 
     Parameters
     ----------
     question : any language
-    runs : m runs of candidates
-    units : n units of them, in order
+    units : n units of the candidates
     seeds : the hits, best first
     similarity : cosine of chunks with the question, where both are embedded; may be empty or miss some
     linked : strength in [0, 1] with which links reach a chunk
-    pool : words of the runs, where they are known
+    pool : words of the candidates
 
     Returns
     -------
     UnitTable
         One row a unit, one column a name of `NAMES`.
     """
-    if not units:
+    count = len(units)
+    if not count:
         return UnitTable(units, np.zeros((0, len(NAMES))))
-    line = _Line(runs, units)
-    centres = _Centres(runs, units)
-    score, rank, distance = _hit_signal(centres.keys, seeds, linked or {})
+    line, centres = _Line(units), _Centres(units)
+    score, rank, distance = _hit_signal(units.axis, seeds, linked)
     hit = centres.along(score)
-    hit_rank = centres.along(rank)
-    alike = _z(centres.along(_completed(similarity, score))) if similarity else _z(hit)
-    columns: list[Floats] = []
-    columns += [alike, _rank(alike), alike - alike.max(), *line.sides(alike)]
-    around = [line.mean(alike, width) for width in WIDTHS]
-    columns += around
-    rows = [[distance[key] for key in keys] for keys in centres.keys]
-    steps = np.array(
-        [
-            rows[run][first] if first == last else min(rows[run][first : last + 1])
-            for run, first, last, _, _, _ in units
-        ],
-        dtype=np.float64,
-    )
-    columns += [hit, hit_rank, hit - hit.max(), (steps == 0).astype(np.float64), np.minimum(steps, 4.0)]
-    columns += [line.mean(hit, width) for width in WIDTHS]
-    columns += _document_features(runs, units, seeds)
-    words = _word_signals(question, pool or WordPool.of([run.text for run in runs]), units, line, centres)
-    own = _z(np.sqrt(words[0]))
-    columns += [own, _rank(words[0]), own - own.max(), *line.sides(own)]
-    words_around = [line.mean(own, width) for width in WIDTHS]
-    columns += words_around
-    together = [_z(np.sqrt(row)) for row in words[1 : 1 + len(WORD_WIDTHS)]]
-    columns += together
-    columns += [row - row.max() for row in together]
-    columns += [words[-1], np.clip(alike, -2, 4) * np.clip(own, -2, 4), np.clip(alike, -2, 4) * together[0]]
+    alike = _z(centres.along(_completed(similarity, units.axis, score)) if similarity else hit)
+    words = _word_signals(question, pool, units, line)
+    own, *together = _z(np.sqrt(words[:-1]))
+    low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
+    sums = _sums(np.array((alike, hit, own)), low, high)
+    means = [total / size for total, size in zip(sums, high - low, strict=True)]
+    around, hit_around, words_around = zip(*means, strict=True)
+    steps = _least(distance, units)
     # how far the best stands out tells a question for one sentence from one for a whole passage
-    spread, word_spread = float(alike.max()), float(own.max())
-    columns += [np.full(len(units), spread), np.full(len(units), word_spread)]
+    spread, word_spread = alike.max(), own.max()
     broad = 1.0 / (1.0 + np.exp(word_spread - 3.0))
-    columns += [broad * alike, broad * around[1], broad * own, broad * words_around[1]]
-    return UnitTable(units, np.stack(columns, axis=1))
+    near, worded = (np.minimum(np.maximum(signal, -2.0), 4.0) for signal in (alike, own))
+    rows = (
+        alike, _rank(alike), alike - spread, *line.sides(alike), *around,
+        hit, centres.along(rank), hit - hit.max(), steps == 0, np.minimum(steps, 4), *hit_around,
+        *_document_features(units, seeds),
+        own, _rank(words[0]), own - word_spread, *line.sides(own), *words_around,
+        *together, *[row - row.max() for row in together],
+        words[-1], near * worded, near * together[0],
+        spread, word_spread,
+        broad * alike, broad * around[1], broad * own, broad * words_around[1],
+    )  # fmt: skip
+    table = np.empty((len(rows), count))
+    for at, row in enumerate(rows):
+        table[at] = row
+    return UnitTable(units, np.ascontiguousarray(table.T))
 
 
-def _completed(similarity: Mapping[ChunkKey, float], score: Mapping[ChunkKey, float]) -> dict[ChunkKey, float]:
+def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
+    """Return the least value of the chunks that each unit touches."""
+    least = distance[units.chunk]
+    for at in (units.last > units.first).nonzero()[0].tolist():
+        first = units.chunk[at]
+        least[at] = distance[first : first + 1 + units.last[at] - units.first[at]].min()
+    return least
+
+
+def _completed(similarity: Mapping[ChunkKey, float], axis: Axis, score: Floats) -> Floats:
     """Give chunks without an embedding the similarity that chunks with a hit score like theirs have."""
-    missing = [key for key in score if key not in similarity]
-    if not missing:
-        return dict(similarity)
-    known = np.fromiter((similarity[key] for key in similarity), np.float64, len(similarity))
-    scores = np.fromiter((score.get(key, 0.0) for key in similarity), np.float64, len(similarity))
-    spread = float(scores.std())
-    slope = float(known.std()) / spread if spread > 1e-9 else 0.0
-    guessed = {key: float(known.mean() + slope * (score[key] - scores.mean())) for key in missing}
-    return {**similarity, **guessed}
+    made = np.array([similarity.get(key, np.nan) for key in axis.keys])
+    known = ~np.isnan(made)
+    if not known.all():
+        scores, found = score[known], made[known]
+        spread = float(scores.std())
+        slope = float(found.std()) / spread if spread > 1e-9 else 0.0
+        made[~known] = found.mean() + slope * (score[~known] - scores.mean())
+    return made
 
 
-def _document_features(runs: Sequence[Run], units: Sequence[Unit], seeds: Sequence[Seed]) -> list[Floats]:
+def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
     """Share of the hits that lie in the unit's document, and whether the best hit does."""
-    hits: dict[str, int] = {}
-    for seed in seeds:
-        hits[seed.key[0]] = hits.get(seed.key[0], 0) + 1
+    hits = Counter([seed.key[0] for seed in seeds])
     best = seeds[0].key[0] if seeds else None
-    share = [hits.get(run.doc_id, 0) / max(1, len(seeds)) for run in runs]
-    same = [1.0 if run.doc_id == best else 0.0 for run in runs]
-    of = [unit.run for unit in units]
-    return [np.asarray(share)[of], np.asarray(same)[of]]
+    documents = [run.doc_id for run in units.axis.runs]
+    share = np.array([hits[document] / max(1, len(seeds)) for document in documents])
+    same = np.array([1.0 if document == best else 0.0 for document in documents])
+    return [share[units.run], same[units.run]]
 
 
-def _word_signals(question: str, pool: WordPool, units: Sequence[Unit], line: _Line, centres: _Centres) -> list[Floats]:
+def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> Floats:
     """BM25 of each unit, of its surroundings at each of `WORD_WIDTHS`, and the share of the words it holds."""
-    starts = np.array([centres.bases[unit.run] + unit.start for unit in units], dtype=np.int64)
-    counts = term_counts(question, pool, starts)
+    counts = term_counts(question, pool, units.axis.bases[units.run] + units.start)
+    made = np.zeros((2 + len(WORD_WIDTHS), len(units)))
     if not len(counts):
-        return [np.zeros(len(units))] * (2 + len(WORD_WIDTHS))
+        return made
     idf = inverse_frequency(counts)
-    made = [bm25(counts, line.tokens, idf)]
-    for width in WORD_WIDTHS:
-        made.append(bm25(line.total(counts, width), line.total(line.tokens, width), idf))
-    return [*made, np.asarray(idf @ (counts > 0) / idf.sum(), dtype=np.float64)]
+    made[0] = bm25(counts, line.tokens, idf)
+    low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
+    sums = _sums(np.concatenate((counts, line.tokens[None])), low, high)
+    made[1:-1] = [bm25(around[:-1], around[-1], idf) for around in sums]
+    made[-1] = idf @ (counts > 0) / idf.sum()
+    return made

@@ -8,10 +8,15 @@ characters. Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.scoring.words import WordPool, is_letter, is_unspaced, lowered
+from retrivex.scoring.words import WordPool, is_unspaced, lowered, split_words
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 K1 = 1.2
 B = 0.75
@@ -42,8 +47,8 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     [('蜜蜂', False), ('蜂睡', False), ('睡觉', False)]
     """
     terms: dict[str, bool] = {}
-    for word in _words(lowered(question)):
-        if is_unspaced(word[0]):
+    for word, unspaced in split_words(lowered(question)):
+        if unspaced:
             for at in range(max(1, len(word) - 1)):
                 terms[word[at : at + 2]] = False
         elif len(word) > 5:
@@ -69,33 +74,34 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> NDA
         Shape (terms, n). Words that stand nearly everywhere are left out: they tell nothing apart. So are those of
         one or two letters that, in and outside other words, stand everywhere.
     """
+    terms = question_terms(question)
+    if not terms:
+        return np.zeros((0, len(starts)))
     most = _OFTEN * len(starts) + _FEW
-    rows = []
-    for term, whole in question_terms(question):
-        unspaced = is_unspaced(term[0])
-        places = pool.anywhere(term) if unspaced else pool.words(term, whole=whole)
-        if not 0 < len(places) < most or (not unspaced and len(term) <= _TINY and pool.text.count(term) >= most):
-            continue
-        stretches = np.searchsorted(starts, places, side="right") - 1
-        counts = np.bincount(stretches, minlength=len(starts)).astype(np.float64)
-        if 0 < np.count_nonzero(counts) <= 0.7 * len(starts) + _FEW:
-            rows.append(counts)
-    return np.asarray(rows) if rows else np.zeros((0, len(starts)))
+    numbers, places = _found(terms, pool)
+    times = np.bincount(numbers, minlength=len(terms))
+    tells = (times > 0) & (times < most)
+    for number in tells.nonzero()[0].tolist():
+        term = terms[number][0]
+        if len(term) <= _TINY and not is_unspaced(term[0]):
+            tells[number] = pool.count(term) < most
+    stretches = starts.searchsorted(places, side="right") - 1
+    counts = np.bincount(numbers * len(starts) + stretches, minlength=len(terms) * len(starts))
+    rows = counts.reshape(len(terms), -1).astype(np.float64)
+    holding = np.count_nonzero(rows, axis=1)
+    kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)]
+    return kept
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a text; stretches of a script without spaces count as words of their own."""
-    words: list[str] = []
-    last = None
-    for character in text:
-        kind = is_unspaced(character) if is_letter(character) else None
-        if kind is not None:
-            if kind == last:
-                words[-1] += character
-            else:
-                words.append(character)
-        last = kind
-    return words
+def _found(terms: Sequence[tuple[str, bool]], pool: WordPool) -> tuple[Integers, Integers]:
+    """Numbers of the terms that stand in the candidates, once for each time, and where they stand."""
+    spaced = [number for number, (term, _) in enumerate(terms) if not is_unspaced(term[0])]
+    numbers, places = pool.find([terms[number] for number in spaced])
+    if len(spaced) == len(terms):
+        return numbers, places
+    alone = [(number, pool.anywhere(term)) for number, (term, _) in enumerate(terms) if is_unspaced(term[0])]
+    made = [np.array(spaced, dtype=np.int64)[numbers], *[np.full(len(found), number) for number, found in alone]]
+    return np.concatenate(made), np.concatenate([places, *[found for _, found in alone]])
 
 
 def bm25(counts: NDArray[np.float64], lengths: NDArray[np.float64], idf: NDArray[np.float64]) -> NDArray[np.float64]:

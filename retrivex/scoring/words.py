@@ -6,6 +6,7 @@ Characters of scripts that are written without spaces make no words: they are lo
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -16,12 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
+Places = NDArray[np.int64]
 
 _UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 
 _HALF = 4  # characters in a number, 16 bits each
 _SEPARATOR = "\n\n"
+_SPREAD = 1021  # odd and larger than most alphabets, so that few pairs of letters have the same print
+
+_SHIFTS = np.array([48, 32, 16, 0], dtype=np.uint64)
 
 # kinds of characters, found out when a character is first met
 _UNKNOWN, _OTHER, _SPACED, _ALONE = 0, 1, 2, 3
@@ -35,12 +40,14 @@ class Words(NamedTuple):
     ----------
     places : shape (n,), offset of the first character of each
     heads, tails : shape (n,), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
+    prints : shape (n,), a number made of the first two characters, by which most words are told apart
     begins, ends : whether the text begins with a letter, and ends with one
     """
 
-    places: NDArray[np.int64]
+    places: NDArray[np.int32]
     heads: Keys
     tails: Keys
+    prints: NDArray[np.uint16]
     begins: bool
     ends: bool
 
@@ -69,6 +76,11 @@ def is_letter(character: str) -> bool:
     return character.isalnum() or (character > "\u02ff" and unicodedata.category(character)[0] == "M")
 
 
+def is_in_word(character: str) -> bool:
+    """Whether a character that was met in a text before belongs to a word that is kept."""
+    return bool(_kinds[ord(character)] == _SPACED)
+
+
 def _kinds_of(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """Code and kind of every character."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -81,6 +93,20 @@ def _kinds_of(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     return codes, kinds
 
 
+def split_words(text: str) -> list[tuple[str, bool]]:
+    """Return the words of a text, and whether each is of a script that is written without spaces.
+
+    Examples
+    --------
+    >>> split_words("gpt-4 在用")
+    [('gpt', False), ('4', False), ('在用', True)]
+    """
+    kinds = _kinds_of(text)[1]
+    edges = [0, *(np.flatnonzero(kinds[1:] != kinds[:-1]) + 1).tolist(), len(text)]
+    found = [(text[a:b], int(kinds[a])) for a, b in itertools.pairwise(edges) if a < b]
+    return [(word, kind == _ALONE) for word, kind in found if kind != _OTHER]
+
+
 def index_words(texts: Sequence[str]) -> list[Words]:
     """Find the words of each text, given in lower case."""
     # all at once: what an array costs is the same for one text and for a hundred; the end is room for the last word
@@ -89,6 +115,25 @@ def index_words(texts: Sequence[str]) -> list[Words]:
     begins = np.flatnonzero(in_word[1:] & ~in_word[:-1]) + 1
     if in_word[0]:
         begins = np.concatenate(([0], begins))
+    keys = _first_letters(codes, in_word, begins)
+    prints = _prints(keys[0])
+    starts = np.cumsum([0, *[len(text) + 1 for text in texts]])
+    edges = np.searchsorted(begins, starts).tolist()
+    return [
+        # copies: a view would keep the words of all other texts in memory
+        Words(
+            (begins[a:b] - start).astype(np.int32),
+            keys[0][a:b].copy(),
+            keys[1][a:b].copy(),
+            prints[a:b].copy(),
+            *_edges_in_words(in_word, start, len(text)),
+        )
+        for a, b, start, text in zip(edges, edges[1:], starts.tolist(), texts, strict=False)
+    ]
+
+
+def _first_letters(codes: NDArray[np.uint32], in_word: NDArray[np.bool_], begins: Places) -> list[Keys]:
+    """Return characters 1 to 4 and 5 to 8 of the words that begin at places."""
     keys: list[Keys] = []
     inside = np.ones(len(begins), dtype=np.bool_)
     for half in range(2):
@@ -97,12 +142,12 @@ def index_words(texts: Sequence[str]) -> list[Words]:
             inside &= in_word[begins + at]
             key = (key << np.uint64(16)) | np.where(inside, codes[begins + at] & 0xFFFF, 0).astype(np.uint64)
         keys.append(key)
-    starts = np.cumsum([0, *[len(text) + 1 for text in texts]])
-    edges = np.searchsorted(begins, starts).tolist()
-    return [
-        Words(begins[a:b] - start, keys[0][a:b], keys[1][a:b], *_edges_in_words(in_word, start, len(text)))
-        for a, b, start, text in zip(edges, edges[1:], starts.tolist(), texts, strict=False)
-    ]
+    return keys
+
+
+def _prints(heads: Keys) -> NDArray[np.uint16]:
+    first, second = heads >> np.uint64(48), heads >> np.uint64(32) & np.uint64(0xFFFF)
+    return (first * np.uint64(_SPREAD) + second).astype(np.uint16)
 
 
 def _edges_in_words(in_word: NDArray[np.bool_], start: int, size: int) -> tuple[bool, bool]:
@@ -117,62 +162,146 @@ class WordPool:
     parts : words of stretches of text, in order
     bases : where on the axis each stretch begins
     make_text : called where the text itself is needed; in lower case
+    make_texts : called where its stretches will do, such that no word goes on from one to the next
     """
 
-    def __init__(self, parts: Sequence[Words], bases: Sequence[int], make_text: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Words],
+        bases: Sequence[int] | Places,
+        make_text: Callable[[], str],
+        make_texts: Callable[[], Sequence[str]],
+    ) -> None:
         self._make_text = make_text
+        self._make_texts = make_texts
         if not parts:
             parts, bases = index_words([""]), [0]
-        sizes = [len(part.places) for part in parts]
-        self.places = np.concatenate([part.places for part in parts]) + np.repeat(bases, sizes)
-        self.heads = np.concatenate([part.heads for part in parts])
-        self.tails = np.concatenate([part.tails for part in parts])
+        self._bases = np.asarray(bases, dtype=np.int64)
+        self._ends = np.cumsum([len(part.places) for part in parts])
+        self._places = np.concatenate([part.places for part in parts])
+        self._heads = np.concatenate([part.heads for part in parts])
+        self._tails = np.concatenate([part.tails for part in parts])
+        self._prints = np.concatenate([part.prints for part in parts])
+        self._kept = np.ones(len(self._places), dtype=np.bool_)
+
+    def mend(self, dropped: Sequence[tuple[int, int]], torn: Sequence[int], windows: Sequence[str]) -> None:
+        """Make words right where stretches overlap, or part them.
+
+        Parameters
+        ----------
+        dropped : ranges of numbers of words that are none
+        torn : numbers of words that are longer than their stretch knows
+        windows : text from the beginning of each of those, in lower case
+        """
+        for first, end in dropped:
+            self._kept[first:end] = False
+        codes, kinds = _kinds_of("\n".join([*windows, "\n" * 2 * _HALF]))
+        begins = np.cumsum([0, *[len(window) + 1 for window in windows[:-1]]])[: len(windows)]
+        self._heads[torn], self._tails[torn] = _first_letters(codes, kinds == _SPACED, begins)
+        self._prints[torn] = _prints(self._heads[torn])
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> WordPool:
         """Return the pool of some texts."""
         low = [lowered(text) for text in texts]
-        bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in low[:-1]]]).tolist()
-        return cls(index_words(low), bases, lambda: _SEPARATOR.join(low))
+        bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in low[:-1]]])
+        return cls(index_words(low), bases, lambda: _SEPARATOR.join(low), lambda: low)
 
     @cached_property
     def text(self) -> str:
         """All of the text, in lower case."""
         return self._make_text()
 
-    def words(self, term: str, *, whole: bool) -> NDArray[np.int64]:
-        """Return where on the axis words are, or begin with, a term of letters.
+    @cached_property
+    def _bytes(self) -> NDArray[np.uint8]:
+        return np.frombuffer("\n".join(self._make_texts()).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+    def places(self, words: Places | None = None) -> Places:
+        """Return where on the axis words begin, given by their numbers; all of them by default."""
+        if words is None:
+            words = self._kept.nonzero()[0]
+        part = self._ends.searchsorted(words, side="right")
+        return np.asarray(self._places[words] + self._bases[part], dtype=np.int64)
+
+    def find(self, terms: Sequence[tuple[str, bool]]) -> tuple[Places, Places]:
+        """Return the words that are, or begin with, terms of letters.
+
+        Parameters
+        ----------
+        terms : t terms, and whether a word has to end where the term does
+
+        Returns
+        -------
+        numbers
+            Shape (w,), ascending: of the term.
+        places
+            Shape (w,), ascending for each term: where on the axis the word begins.
 
         Examples
         --------
         >>> pool = WordPool.of(["Bees are busy.", "A bee?"])
-        >>> pool.words("bee", whole=False).tolist(), pool.words("bee", whole=True).tolist()
-        ([0, 18], [18])
+        >>> [found.tolist() for found in pool.find([("bee", False), ("bee", True)])]
+        [[0, 0, 1], [0, 18, 18]]
         """
-        head, head_mask = _key(term[:_HALF], whole=whole)
-        tail, tail_mask = _key(term[_HALF : 2 * _HALF], whole=whole)
-        found = np.flatnonzero((self.heads & head_mask) == head)
-        if tail_mask:
-            found = found[(self.tails[found] & tail_mask) == tail]
-        places: NDArray[np.int64] = self.places[found]
-        if len(term) > 2 * _HALF or max(term) > "\uffff":
-            size = len(term)
-            places = places[[self.text[at : at + size] == term for at in places.tolist()]]
-        return places
+        keys, masks = _keys(terms)
+        words = self._likely(keys, masks)
+        match = ((self._heads[words] & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
+        numbers = match // max(1, len(words))
+        words = words[match - numbers * len(words)]
+        same = ((self._tails[words] & masks[numbers, 1]) == keys[numbers, 1]) & self._kept[words]
+        numbers, places = numbers[same], self.places(words[same])
+        for number, (term, _) in enumerate(terms):
+            if len(term) > 2 * _HALF or max(term) > "\uffff":  # more than the keys hold
+                found = np.flatnonzero(numbers == number)
+                wrong = found[[not self.text.startswith(term, at) for at in places[found].tolist()]]
+                numbers, places = np.delete(numbers, wrong), np.delete(places, wrong)
+        return numbers, places
 
-    def anywhere(self, term: str) -> NDArray[np.int64]:
+    def _likely(self, keys: Keys, masks: Keys) -> Places:
+        """Numbers of the words whose first two letters are those of a term."""
+        if not (masks[:, 0] >> np.uint64(32) & np.uint64(0xFFFF)).all():  # any second letter will do
+            return np.arange(len(self._heads))
+        wanted = np.zeros(1 << 16, dtype=np.bool_)
+        wanted[_prints(keys[:, 0])] = True
+        return wanted.take(self._prints).nonzero()[0]
+
+    def anywhere(self, term: str) -> Places:
         """Return where on the axis a term stands, in or outside words."""
         # splitting finds all places at once, at the speed of a search
         parts = self.text.split(term)
         sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)) + len(term)
         return np.asarray(np.cumsum(sizes)[:-1] - len(term), dtype=np.int64)
 
+    def count(self, letters: str) -> int:
+        """Return how often one or two letters of words stand in the text, in and outside words, each counted once.
 
-def _key(letters: str, *, whole: bool) -> tuple[np.uint64, np.uint64]:
-    """Return the number of up to four letters, and the mask of what words that begin with them have in common."""
-    key = mask = 0
-    for at in range(_HALF):
-        has = at < len(letters)
-        key = key << 16 | (ord(letters[at]) & 0xFFFF if has else 0)
-        mask = mask << 16 | (0xFFFF if has or whole else 0)
-    return np.uint64(key), np.uint64(mask)
+        Examples
+        --------
+        >>> WordPool.of(["banana"]).count("an")
+        2
+        """
+        if not letters.isascii() or letters[0] == letters[-1] != letters:
+            return self.text.count(letters)
+        # comparing bytes is several times as fast as a search for what stands everywhere
+        found = self._bytes == ord(letters[0])
+        if len(letters) > 1:
+            found = found[:-1] & (self._bytes[1:] == ord(letters[1]))
+        return int(np.count_nonzero(found))
+
+
+def _keys(terms: Sequence[tuple[str, bool]]) -> tuple[Keys, Keys]:
+    """Return the numbers of terms as in `Words`, and the masks of what the words they find have in common.
+
+    Both of shape (t, 2).
+    """
+    size = 2 * _HALF
+    letters = "".join([term[:size].ljust(size, "\0") for term, _ in terms])
+    codes = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).reshape(-1, 2, _HALF)
+    whole = np.array([whole for _, whole in terms], dtype=np.bool_)
+    lengths = np.array([len(term) for term, _ in terms])
+    known = (np.arange(size).reshape(2, _HALF) < lengths[:, None, None]) | whole[:, None, None]
+    packed = [
+        np.bitwise_or.reduce(characters << _SHIFTS, axis=2)
+        for characters in ((codes & 0xFFFF).astype(np.uint64), np.where(known, np.uint64(0xFFFF), np.uint64(0)))
+    ]
+    return packed[0], packed[1]

@@ -1,0 +1,85 @@
+"""The chunks of all candidate runs of a query, one after the other on one axis of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.chunk import Chunk, ChunkKey
+from retrivex.stitching import Run
+
+Integers = NDArray[np.int64]
+T = TypeVar("T")
+
+GAP = 2
+"""Characters between the texts of two runs."""
+
+
+class Axis:
+    """Chunks and runs as arrays; a run's text takes its length on the axis, and `GAP` characters follow it.
+
+    Parameters
+    ----------
+    runs : m of them, with c chunks together
+
+    Attributes
+    ----------
+    runs, chunks : the same, in order
+    sizes : shape (m,), chunks of each run
+    firsts : shape (m,), number of each run's first chunk
+    bases, run_ends : shape (m,), where each run begins, and where it ends
+    starts, ends : shape (c,), where each chunk stands
+
+    Examples
+    --------
+    >>> from retrivex.chunk import ChunkMetadata
+    >>> from retrivex.stitching import stitch
+    >>> bees, ants = (stitch([Chunk(text, ChunkMetadata(text, 0))]).runs[0] for text in ("bees", "ants"))
+    >>> Axis([bees, ants]).starts.tolist(), Axis([bees, ants]).ends.tolist()
+    ([0, 6], [4, 10])
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+        self.chunks: list[Chunk] = [chunk for run in runs for chunk in run.chunks]
+        self.sizes = np.array([len(run.chunks) for run in runs], dtype=np.int64)
+        self.firsts = self.sizes.cumsum() - self.sizes
+        lengths = np.array([len(run.text) for run in runs], dtype=np.int64)
+        self.bases = (lengths + GAP).cumsum() - lengths - GAP
+        self.run_ends = self.bases + lengths
+        edges = chain.from_iterable(chain.from_iterable([run.ranges for run in runs]))
+        places = np.fromiter(edges, dtype=np.int64, count=2 * len(self.chunks)).reshape(-1, 2)
+        self.starts, self.ends = places.T + self.bases[self.run]
+
+    @cached_property
+    def run(self) -> Integers:
+        """Number of each chunk's run, shape (c,)."""
+        return np.arange(len(self.sizes)).repeat(self.sizes)
+
+    @cached_property
+    def is_first(self) -> NDArray[np.bool_]:
+        """Whether each chunk is the first of its run, shape (c,)."""
+        made = np.zeros(len(self.chunks), dtype=np.bool_)
+        made[self.firsts] = True
+        return made
+
+    @cached_property
+    def is_last(self) -> NDArray[np.bool_]:
+        """Whether each chunk is the last of its run, shape (c,)."""
+        made = np.zeros(len(self.chunks), dtype=np.bool_)
+        made[self.firsts + self.sizes - 1] = True
+        return made
+
+    @cached_property
+    def keys(self) -> list[ChunkKey]:
+        """Keys of all chunks."""
+        return [(metadata.doc_id, metadata.chunk_id) for metadata in [chunk.metadata for chunk in self.chunks]]
+
+    def rows(self, values: Sequence[T]) -> list[Sequence[T]]:
+        """Return values of the chunks, run by run."""
+        return [values[a : a + n] for a, n in zip(self.firsts.tolist(), self.sizes.tolist(), strict=True)]
