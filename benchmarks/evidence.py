@@ -52,7 +52,7 @@ SUBSET_QUESTIONS = 60
 SLOW_ON = ("chunking_evaluation",)  # Haystack reads its whole store for every call
 
 MAIN = tuple(Cell(view, 200, "dense", hits, 1000) for view in ("all", "alone") for hits in (50, 20))
-GRID_SIZES = (200, 100)
+GRID_SIZES = (200, 100, 50, 400)
 # around the main cells: every number of hits and budget with dense hits, and the other kinds of hits at two budgets
 GRID = tuple(
     Cell("all", size, retrieval, hits, budget)
@@ -70,6 +70,7 @@ GRID_SYSTEMS = (
     "reference k",
     "RetriVex weighted",
     "RetriVex calibrated",
+    "RetriVex calibrated, default windows",
 )
 
 

@@ -36,7 +36,12 @@ DIFFERENCE = (
     "questions",
 )
 COMPARED = ("recall", "complete")
-OURS = ("RetriVex weighted", "RetriVex calibrated", "RetriVex calibrated, no embeddings")
+OURS = (
+    "RetriVex weighted",
+    "RetriVex calibrated",
+    "RetriVex calibrated, no embeddings",
+    "RetriVex calibrated, default windows",
+)
 NO_PEERS = ("kNN", "DOS", "reference f", "reference k", "reference j", *OURS)
 RESAMPLES = 10_000
 SEED = 0

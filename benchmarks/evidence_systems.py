@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evidence_protocol import Case, System
 from evidence_reference import prepare, reference
@@ -55,14 +55,20 @@ class RetriVex:
 
     Parameters
     ----------
-    window : L; None takes 1, and 2 where there are fewer than 20 hits
+    window : L; None takes 1, and 2 where there are fewer than 20 hits; "default" leaves it, and with it `pool_factor`,
+        as `RetrievalConfig` has it
     per_set : take the coefficients fitted without the set that is asked
     embeddings : whether the chunks and the question bring theirs; without, only the hits' scores are known
     knobs : of `RetrievalConfig`
     """
 
     def __init__(
-        self, window: int | None = None, *, per_set: bool = False, embeddings: bool = True, **knobs: Any
+        self,
+        window: int | Literal["default"] | None = None,
+        *,
+        per_set: bool = False,
+        embeddings: bool = True,
+        **knobs: Any,
     ) -> None:
         self.window = window
         self.embeddings = embeddings
@@ -78,15 +84,16 @@ class RetriVex:
 
     def __call__(self, case: Case) -> list[Range]:
         """Return the spans of the composition, best first."""
-        window = self.window if self.window is not None else 1 if len(case.hits) >= 20 else 2
+        fixed = self.window if self.window is not None else 1 if len(case.hits) >= 20 else 2
+        width = {} if fixed == "default" else {"window": fixed}
         store = case.index.store if self.embeddings else case.index.bare_store
         composition = self._composer(case.asked.set_name).compose(
             [SeedHit(store[case.index.chunks[place].key], score) for place, score in case.hits],
             store,
             query=case.asked.question.text,
             query_embedding=case.asked.embedding if self.embeddings else None,
-            window=window,
             token_budget=case.budget,
+            **width,
         )
         return [part for span in sorted(composition.spans, key=lambda span: -span.score) for part in ranges_of(span)]
 
@@ -131,11 +138,13 @@ def code_and_model(set_name: str) -> str:
 def retrivex_systems() -> list[System]:
     """Return RetriVex with each of its scorers; the calibrated one as fitted without the set that is asked."""
     calibrated = RetriVex(per_set=True, scoring="calibrated")
+    widening = RetriVex("default", per_set=True, scoring="calibrated")
     bare = RetriVex(per_set=True, scoring="calibrated", embeddings=False)
     return [
         System("RetriVex weighted", RetriVex(scoring="weighted"), lambda _: code(), _warm),
         System("RetriVex calibrated", calibrated, code_and_model, _warm),
         System("RetriVex calibrated, no embeddings", bare, code_and_model, _warm_bare),
+        System("RetriVex calibrated, default windows", widening, code_and_model, _warm),
     ]
 
 

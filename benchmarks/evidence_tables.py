@@ -9,6 +9,7 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 CALIBRATED = "RetriVex calibrated"
+WIDENING = "RetriVex calibrated, default windows"
 AGAINST = ("kNN", "best peer", "reference k")
 SHORT = ("kNN", "best peer", "reference k", "RetriVex weighted", CALIBRATED)
 
@@ -128,14 +129,14 @@ def _with_name(line: Found) -> str:
     return interval(line) + (f" ({line['other']})" if line["other"] != line["against"] else "")
 
 
-def grid(against: str) -> str:
-    """Return the table of the whole grid: gain of the calibrated scorer, mean of the sets; (…) where it is not sure."""
+def grid(against: str, system: str = CALIBRATED) -> str:
+    """Return the table of the whole grid: a system's gain, mean of the sets; (…) where it is not sure."""
     found = cells("evidence_grid")
     budgets = sorted({cell["budget"] for cell in found})
     rows: dict[tuple[int, str, int], dict[int, str]] = {}
     for cell in found:
         row = rows.setdefault((cell["size"], cell["retrieval"], cell["hits"]), {})
-        row[cell["budget"]] = _gain(cell, against)
+        row[cell["budget"]] = _gain(cell, against, system)
     return table(
         [f"evidence / complete against {against}, points", *[f"{budget:,} tokens" for budget in budgets]],
         [
@@ -145,11 +146,11 @@ def grid(against: str) -> str:
     )
 
 
-def _gain(cell: Found, against: str) -> str:
+def _gain(cell: Found, against: str, system: str) -> str:
     lines = {
         line["metric"]: line
         for line in cell["differences"]
-        if (line["system"], line["against"], line["set"]) == (CALIBRATED, against, "mean of sets")
+        if (line["system"], line["against"], line["set"]) == (system, against, "mean of sets")
     }
     if not lines:
         return "–"
@@ -187,5 +188,8 @@ TABLES = {
     "evidence_grid_knn": lambda: grid("kNN"),
     "evidence_grid_peer": lambda: grid("best peer"),
     "evidence_grid_reference": lambda: grid("reference k"),
+    "evidence_grid_default_knn": lambda: grid("kNN", WIDENING),
+    "evidence_grid_default_peer": lambda: grid("best peer", WIDENING),
+    "evidence_grid_default_reference": lambda: grid("reference k", WIDENING),
     "evidence_losses": losses,
 }

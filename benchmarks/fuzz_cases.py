@@ -124,6 +124,7 @@ CHOICES: dict[str, Sequence[Any]] = {
     "expand_top": (0, 1, 2),
     "expand_top_documents": (0, 1, 2),
     "grow_until": ("table", ("list", "code", "steps")),
+    "pool_factor": (None, 0.5, 2, 8, 100),
     "max_window": (20, 25),
     "follow_links": (1, 2, 3),
     "store_timeout_s": (None, 5.0),

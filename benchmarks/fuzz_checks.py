@@ -36,7 +36,7 @@ def check_composition(case: Case, config: RetrievalConfig, made: Composition, co
     check_spans(case, config, made.spans, count)
     check_citations(case, made)
     check_hits(case, made)
-    check_windows(case, config, made)
+    check_windows(case, config, made, count)
     check_coverage(made)
     check_units(case, made)
     check_top(case, config, made)
@@ -415,10 +415,10 @@ def check_top(case: Case, config: RetrievalConfig, made: Composition) -> None:
 # ---- growth
 
 
-def check_windows(case: Case, config: RetrievalConfig, made: Composition) -> None:
+def check_windows(case: Case, config: RetrievalConfig, made: Composition, count: Count) -> None:
     """Check that what seeds grew to is what a plain walk reaches, and that nothing else is shown."""
     windows = [(w.doc_id, w.start, w.end) for w in made.trace.windows]
-    expected = expected_windows(case, config)
+    expected = expected_windows(case, config, count if made.trace.scorer == "calibrated" else None)
     expect(expected in (None, sorted(windows)), "windows are not what the guards allow", windows, expected)
     inside = {(doc_id, i) for doc_id, start, end in windows for i in range(start, end)}
     linked = {target for _, target in made.trace.links}

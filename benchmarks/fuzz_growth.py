@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from fuzz_cases import Case, OddStore
 
@@ -14,14 +15,35 @@ from retrivex.guards import shape_goes_on
 _SIGNATURES = SignatureCache()
 
 
-def expected_windows(case: Case, config: RetrievalConfig) -> list[tuple[str, int, int]] | None:
-    """Windows by document and place; None where it depends on the ranking, or hits disagree with the store."""
+def expected_windows(
+    case: Case, config: RetrievalConfig, count: Callable[[str], int] | None
+) -> list[tuple[str, int, int]] | None:
+    """Windows by document and place; None where it depends on the ranking, or hits disagree with the store.
+
+    With `count`, of tokens, windows widen as far as `pool_factor` asks.
+    """
     if (config.expand_top, config.expand_top_documents, config.k) != (None, None, None):
         return None
     chunks = _usable_chunks(case, config)
     if chunks is None:
         return None
-    return sorted((key[0], *_walk_both(key, chunks, config)) for key in _seed_keys(case, config))
+    keys = _seed_keys(case, config)
+    before = config.window if config.before is None else config.before
+    after = config.window if config.after is None else config.after
+    if count is not None and config.pool_factor is not None:
+        tokens = sum(count(chunks[key].text) for key in keys)
+        widest = _widest(tokens, config.pool_factor * config.token_budget)
+        before, after = before and max(before, widest), after and max(after, widest)
+    return sorted(
+        (key[0], _walk(key, -1, before, chunks, config), _walk(key, 1, after, chunks, config) + 1) for key in keys
+    )
+
+
+def _widest(tokens: int, wanted: float) -> int:
+    """Neighbours on each side until seeds and neighbours of their size would hold what is wanted, or nothing more."""
+    if not tokens:
+        return 0
+    return next((width for width in range(40) if tokens + 2 * width * tokens >= wanted), 40)
 
 
 def _seed_keys(case: Case, config: RetrievalConfig) -> set[ChunkKey]:
@@ -53,16 +75,10 @@ def _usable_chunks(case: Case, config: RetrievalConfig) -> dict[ChunkKey, Chunk]
     return seeds if failing else {**visible, **seeds}
 
 
-def _walk_both(seed: ChunkKey, chunks: dict[ChunkKey, Chunk], config: RetrievalConfig) -> tuple[int, int]:
-    before = config.window if config.before is None else config.before
-    after = config.window if config.after is None else config.after
-    return _walk(seed, -1, before, chunks, config), _walk(seed, 1, after, chunks, config) + 1
-
-
 def _walk(seed: ChunkKey, step: int, reach: int, chunks: dict[ChunkKey, Chunk], config: RetrievalConfig) -> int:
     doc_id, here = seed
     policies = config.grow_until
-    for distance in range(1, (reach if policies is None else config.max_window) + 1):
+    for distance in range(1, (reach if policies is None else max(reach, config.max_window)) + 1):
         inner, outer = chunks[doc_id, here], chunks.get((doc_id, here + step))
         if outer is None or outer.metadata.chunk_id > MAX_CHUNK_ID:
             break

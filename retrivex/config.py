@@ -59,6 +59,12 @@ def _as_items(value: Any) -> Any:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
+WIDTHS = ("window", "before", "after")
+"""Knobs that say how wide windows are: with one of them, `pool_factor` is no longer filled in."""
+
+_POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence.py
+
+
 class RetrievalConfig(BaseModel):
     """Every knob, validated when built; frozen; each may be overridden per call.
 
@@ -108,6 +114,14 @@ class RetrievalConfig(BaseModel):
     )
     after: int | None = Field(
         default=None, ge=0, le=MAX_WINDOW, description="neighbours after a seed, where it differs from window"
+    )
+    pool_factor: float | None = Field(
+        default=None,
+        gt=0,
+        le=1000,
+        description="for the calibrated scorer: windows widen, by at most 40 chunks on each side, until the candidates "
+        "could hold so many times the token budget. 8 where window, before, after and pool_factor are all left alone; "
+        "None: windows are as wide as they say",
     )
     expand_top: int | None = Field(
         default=None, ge=0, description="grow only the best n hits; the others stay as they are"
@@ -306,6 +320,14 @@ class RetrievalConfig(BaseModel):
             raise RetrivexError(f"{wrong[0]} is {knobs[wrong[0]]}: it must be a number; True and False are none")
         return knobs
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_pool(cls, knobs: Any) -> Any:
+        # who names a window means it; otherwise it follows the budget, as candidates that cannot fill it lose evidence
+        if isinstance(knobs, dict) and not any(name in knobs for name in (*WIDTHS, "pool_factor")):
+            return {**knobs, "pool_factor": _POOL_FACTOR}
+        return knobs
+
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         if self.grow_until is not None and self.max_window < max(self.reach):
@@ -351,6 +373,8 @@ class RetrievalConfig(BaseModel):
         >>> RetrievalConfig().override(window=0).window
         0
         """
+        if any(name in changes for name in WIDTHS):
+            changes.setdefault("pool_factor", None)
         return type(self).model_validate({**self.__dict__, **changes}) if changes else self
 
     @classmethod
@@ -358,8 +382,8 @@ class RetrievalConfig(BaseModel):
         """Return a named set of knobs, with `changes` on top.
 
         `speed` takes one neighbour, scores by the weighted formula and picks greedily, `balanced` is the default,
-        `quality` looks further and swaps in parents, `published` is the behaviour of the first published version:
-        whole windows, greedy.
+        `quality` looks further, has more to choose from and swaps in parents, `published` is the behaviour of the first
+        published version: whole windows, greedy.
 
         Raises
         ------
@@ -414,7 +438,12 @@ def _preset_knobs(name: Any) -> dict[str, Any]:
 PRESETS: dict[str, dict[str, Any]] = {
     "speed": {"window": 1, "scoring": "weighted", "selection": "greedy"},
     "balanced": {},
-    "quality": {"window": 3, "return_parents": "auto", "grow_until": ("table", "list", "code", "steps")},
+    "quality": {
+        "window": 3,
+        "pool_factor": 16.0,
+        "return_parents": "auto",
+        "grow_until": ("table", "list", "code", "steps"),
+    },
     "published": {
         "window": 2,
         "scoring": "weighted",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
@@ -11,6 +12,9 @@ from retrivex.continuity import Continuity, SignatureCache, neighbour_continuity
 from retrivex.guards import Refusal, refusal, stop_rule
 from retrivex.intervals import Window, merge_windows
 from retrivex.seeding import Seed
+
+MOST_WIDENED = 40
+"""Neighbours on each side that `pool_factor` asks for at most, in chunks."""
 
 
 @dataclass(slots=True)
@@ -45,11 +49,35 @@ def growing_seeds(seeds: Sequence[Seed], config: RetrievalConfig) -> list[bool]:
     return grows
 
 
-def plan_windows(seeds: Sequence[Seed], config: RetrievalConfig) -> list[Window]:
-    """Per seed, the widest window it may grow to: what has to be fetched."""
+def widened_reach(
+    seeds: Sequence[Seed], config: RetrievalConfig, count_many: Callable[[Sequence[str]], Sequence[int]]
+) -> tuple[int, int]:
+    r"""Neighbours before and after a seed that let the candidates hold `pool_factor` times the token budget.
+
+    With T tokens in the seeds, g of which may grow and have t tokens on the mean, windows are widened to
+
+    .. math:: L = \lceil (f \cdot B - T) / (2 g t) \rceil
+
+    for the factor *f* and the budget *B*, as if none of them met: at least what the config says, at most 40. A side
+    without neighbours stays without. What is chosen from too little is whatever is there; a wider pool costs time and,
+    as the selection weighs every unit, no precision.
+    """
     before, after = config.reach
+    grows = growing_seeds(seeds, config)
+    if config.pool_factor is None or not any(grows) or not (before or after):
+        return before, after
+    counts = count_many([seed.chunk.text for seed in seeds])
+    growing = sum(count for count, may in zip(counts, grows, strict=True) if may)
+    missing = config.pool_factor * config.token_budget - sum(counts)
+    wanted = min(ceil(missing / (2 * growing)), MOST_WIDENED) if missing > 0 and growing else 0
+    return (max(before, wanted) if before else 0), (max(after, wanted) if after else 0)
+
+
+def plan_windows(seeds: Sequence[Seed], config: RetrievalConfig, reach: tuple[int, int]) -> list[Window]:
+    """Per seed, the widest window it may grow to: what has to be fetched; `reach` is before and after it, in chunks."""
+    before, after = reach
     if config.grow_until is not None:
-        before = after = config.max_window
+        before, after = max(before, config.max_window), max(after, config.max_window)
     planned: list[Window] = []
     for seed, grows in zip(seeds, growing_seeds(seeds, config), strict=True):
         doc_id, chunk_id = seed.key
@@ -88,7 +116,7 @@ class _Walker:
     def walk(self, seed: ChunkKey, step: int, reach: int) -> int:
         """Return the last chunk id reached, going by `step` (+1 or -1); stops for good at the first refusal."""
         doc_id, here = seed
-        limit = reach if self.stop is None else self.config.max_window
+        limit = reach if self.stop is None else max(reach, self.config.max_window)
         inner, inner_key = self.found[seed], seed
         for distance in range(1, limit + 1):
             key = (doc_id, here + step)
@@ -129,6 +157,7 @@ def grow(
     planned: Sequence[Window],
     found: Mapping[ChunkKey, Chunk],
     config: RetrievalConfig,
+    reach: tuple[int, int],
     signatures: SignatureCache,
     out_of_scope: Sequence[ChunkKey] = (),
 ) -> Expansion:
@@ -138,6 +167,7 @@ def grow(
     ----------
     seeds, planned : n each; `planned[i]` is the widest that `seeds[i]` may get
     found : every chunk that may be used, seeds included
+    reach : neighbours before and after a seed, further ones only under `grow_until`
     out_of_scope : chunks the store returned although the caller may not see them
 
     Returns
@@ -148,7 +178,7 @@ def grow(
     made = Expansion(refused=dict.fromkeys(out_of_scope, "scope"))
     made.continuity, made.mixed = _boundaries(planned, found, signatures)
     walker = _Walker(found, config, made)
-    before, after = config.reach
+    before, after = reach
     for seed, plan in zip(seeds, planned, strict=True):
         if len(plan) == 1:
             made.windows.append(plan)

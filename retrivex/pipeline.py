@@ -17,7 +17,7 @@ from retrivex.chunk import Chunk, ChunkKey
 from retrivex.composition import Composition
 from retrivex.errors import HitError, RetrivexError
 from retrivex.exclusions import Exclusions
-from retrivex.expansion import Expansion, grow, plan_windows
+from retrivex.expansion import Expansion, grow, plan_windows, widened_reach
 from retrivex.fetching import ChunkReply, ChunkRequest, ParentReply, ParentRequest
 from retrivex.intervals import Window, merge_windows
 from retrivex.links import follow
@@ -134,11 +134,12 @@ class Pipeline:
         if not seeds and not dropped:
             self.log.warn("no hits were given: there is nothing to choose from; see what the retriever found")
         self.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
-        planned = plan_windows(seeds, config)
+        reach = self._reach(seeds)
+        planned = plan_windows(seeds, config, reach)
         found, out_of_scope = yield from self._fetch(seeds, planned)
         if out_of_scope:
             seeds, planned = self._without(seeds, planned, out_of_scope, dropped)
-        expansion = grow(seeds, planned, found, config, call.signatures, out_of_scope)
+        expansion = grow(seeds, planned, found, config, reach, call.signatures, out_of_scope)
         self._warn_of(expansion)
         linked, links = yield from self._follow_links(seeds, found, expansion)
         self.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
@@ -159,6 +160,12 @@ class Pipeline:
             return prepare_seeds(lists, config, call.allowed)
         kept, beyond = reranked(seeds, scores.tolist(), call.rerank_scale, config)
         return kept, dropped + beyond
+
+    def _reach(self, seeds: Sequence[Seed]) -> tuple[int, int]:
+        """Return how many neighbours a seed gets: more where the calibrated scorer had too little to choose from."""
+        if self.call.valuer.model is None:  # the weighted scorer pays for every neighbour
+            return self.config.reach
+        return widened_reach(seeds, self.config, self.call.counter.cache.count_many)
 
     # ---- what the stores know
 

@@ -163,3 +163,30 @@ def test_the_page_of_knobs_is_complete() -> None:
         row = f"| `{name}` | {_in_a_table(field.default)} | {field.description.replace('|', '/')} |"
         assert row in page.splitlines()
     assert all(f"| `{preset}` |" in page for preset in PRESETS)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (RetrievalConfig(), 8.0),
+        (RetrievalConfig(token_budget=5), 8.0),
+        (RetrievalConfig(window=2), None),
+        (RetrievalConfig(before=1), None),
+        (RetrievalConfig(window=1, pool_factor=3), 3.0),
+        (RetrievalConfig(pool_factor=None), None),
+        (RetrievalConfig().override(token_budget=7), 8.0),
+        (RetrievalConfig().override(window=2), None),
+        (RetrievalConfig().override(after=2, pool_factor=5), 5.0),
+        (RetrievalConfig(window=1).override(token_budget=7), None),
+        (RetrievalConfig.preset("quality"), 16.0),
+        (RetrievalConfig.preset("published"), None),
+    ],
+)
+def test_who_names_a_window_means_it(config: RetrievalConfig, expected: float | None) -> None:
+    assert config.pool_factor == expected
+
+
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), 1001, "wide", True])
+def test_a_pool_factor_is_a_positive_number(bad: Any) -> None:
+    with pytest.raises(ValueError, match="pool_factor"):
+        RetrievalConfig(pool_factor=bad)

@@ -96,7 +96,40 @@ def test_ids_at_the_upper_end_work() -> None:
 @settings(max_examples=500)
 @given(cases())
 def test_windows_are_what_a_plain_walk_reaches(case: Any) -> None:
-    composer, _ = Bench()(case.tokenizer)
+    composer, count = Bench()(case.tokenizer)
     said = {"query": case.query, "scope": case.scope, **case.knobs}
     made = composer.compose(case.hits, case.store, case.parent_store, **said)
-    check_windows(case, composer.config.override(**case.knobs), made)
+    check_windows(case, composer.config.override(**case.knobs), made, count)
+
+
+def asked(scores: dict[int, float], **knobs: Any) -> list[tuple[int, int]]:
+    """Windows in a document of 100 chunks of 2 words, with a question, as the calibrated scorer has them."""
+    return grown(scores, bare("d", ["two words"] * 100), query="which words?", **knobs)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "reach"),
+    [
+        ({"token_budget": 1, "pool_factor": 8.0}, (2, 2)),  # 8 wanted: the window is enough
+        ({"token_budget": 4, "pool_factor": 8.0}, (8, 8)),  # 32 wanted, the seed is 2: 30 / 4 on each side
+        ({"token_budget": 4}, (8, 8)),
+        ({"token_budget": 4, "pool_factor": 4.0}, (4, 4)),
+        ({"token_budget": 4, "pool_factor": None}, (2, 2)),
+        ({"token_budget": 4, "window": 1}, (1, 1)),
+        ({"token_budget": 4, "window": 1, "pool_factor": 8.0}, (8, 8)),
+        ({"token_budget": 4, "before": 0, "pool_factor": 8.0}, (0, 8)),
+        ({"token_budget": 4, "window": 0, "pool_factor": 8.0}, (0, 0)),
+        ({"token_budget": 4, "expand_top": 0}, (0, 0)),
+        ({"token_budget": 10**6}, (40, 40)),
+        ({"token_budget": 0}, (2, 2)),
+        ({"token_budget": 4, "scoring": "weighted"}, (2, 2)),
+    ],
+)
+def test_windows_widen_until_the_pool_holds_the_budget_so_many_times(
+    knobs: dict[str, Any], reach: tuple[int, int]
+) -> None:
+    assert asked({50: 1.0}, **knobs) == [(50 - reach[0], 50 + reach[1])]
+
+
+def test_many_hits_need_no_wider_windows() -> None:
+    assert asked({10 * i: 1.0 for i in range(10)}, token_budget=4)[0] == (0, 2)

@@ -136,6 +136,15 @@ def _expand_top_documents() -> None:
 LIST = bare("d", ["Prose.", "- a", "- b", "- c", "- d", "- e", "Prose."])
 
 
+@shows("pool_factor")
+def _pool_factor() -> None:
+    asked: dict[str, Any] = {"query": "anything", "token_budget": 20, "window": 1}
+    narrow, wide = windows({4: 1.0}, **asked), windows({4: 1.0}, **asked, pool_factor=2)
+    assert narrow == [(3, 5)]
+    assert wide[0][0] < 3
+    assert wide[0][1] > 5
+
+
 @shows("grow_until")
 def _grow_until() -> None:
     assert windows({2: 1.0}, LIST, window=0) == [(2, 2)]

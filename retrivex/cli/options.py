@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias, cast
 import typer
 
 from retrivex.chunk import Scope
-from retrivex.config import PRESETS, OrderingStrategy, PresetName, RetrievalConfig
+from retrivex.config import PRESETS, WIDTHS, OrderingStrategy, PresetName, RetrievalConfig
 from retrivex.errors import RetrivexError
 
 _KNOBS = "Knobs"
@@ -87,7 +87,10 @@ def make_config(preset: str | None, file: Path | None, settings: list[str] | Non
         raise typer.BadParameter(str(error)) from error
     given = {name: value for name, value in options.items() if value is not None}
     given.update(parse_pairs(settings, "--set"))
-    return RetrievalConfig.model_validate({**_as_given(base), **given})
+    start = _as_given(base)
+    if any(name in given for name in WIDTHS):
+        start.pop("pool_factor", None)  # who names a window means it
+    return RetrievalConfig.model_validate({**start, **given})
 
 
 def _preset(name: str) -> RetrievalConfig:

@@ -37,8 +37,9 @@ RIDGES = {"fitted anew": RIDGE, "fitted anew, smoother": 10 * RIDGE}
 
 RUN_COSTS = (0.05, 4.0)
 MIN_VALUES = (0.0, 0.4)
+POOL_FACTORS = (2.0, 4.0, 8.0, 16.0)
 WIDEST = 3
-"""Largest window that is tried, in chunks."""
+"""Largest window that is tried, in chunks, where the config names one."""
 
 _FEWEST_TO_FIT = 10  # questions whose evidence is among their candidates
 
@@ -120,7 +121,7 @@ class Search:
         return self._scores[trial]
 
     def _choices_at(self, trial: Trial) -> list[Choices]:
-        reach = {name: value for name, value in trial.knobs if name in ("window", "k")}
+        reach = {name: value for name, value in trial.knobs if name in ("window", "pool_factor", "k")}
         key = (trial.model, *reach.items())
         if key not in self._choices:
             models = self.models[trial.model]
@@ -165,7 +166,9 @@ class Search:
         }
         if not config.prefer_fewer_spans:
             knobs["prefer_fewer_spans"] = True
-        if config.before is None and config.after is None:
+        if config.pool_factor is not None:
+            knobs["pool_factor"] = trial.suggest_categorical("pool_factor", sorted({*POOL_FACTORS, config.pool_factor}))
+        elif config.before is None and config.after is None:
             most = WIDEST if config.grow_until is None else min(WIDEST, config.max_window)
             knobs["window"] = trial.suggest_int("window", 0, most)
         counts = self._hit_counts()
