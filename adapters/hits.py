@@ -22,7 +22,8 @@ from retrivex.seed import SeedHit
 from retrivex.span import Span
 from retrivex.stores.protocol import AnyChunkStore
 
-from .documents import ID_KEY, FieldMap, NumberedChunks, Passage, linked_chains
+from .documents import ID_KEY, NumberedChunks, Passage, linked_chains
+from .fields import FieldMap
 
 logger = logging.getLogger("retrivex.adapters")
 """Frameworks have no place for warnings: they go here, the same one once, and into the first result's metadata."""

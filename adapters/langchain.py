@@ -14,7 +14,8 @@ from retrivex.config import RetrievalConfig
 from retrivex.fetching import check_store
 from retrivex.stores.protocol import AnyChunkStore, ChunkStore
 
-from .documents import FieldMap, NumberedChunks, Passage, number_passages, read_passage
+from .documents import NumberedChunks, Passage, number_passages, read_passage
+from .fields import FieldMap
 from .hits import NO_STORE, PLAIN_TEXT, Direction, Placed, log_warnings, logger, place, span_id, span_metadata
 
 try:

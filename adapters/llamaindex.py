@@ -17,7 +17,8 @@ from retrivex.errors import StoreError
 from retrivex.fetching import call_in_time, check_store
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore
 
-from .documents import FieldMap, NumberedChunks, Passage, number_passages, read_passage
+from .documents import NumberedChunks, Passage, number_passages, read_passage
+from .fields import FieldMap
 from .hits import NO_STORE, PLAIN_TEXT, Placed, log_warnings, logger, place, span_id, span_metadata
 
 try:

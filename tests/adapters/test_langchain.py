@@ -31,8 +31,8 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
-from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
 
+from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
 from retrivex.errors import ChunkError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer

@@ -29,8 +29,8 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
-from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
 
+from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
 from retrivex.errors import ChunkError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer
