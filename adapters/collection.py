@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from retrivex.intervals import Window
 
+from .documents import Passage
 from .fields import FieldMap
 
 Scopes: TypeAlias = frozenset[str | None]
@@ -67,12 +68,14 @@ class Record:
     payload : everything but the vector
     score : of `Nearest`: larger is better, whatever the metric (a cosine or inner product as it is, minus a distance)
     vector : shape (d,), where it was asked for or costs nothing
+    passage : the same, read already: frameworks hand out Documents and nodes, whose payload nobody needs to know
     """
 
     id: str
     payload: Mapping[str, Any]
     score: float | None = None
     vector: NDArray[np.float32] | None = None
+    passage: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)

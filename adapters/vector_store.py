@@ -169,6 +169,8 @@ def _chunk(record: Record, collection: Collection, place: ChunkKey | None) -> Ch
 
 def read_record(record: Record, collection: Collection) -> Passage:
     """Return a record without its store; what `root` holds are its metadata."""
+    if record.passage is not None:
+        return record.passage
     names = collection.fields
     text = names.read(record.payload, "text")
     inner = record.payload if names.root is None else record.payload.get(names.root)
