@@ -236,12 +236,13 @@ def log_warnings(made: Composition, placed: Placed, *more: str) -> list[str]:
     for name, real in placed.real_names.items():
         warnings = [warning.replace(repr(name), repr(real)) for warning in warnings]
     for warning in warnings:
-        _log(warning)
+        log_once(warning)
     return warnings
 
 
 @lru_cache(maxsize=1024)
-def _log(warning: str) -> None:
+def log_once(warning: str) -> None:
+    """Log a warning that was not logged lately."""
     logger.warning("%s", warning)
 
 
