@@ -29,7 +29,7 @@ class Passage:
     fields : how to read them
     id : as its framework calls it
     doc_id, chunk_id, char_start, char_end : its place, as far as known
-    before, after : ids of its neighbours, where it is linked to them
+    before, after, parent_id : ids of its neighbours and of its parent, where it is linked to them
     embedding : shape (d,)
     score : as its retriever gave it
     """
@@ -44,6 +44,7 @@ class Passage:
     char_end: int | None = None
     before: str | None = None
     after: str | None = None
+    parent_id: str | None = None
     embedding: Embedding | None = None
     score: Any = None
 
@@ -52,7 +53,7 @@ class Passage:
         read = self.fields.read
         headings, page, scope = self._headings(), read(self.metadata, "page"), read(self.metadata, "scope")
         own: dict[str, Any] = {} if self.id is None else {ID_KEY: self.id}
-        parent, timestamp = read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
+        parent, timestamp = self.parent_id or read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
         counted = as_int(read(self.metadata, "chunk_count")) or chunk_count
         known = ChunkMetadata(
             doc_id=doc_id,

@@ -15,7 +15,7 @@ from .fields import FieldMap
 from .llamaindex_composer import NodeComposer
 from .llamaindex_nodes import chunk_store_from_nodes
 from .llamaindex_postprocessor import RetriVexPostprocessor
-from .llamaindex_stores import DocstoreChunkStore, VectorStoreChunkStore
+from .llamaindex_stores import DocstoreChunkStore, DocstoreParentStore, VectorStoreChunkStore
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -29,6 +29,7 @@ except ImportError as error:
 
 __all__ = [
     "DocstoreChunkStore",
+    "DocstoreParentStore",
     "FieldMap",
     "RetriVexPostprocessor",
     "RetriVexRetriever",

@@ -62,6 +62,7 @@ def read_node(node: BaseNode, names: FieldMap, score: float | None = None) -> Pa
         char_end=getattr(node, "end_char_idx", None) if whole else None,
         before=_related(node, NodeRelationship.PREVIOUS),
         after=_related(node, NodeRelationship.NEXT),
+        parent_id=_related(node, NodeRelationship.PARENT),
         embedding=node.embedding,
         score=score,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
+from retrivex.chunk import Scope, allowed_scopes
 from retrivex.errors import StoreError
 from retrivex.fetching import in_thread
 from retrivex.intervals import Window
@@ -18,7 +19,7 @@ from .llamaindex_nodes import read_node
 from .vector_store import VectorChunkStore
 
 try:
-    from llama_index.core.schema import BaseNode
+    from llama_index.core.schema import BaseNode, MetadataMode
     from llama_index.core.storage.docstore import BaseDocumentStore
     from llama_index.core.vector_stores.types import (
         BasePydanticVectorStore,
@@ -62,8 +63,7 @@ class DocstoreChunkStore(VectorChunkStore):
         retries: int = 2,
         batch_limit: int | None = None,
     ) -> None:
-        if not isinstance(docstore, BaseDocumentStore):
-            raise StoreError(f"docstore is {type(docstore).__name__}: it must be a docstore of LlamaIndex")
+        _checked(docstore)
         names = fields or FieldMap()
 
         def ask(request: Request) -> list[Passage]:
@@ -131,6 +131,45 @@ class VectorStoreChunkStore(VectorChunkStore):
 
         collection = FrameworkCollection(type(vector_store).__name__, names, ask, aask)
         super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+class DocstoreParentStore:
+    """Parents from a docstore, as `HierarchicalNodeParser` makes them, for `return_parents="auto"`.
+
+    Parameters
+    ----------
+    docstore : of LlamaIndex, which holds the parents too
+    fields : names of metadata, where they differ from the usual ones
+
+    Raises
+    ------
+    StoreError
+        If it is no docstore.
+    """
+
+    def __init__(self, docstore: BaseDocumentStore, fields: FieldMap | None = None) -> None:
+        self._docstore = _checked(docstore)
+        self._fields = fields or FieldMap()
+
+    def fetch_parents(self, parent_ids: Sequence[str], scope: Scope = None) -> dict[str, str]:
+        """Return the texts of the parents that exist and `scope` may see, in one `get_nodes`."""
+        allowed = allowed_scopes(scope)
+        nodes = get_nodes(self._docstore, parent_ids)
+        return {
+            node.node_id: node.get_content(metadata_mode=MetadataMode.NONE)
+            for node in nodes
+            if self._scope(node) in allowed
+        }
+
+    def _scope(self, node: BaseNode) -> str | None:
+        scope = self._fields.read(node.metadata, "scope")
+        return None if scope is None else str(scope)
+
+
+def _checked(docstore: object) -> BaseDocumentStore:
+    if not isinstance(docstore, BaseDocumentStore):
+        raise StoreError(f"docstore is {type(docstore).__name__}: it must be a docstore of LlamaIndex")
+    return docstore
 
 
 def _ids(request: Request) -> tuple[str, ...]:
