@@ -30,7 +30,8 @@ __all__ = ["MILVUS_LAYOUTS", "FieldMap", "MilvusChunkStore", "MilvusCollection",
 
 MILVUS_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     # All three keep metadata flat, as columns or in the dynamic field, and the text under `text`: langchain-milvus
-    # (_text_field), milvus-haystack (text_field). LlamaIndex keeps it in _node_content, unless text_key names a column.
+    # (text_field), llama-index-vector-stores-milvus (text_key, the rest of a node in _node_content), milvus-haystack
+    # (text_field; a column for every key of the first document's meta).
     name: replace(fields, text=tuple(dict.fromkeys(("text", *fields.text))))
     for name, fields in LAYOUTS.items()
 }
