@@ -1,0 +1,352 @@
+"""What Elasticsearch and OpenSearch share: an index asked with the same queries, whichever client sends them."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from retrivex.chunk import Scope
+from retrivex.encoder import Encoder
+from retrivex.errors import StoreError
+
+from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes
+from .fields import FieldMap
+from .search_mapping import IndexMapping
+from .search_query import MOST_CLAUSES, Clause, all_of, in_scope, in_windows
+from .vector_store import Embed, VectorRetriever
+
+MOST_HITS = 10_000
+"""Of one search: `index.max_result_window`, as servers have it unless told otherwise."""
+
+BATCH_LIMIT = 5_000
+"""Chunks of one request: half as many as hits, so that a place kept twice loses nothing."""
+
+Search: TypeAlias = Literal["knn", "bm25"]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching(Nearest):
+    """The `k` records whose words match a question best, by BM25; the vector counts for nothing.
+
+    Parameters
+    ----------
+    question : as it was asked
+    """
+
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to the server: what is asked of the client, and its arguments.
+
+    Parameters
+    ----------
+    kind : `mapping`, `search`, `searches` (several in one request), `open` (a point in time), `write`
+    body : as the server takes it
+    """
+
+    kind: Literal["mapping", "search", "searches", "open", "write"]
+    body: Any = None
+
+
+Steps: TypeAlias = Generator[Call, Any, Records]
+"""Calls one after another, each answered before the next; in the end what they found."""
+
+
+class PartFailedError(Exception):
+    """A part of a request failed, although the request itself did not.
+
+    Parameters
+    ----------
+    status : as HTTP has it
+    reason : as the server says it
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(f"{reason} ({status})")
+        self.status = status
+
+
+class SearchCollection(Collection):
+    """An index, asked through an existing client.
+
+    Parameters
+    ----------
+    sync, async_ : the clients; one of them may be None
+    index : name of an index or alias
+    fields : names in its records
+    vector_name : the field of the vector; None takes the one in `fields`
+    timeout_s : of one request
+
+    Notes
+    -----
+    The mapping is read when the collection is made, with one request; where there is only an async client, or the
+    server does not answer then, before the first question. It says which fields hold values letter by letter.
+    """
+
+    product: str
+
+    def __init__(
+        self, sync: Any, async_: Any, index: str, fields: FieldMap, vector_name: str | None, timeout_s: float
+    ) -> None:
+        if not isinstance(index, str) or not index:
+            raise StoreError(f"index is {index!r}: give the name of an index or alias")
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < math.inf:
+            raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
+        self.fields = fields
+        self.name = f"{self.product} index {index!r}"
+        self.batch_limit = BATCH_LIMIT
+        self.is_sync, self.is_async = sync is not None, async_ is not None
+        self.index = index
+        self._sync, self._async = sync, async_
+        self._timeout_s = timeout_s
+        self._vector = vector_name or fields.path("embedding")
+        self._mapping: IndexMapping | None = None
+        if sync is not None:
+            self._learn()
+
+    # ---- asking
+
+    def ask(self, request: Request) -> Records:
+        """Answer a request."""
+        steps = self._steps(request)
+        answer = None
+        try:
+            while True:
+                answer = self._send(self._sync, steps.send(answer))
+        except StopIteration as done:
+            found: Records = done.value
+            return found
+
+    async def aask(self, request: Request) -> Records:
+        """Answer a request through the async client."""
+        steps = self._steps(request)
+        answer = None
+        try:
+            while True:
+                answer = await self._send(self._async, steps.send(answer))
+        except StopIteration as done:
+            found: Records = done.value
+            return found
+
+    @abstractmethod
+    def _send(self, client: Any, call: Call) -> Any:
+        """Send a call with the client; the answer as it came, or what an async client gives to wait for."""
+
+    def _learn(self) -> None:
+        try:
+            self._mapping = IndexMapping.read(self._send(self._sync, Call("mapping")))
+        except Exception as error:
+            # what may pass is no reason to fail now: the first question reads the mapping then
+            if self.failure(error) == "refused":
+                raise StoreError(f"{self.name}: its mapping cannot be read ({error})") from error
+
+    def _steps(self, request: Request) -> Steps:
+        mapping = self._mapping
+        if mapping is None or (isinstance(request, ByWindows) and self._lacks(mapping) is not None):
+            mapping = self._mapping = IndexMapping.read((yield Call("mapping")))
+        match request:
+            case ByIds(ids, scopes):
+                clauses = [{"ids": {"values": list(ids)}}, *self._in_scope(mapping, scopes)]
+                return self._all((yield Call("search", self._listing(clauses))))
+            case ByWindows():
+                return (yield from self._windows(mapping, request))
+            case Nearest():
+                return (yield from self._best(mapping, request))
+            case Scan():
+                return (yield from self._scan(request))
+
+    # ---- neighbours
+
+    def _windows(self, mapping: IndexMapping, request: ByWindows) -> Steps:
+        doc_id, chunk_id = self.fields.path("doc_id"), self.fields.path("chunk_id")
+        assert doc_id is not None
+        assert chunk_id is not None
+        if (lacking := self._lacks(mapping)) is not None:
+            raise StoreError(lacking)
+        scope = self._in_scope(mapping, request.scopes)
+        queries = in_windows(
+            request.windows,
+            mapping.exact(doc_id),
+            mapping.exact(chunk_id),
+            is_number=mapping.is_number(chunk_id),
+            most=MOST_CLAUSES,
+        )
+        bodies = [self._listing([query, *scope]) for query in queries]
+        if len(bodies) == 1:
+            return self._all((yield Call("search", bodies[0])))
+        parts = (yield Call("searches", bodies))["responses"] if bodies else []
+        return Records([record for part in parts for record in self._all(_whole(part)).records])
+
+    def _listing(self, clauses: Sequence[Clause]) -> dict[str, Any]:
+        query = all_of(clauses)
+        return {**self._shown, "query": query, "size": MOST_HITS, "sort": ["_doc"], "track_total_hits": True}
+
+    def _all(self, answer: Mapping[str, Any]) -> Records:
+        hits = answer["hits"]
+        if hits["total"]["value"] > len(hits["hits"]):
+            raise StoreError(
+                f"{self.name} holds {hits['total']['value']} records of at most {BATCH_LIMIT} chunks: documents were "
+                "put in many times over, take the copies out"
+            )
+        return Records([self._record(hit) for hit in hits["hits"]])
+
+    def _in_scope(self, mapping: IndexMapping, scopes: Scopes) -> list[Clause]:
+        path = self.fields.path("scope")
+        exact = () if path is None else mapping.exact(path)
+        if path is not None and not exact:
+            if mapping.is_mapped(path) and scopes - {None}:
+                raise StoreError(
+                    f"{self.name}: {path} cannot be matched letter by letter; map it as a keyword, or say "
+                    "fields=FieldMap(scope=()) if it is no scope"
+                )
+            exact = (path, f"{path}.keyword")  # it may be written after the mapping was read
+        return in_scope(path, exact, scopes)
+
+    # ---- hits
+
+    def _best(self, mapping: IndexMapping, request: Nearest) -> Steps:
+        if request.k > MOST_HITS:
+            raise StoreError(f"k is {request.k}: {self.name} gives at most {MOST_HITS} hits")
+        scope = self._in_scope(mapping, request.scopes)
+        if isinstance(request, Matching):
+            text = self.fields.path("text")
+            query = {"bool": {"must": [{"match": {text: {"query": request.question}}}], "filter": scope}}
+            answer = yield Call("search", {**self._shown, "query": query, "size": request.k})
+            return Records([self._record(hit, hit["_score"]) for hit in answer["hits"]["hits"]])
+        known = self._known_vector(mapping)
+        answer = yield Call("search", {**self._shown, **self._nearest(request, known, scope), "size": request.k})
+        return Records([self._record(hit, self._similarity(known, hit["_score"])) for hit in answer["hits"]["hits"]])
+
+    @abstractmethod
+    def _nearest(self, request: Nearest, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+        """Return the part of a search that says what is near."""
+
+    @abstractmethod
+    def _similarity(self, known: Mapping[str, Any], score: float) -> float:
+        """Return the similarity, or minus the distance, that the server made a score of; `known` is its mapping."""
+
+    def _known_vector(self, mapping: IndexMapping) -> Mapping[str, Any]:
+        vectors = mapping.vectors()
+        if mapping.problem is None and self._vector not in vectors:
+            raise StoreError(
+                f"{self.name} has no vectors in {self._vector!r}: give vector_name=... "
+                f"(its vector fields: {', '.join(vectors) or 'none'})"
+            )
+        return mapping.definition(self._vector or "") or {}
+
+    # ---- all records
+
+    @abstractmethod
+    def _scan(self, request: Scan) -> Steps:
+        """Return the records after `request.after`, in a fixed order."""
+
+    def _page(self, hits: Sequence[Mapping[str, Any]], request: Scan) -> tuple[list[Record], Any]:
+        """Return the records of a page, and the place of the last one where others may follow."""
+        return [self._record(hit) for hit in hits], hits[-1]["sort"] if len(hits) == request.limit else None
+
+    # ---- records and the index
+
+    @property
+    def _shown(self) -> dict[str, Any]:
+        vectors = {*self.fields.embedding, self._vector} - {None}
+        return {"_source": {"excludes": sorted(path for path in vectors if path is not None)}}
+
+    def _record(self, hit: Mapping[str, Any], score: float | None = None) -> Record:
+        return Record(hit["_id"], hit.get("_source") or {}, score)
+
+    def missing_index(self) -> str | None:
+        """Say how the document and the chunk number must be mapped; None where they are, or nobody knows."""
+        if self._mapping is None:
+            return None
+        return self._advice(self._mapping)
+
+    def _lacks(self, mapping: IndexMapping) -> str | None:
+        """Say why windows cannot be asked for; None where they can, or nothing is known."""
+        return None if mapping.problem is not None else self._advice(mapping)
+
+    def _advice(self, mapping: IndexMapping) -> str | None:
+        doc_id, chunk_id = self.fields.path("doc_id"), self.fields.path("chunk_id")
+        if doc_id is None or chunk_id is None:
+            return None
+        advice = mapping.advice(self.index, doc_id, chunk_id)
+        return None if advice is None else f"{self.name}: {advice}"
+
+    def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set fields of records, in one request; they are found by them after the next refresh of the index.
+
+        Raises
+        ------
+        PartFailedError
+            If a record is not there, or a value does not fit the mapping; others may have been written.
+        """
+        if self._sync is None:
+            raise StoreError(f"{self.name} has only an async client: writing needs a sync one")
+        if not changes:
+            return
+        lines: list[Any] = []
+        for id, values in changes.items():
+            lines += [{"update": {"_id": id}}, {"doc": _nested(values)}]
+        answer = self._send(self._sync, Call("write", lines))
+        for item in answer["items"] if answer["errors"] else ():
+            _whole(item["update"])
+
+
+def _whole(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer that is part of another, unless it is an error."""
+    if "error" not in part:
+        return part
+    error = part["error"]
+    raise PartFailedError(int(part.get("status", 500)), str(error.get("reason", error)))
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for path, value in values.items():
+        *above, name = path.split(".")
+        inner = made
+        for part in above:
+            inner = inner.setdefault(part, {})
+        inner[name] = value
+    return made
+
+
+def failure_of(status: int) -> Failure:
+    """Say what an HTTP status means for asking again."""
+    if status == 408:
+        return "timeout"
+    return "down" if status == 429 or status >= 502 else "refused"
+
+
+class SearchRetriever(VectorRetriever):
+    """Hits by nearest vectors, or by words.
+
+    Parameters
+    ----------
+    search : `knn`, or `bm25`, which needs no `embed`
+    """
+
+    def __init__(
+        self, collection: SearchCollection, embed: Encoder | Embed | None, *, search: Search, retries: int
+    ) -> None:
+        if search not in ("knn", "bm25"):
+            raise StoreError(f"search is {search!r}: it must be 'knn' or 'bm25'")
+        if search == "knn" and embed is None:
+            raise StoreError("embed is missing: give the model of the index's vectors, or search='bm25'")
+        super().__init__(collection, embed if embed is not None else _no_vector, retries=retries)
+        self._search = search
+
+    def _request(self, question: str, k: int, scope: Scope) -> Nearest | None:
+        request = super()._request(question, k, scope)
+        if request is None or self._search == "knn":
+            return request
+        return Matching(request.vector, request.k, request.scopes, question)
+
+
+def _no_vector(question: str) -> list[float]:
+    """Stand in for a model where words are asked for."""
+    return [0.0]
