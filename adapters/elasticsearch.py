@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from retrivex.encoder import Encoder
@@ -47,7 +48,7 @@ ELASTICSEARCH_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     "langchain": FieldMap(
         doc_id=("source", "doc_id", "file_path"), text=("text",), embedding=("vector",), root="metadata"
     ),
-    "llamaindex": LAYOUTS["llamaindex"].under("metadata"),
+    "llamaindex": replace(LAYOUTS["llamaindex"], text=("content",), root="metadata"),
 }
 """What frameworks write into Elasticsearch."""
 
@@ -63,7 +64,7 @@ class ElasticsearchCollection(SearchCollection):
     index : name of an existing index or alias
     async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
     fields : a FieldMap, or the layout of the framework that wrote the index
-    vector_name : the `dense_vector` that questions are compared with; None takes the one in `fields`
+    vector_name : the `dense_vector` that questions are compared with; None takes the first in `fields` that is there
     timeout_s : of one request; the client's own retries are switched off
 
     Raises
@@ -131,10 +132,10 @@ class ElasticsearchCollection(SearchCollection):
                 return failure_of(status)
         return "refused"
 
-    def _nearest(self, request: Nearest, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
         return {
             "knn": {
-                "field": self._vector,
+                "field": path,
                 "query_vector": request.vector.tolist(),
                 "k": request.k,
                 "num_candidates": min(MOST_HITS, max(100, 2 * request.k)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from retrivex.encoder import Encoder
@@ -52,7 +53,7 @@ OPENSEARCH_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     "langchain": FieldMap(
         doc_id=("source", "doc_id", "file_path"), text=("text",), embedding=("vector_field",), root="metadata"
     ),
-    "llamaindex": LAYOUTS["llamaindex"].under("metadata"),
+    "llamaindex": replace(LAYOUTS["llamaindex"], text=("content",), root="metadata"),
 }
 """What frameworks write into OpenSearch."""
 
@@ -69,7 +70,7 @@ class OpenSearchCollection(SearchCollection):
     index : name of an existing index or alias
     async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
     fields : a FieldMap, or the layout of the framework that wrote the index
-    vector_name : the `knn_vector` that questions are compared with; None takes the one in `fields`
+    vector_name : the `knn_vector` that questions are compared with; None takes the first in `fields` that is there
     timeout_s : of one request; a client's own `max_retries` come on top
 
     Raises
@@ -135,14 +136,14 @@ class OpenSearchCollection(SearchCollection):
                 return failure_of(status)
         return "refused"
 
-    def _nearest(self, request: Nearest, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
         near: dict[str, Any] = {"vector": request.vector.tolist(), "k": request.k}
         if not scope:
-            return {"query": {"knn": {self._vector: near}}}
+            return {"query": {"knn": {path: near}}}
         if known.get("method", {}).get("engine") in _FILTER_INSIDE:
-            return {"query": {"knn": {self._vector: {**near, "filter": {"bool": {"filter": scope}}}}}}
+            return {"query": {"knn": {path: {**near, "filter": {"bool": {"filter": scope}}}}}}
         near["k"] = min(MOST_HITS, _MORE * request.k)
-        return {"query": {"bool": {"must": [{"knn": {self._vector: near}}], "filter": scope}}}
+        return {"query": {"bool": {"must": [{"knn": {path: near}}], "filter": scope}}}
 
     def _similarity(self, known: Mapping[str, Any], score: float) -> float:
         """Undo what the documentation of k-NN spaces says of scores."""

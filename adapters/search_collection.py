@@ -104,7 +104,7 @@ class SearchCollection(Collection):
         self.index = index
         self._sync, self._async = sync, async_
         self._timeout_s = timeout_s
-        self._vector = vector_name or fields.path("embedding")
+        self._vector = vector_name
         self._mapping: IndexMapping | None = None
         if sync is not None:
             self._learn()
@@ -163,7 +163,7 @@ class SearchCollection(Collection):
     # ---- neighbours
 
     def _windows(self, mapping: IndexMapping, request: ByWindows) -> Steps:
-        doc_id, chunk_id = self.fields.path("doc_id"), self.fields.path("chunk_id")
+        doc_id, chunk_id = self._path(mapping, "doc_id"), self._path(mapping, "chunk_id")
         assert doc_id is not None
         assert chunk_id is not None
         if (lacking := self._lacks(mapping)) is not None:
@@ -196,7 +196,7 @@ class SearchCollection(Collection):
         return Records([self._record(hit) for hit in hits["hits"]])
 
     def _in_scope(self, mapping: IndexMapping, scopes: Scopes) -> list[Clause]:
-        path = self.fields.path("scope")
+        path = self._path(mapping, "scope")
         exact = () if path is None else mapping.exact(path)
         if path is not None and not exact:
             if mapping.is_mapped(path) and scopes - {None}:
@@ -214,30 +214,37 @@ class SearchCollection(Collection):
             raise StoreError(f"k is {request.k}: {self.name} gives at most {MOST_HITS} hits")
         scope = self._in_scope(mapping, request.scopes)
         if isinstance(request, Matching):
-            text = self.fields.path("text")
+            text = self._path(mapping, "text")
             query = {"bool": {"must": [{"match": {text: {"query": request.question}}}], "filter": scope}}
             answer = yield Call("search", {**self._shown, "query": query, "size": request.k})
             return Records([self._record(hit, hit["_score"]) for hit in answer["hits"]["hits"]])
-        known = self._known_vector(mapping)
-        answer = yield Call("search", {**self._shown, **self._nearest(request, known, scope), "size": request.k})
+        path, known = self._known_vector(mapping)
+        near = self._nearest(request, path, known, scope)
+        answer = yield Call("search", {**self._shown, **near, "size": request.k})
         return Records([self._record(hit, self._similarity(known, hit["_score"])) for hit in answer["hits"]["hits"]])
 
     @abstractmethod
-    def _nearest(self, request: Nearest, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
-        """Return the part of a search that says what is near."""
+    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+        """Return the part of a search that says what is near, in the field `path`, which is mapped as `known`."""
 
     @abstractmethod
     def _similarity(self, known: Mapping[str, Any], score: float) -> float:
         """Return the similarity, or minus the distance, that the server made a score of; `known` is its mapping."""
 
-    def _known_vector(self, mapping: IndexMapping) -> Mapping[str, Any]:
-        vectors = mapping.vectors()
-        if mapping.problem is None and self._vector not in vectors:
+    def _known_vector(self, mapping: IndexMapping) -> tuple[str, Mapping[str, Any]]:
+        path, vectors = self._vector or self._path(mapping, "embedding"), mapping.vectors()
+        if path is None or (mapping.problem is None and path not in vectors):
             raise StoreError(
-                f"{self.name} has no vectors in {self._vector!r}: give vector_name=... "
+                f"{self.name} has no vectors in {path!r}: give vector_name=... "
                 f"(its vector fields: {', '.join(vectors) or 'none'})"
             )
-        return mapping.definition(self._vector or "") or {}
+        return path, mapping.definition(path) or {}
+
+    def _path(self, mapping: IndexMapping, name: str) -> str | None:
+        """Return the field for `name`: the first that the index has, as records are read by the first they have."""
+        names, first = getattr(self.fields, name), self.fields.path(name)
+        paths = [] if first is None else [first.removesuffix(names[0]) + other for other in names]
+        return next((path for path in paths if mapping.is_mapped(path)), first)
 
     # ---- all records
 
@@ -270,7 +277,7 @@ class SearchCollection(Collection):
         return None if mapping.problem is not None else self._advice(mapping)
 
     def _advice(self, mapping: IndexMapping) -> str | None:
-        doc_id, chunk_id = self.fields.path("doc_id"), self.fields.path("chunk_id")
+        doc_id, chunk_id = self._path(mapping, "doc_id"), self._path(mapping, "chunk_id")
         if doc_id is None or chunk_id is None:
             return None
         advice = mapping.advice(self.index, doc_id, chunk_id)

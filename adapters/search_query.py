@@ -74,8 +74,8 @@ def _clauses(
     for window in windows:
         wanted.setdefault(window.doc_id, []).append((window.start, window.end))
     alike: dict[tuple[tuple[int, int], ...], list[str]] = {}
-    for name, ranges in wanted.items():
-        alike.setdefault(tuple(ranges), []).append(name)
+    for name, found in wanted.items():
+        alike.setdefault(tuple(found), []).append(name)
     for ranges, names in alike.items():
         size = most - len(doc_id)
         for at in range(0, len(ranges), size):

@@ -470,7 +470,7 @@ class SearchCases:
         found = {chunk.key: chunk for chunk in store.fetch([Window("bees.md", 0, 9)])}
         assert sorted(found) == [("bees.md", n) for n in range(3)]
         assert found["bees.md", 1].text == "A hive has one queen."
-        assert (found["bees.md", 1].metadata.char_start, found["bees.md", 1].metadata.char_end) == (30, 51)
+        assert (found["bees.md", 1].metadata.char_start, found["bees.md", 1].metadata.char_end) == (32, 53)
         question = written["records"][next(iter(written["records"]))]
         vector = next(question[key] for key in ("vector", "vector_field", "embedding") if key in question)
         (hit,) = self.kit.retriever(client, index, lambda question: vector, fields=framework).retrieve("which?", k=1)

@@ -67,6 +67,8 @@ class SearchServer:
         match method, *[unquote(part) for part in path.strip("/").split("/")]:
             case "GET", "":
                 return {"name": "double", "version": {"number": "2.19.0" if self.flavour == "opensearch" else "8.19.0"}}
+            case (("POST" | "PUT"), *_, "_bulk"):
+                return self._bulk(body, path.strip("/").removesuffix("_bulk").strip("/") or None)
             case "PUT", name:
                 self.indices[name] = Index(json.loads(json.dumps((body or {}).get("mappings", {}))))
                 return {"acknowledged": True, "index": name}
