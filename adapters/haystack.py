@@ -1,7 +1,6 @@
 """Haystack: a retriever around any other one, and a ranker, which return whole passages inside a token budget."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: older versions of Haystack read the types of inputs as they stand.
 import inspect
 from collections.abc import Mapping
 from functools import partial
@@ -181,7 +180,7 @@ class RetriVexRetriever:
         return default_to_dict(self, retriever=retriever, fetch_k=self.fetch_k, **self._spans.saved())
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RetriVexRetriever:
+    def from_dict(cls, data: dict[str, Any]) -> "RetriVexRetriever":
         """Make it again of what `to_dict` returned."""
         return default_from_dict(cls, _loaded(data))
 
@@ -246,7 +245,7 @@ class RetriVexRanker:
         return default_to_dict(self, **self._spans.saved())
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RetriVexRanker:
+    def from_dict(cls, data: dict[str, Any]) -> "RetriVexRanker":
         """Make it again of what `to_dict` returned."""
         return default_from_dict(cls, _loaded(data))
 

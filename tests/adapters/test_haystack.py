@@ -1,7 +1,5 @@
 """Haystack's components, over its own splitters, document stores and pipelines."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json
@@ -434,7 +432,7 @@ def test_no_overlap_repeats_or_drops_text(data: st.DataObject, length: int, wind
 def test_two_tenants_and_64_threads_and_tasks_on_one_component() -> None:
     worlds = {name: split(TEXT.replace("bees", name), scope=name) for name in ("acme", "zebra")}
     documents = filled([document for pieces in worlds.values() for document in pieces])
-    retriever = RetriVexRetriever(InMemoryBM25Retriever(documents), CONFIG, document_store=documents, fetch_k=6)
+    retriever = RetriVexRetriever(InMemoryBM25Retriever(documents), CONFIG, document_store=documents, fetch_k=20)
     asked = [(f"Which flower has number {n % 16}?", ("acme", "zebra")[n % 2]) for n in range(64)]
     serial = [retriever.run(question, scope=name) for question, name in asked]
     with ThreadPoolExecutor(64) as pool:
