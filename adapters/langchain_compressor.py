@@ -49,7 +49,9 @@ class RetriVexCompressor(BaseDocumentCompressor):
     _composer: SpanComposer | None = PrivateAttr(default=None)
 
     def __init__(self, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
-        super().__init__(config=RetrievalConfig() if config is None else config, **kwargs)
+        super().__init__(  # type: ignore[call-arg]
+            config=RetrievalConfig() if config is None else config, **kwargs
+        )
         self._made_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
             logger.warning("%s", NO_STORE)

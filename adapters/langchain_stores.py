@@ -1,4 +1,4 @@
-"""Neighbours out of what LangChain users have filled already: a vector store, a key-value store, or a search of theirs."""
+"""Neighbours out of what LangChain users have filled already: a vector store, a key-value store, a search of theirs."""
 
 from __future__ import annotations
 
@@ -193,7 +193,8 @@ def _filed(name: str, found: Mapping[str, Any], names: FieldMap) -> list[Passage
     kinds = {type(value).__name__ for value in found.values() if value is not None and not isinstance(value, Document)}
     if kinds:
         raise StoreError(
-            f"{name} holds {', '.join(sorted(kinds))}: it must hold Documents; for bytes, wrap it with create_kv_docstore"
+            f"{name} holds {', '.join(sorted(kinds))}: it must hold Documents; wrap a store of bytes with "
+            "create_kv_docstore"
         )
     return [
         read_document(document.model_copy(update={"id": key}), names)
