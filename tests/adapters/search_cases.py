@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from search_server import SearchServer
+from test_examples import run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
 from retrivex.adapters.collection import Scan
@@ -24,6 +25,7 @@ from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, vector_of
 
+ROOT = Path(__file__).parents[2]
 RECORDS = json.loads((Path(__file__).parent / "search_records.json").read_text(encoding="utf-8"))
 """What the integration packages of the frameworks wrote into an index, and how they mapped it."""
 
@@ -39,6 +41,7 @@ class Kit(ABC):
     """One product: its client, its classes in `retrivex.adapters`, and how vectors are mapped there."""
 
     flavour: str
+    example: str
     collection: Any
     store: Any
     retriever: Any
@@ -475,6 +478,12 @@ class SearchCases:
         vector = next(question[key] for key in ("vector", "vector_field", "embedding") if key in question)
         (hit,) = self.kit.retriever(client, index, lambda question: vector, fields=framework).retrieve("which?", k=1)
         assert hit.key in found
+
+    def test_the_example_runs(self, server: SearchServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(f"{self.kit.flavour.upper()}_URL", server.url)
+        printed = run((ROOT / self.kit.example).read_text(encoding="utf-8"), self.kit.example)
+        assert printed.count("In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn.") == 2
+        assert server.indices == {}
 
     # ---- arguments
 

@@ -69,6 +69,9 @@ class SearchServer:
                 return {"name": "double", "version": {"number": "2.19.0" if self.flavour == "opensearch" else "8.19.0"}}
             case (("POST" | "PUT"), *_, "_bulk"):
                 return self._bulk(body, path.strip("/").removesuffix("_bulk").strip("/") or None)
+            case (("POST" | "PUT"), name, "_doc", id):
+                self._index(name).put(id, body)
+                return {"_index": name, "_id": id, "result": "created", "_shards": {"failed": 0}}
             case "PUT", name:
                 self.indices[name] = Index(json.loads(json.dumps((body or {}).get("mappings", {}))))
                 return {"acknowledged": True, "index": name}
