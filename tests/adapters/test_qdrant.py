@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, QdrantClient, models
 from qdrant_server import QdrantServer
+from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
 from retrivex.adapters.collection import ByIds, Nearest, Scan
@@ -560,3 +561,12 @@ def test_a_collection_on_disk(tmp_path: Path) -> None:
         found = QdrantChunkStore(client, NAME, make_id=make_id).fetch([Window(name, 0, 1) for name in names])
         assert {chunk.key[0]: chunk.text for chunk in found} == {name: f"text {n}" for n, name in enumerate(names)}
     client.close()
+
+
+# ---- the example
+
+
+def test_the_example_finds_a_hit_and_its_neighbours() -> None:
+    printed = run((ROOT / "examples/neighbours_in_qdrant.py").read_text(encoding="utf-8"), "neighbours_in_qdrant.py")
+    assert "Found: The queen stays in the middle of the cluster." in printed
+    assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
