@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 from retrivex.errors import RetrivexError, StoreError, StoreTimeoutError
@@ -453,3 +454,14 @@ def test_without_haystack_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[haystack\]'"):
         importlib.import_module("retrivex.adapters.haystack")
+
+
+# ---- the example
+
+
+def test_the_example_prints_whole_passages() -> None:
+    printed = run(
+        (ROOT / "examples/neighbours_in_haystack.py").read_text(encoding="utf-8"), "neighbours_in_haystack.py"
+    )
+    assert "shivering. The queen stays in the middle of the cluster. In spring the queen lays" in printed
+    assert "answers the same: True" in printed

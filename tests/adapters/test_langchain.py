@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
@@ -521,6 +522,17 @@ def test_without_langchain_the_error_names_the_extra(monkeypatch: pytest.MonkeyP
     monkeypatch.delitem(sys.modules, "retrivex.adapters.langchain")
     with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[langchain\]'"):
         importlib.import_module("retrivex.adapters.langchain")
+
+
+# ---- the example
+
+
+def test_the_example_prints_whole_passages() -> None:
+    printed = run(
+        (ROOT / "examples/neighbours_in_langchain.py").read_text(encoding="utf-8"), "neighbours_in_langchain.py"
+    )
+    assert "bees.md, chunks [1, 2, 3], hit bees.md:2: They form a cluster" in printed
+    assert "At the edges: rank 1, rank 3, rank 5, rank 7, rank 6, rank 4, rank 2" in printed
 
 
 # ---- LangChain's own suite

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
@@ -408,3 +409,15 @@ def test_without_llamaindex_the_error_names_the_extra(monkeypatch: pytest.Monkey
     monkeypatch.delitem(sys.modules, "retrivex.adapters.llamaindex")
     with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[llamaindex\]'"):
         importlib.import_module("retrivex.adapters.llamaindex")
+
+
+# ---- the example
+
+
+def test_the_example_prints_whole_passages() -> None:
+    printed = run(
+        (ROOT / "examples/neighbours_in_llamaindex.py").read_text(encoding="utf-8"), "neighbours_in_llamaindex.py"
+    )
+    assert "Node found: The queen stays in the middle of the cluster." in printed
+    assert "Passage: They form a cluster and keep it warm by shivering. The queen stays" in printed
+    assert "nodes in, 1 passage out" in printed
