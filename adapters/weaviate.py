@@ -139,7 +139,8 @@ class WeaviateCollection(Collection):
         arguments: dict[str, Any] = {"limit": self._limit(request, known), "include_vector": self._include}
         match request:
             case ByIds(ids, scopes):
-                wanted: FilterReturn = Filter.by_id().contains_any([_uuid(id_, self.name) for id_ in ids])
+                # as the client's own fetch_objects_by_ids, which takes no other filter beside the ids
+                wanted = Filter.any_of([Filter.by_id().equal(_uuid(id_, self.name)) for id_ in ids])
                 return "fetch_objects", arguments | {"filters": self._both(wanted, self._scopes(scopes, known))}
             case ByWindows(windows, scopes):
                 doc_id, chunk_id = (self._property(name, known) for name in ("doc_id", "chunk_id"))

@@ -14,6 +14,13 @@ from retrivex.errors import StoreError
 from retrivex.intervals import Window
 
 _NUMBERS = (DataType.INT, DataType.NUMBER)
+# Of Weaviate's preset "en": many servers refuse to look for one of them alone, also in texts that are kept whole, see
+# https://github.com/weaviate/weaviate/issues/9054.
+_STOPWORDS = frozenset({
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
+    "with",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,8 @@ def by_scopes(scopes: frozenset[str | None], scope: str | None, known: Propertie
     if scope not in known.types or scope not in known.exact or scope not in known.filterable:
         return None
     if None in scopes and not known.knows_missing:
+        return None
+    if any(value.strip().lower() in _STOPWORDS for value in scopes if value is not None):
         return None
     # an empty text has no entry in the index, and asking for one is an error
     given = sorted(value for value in scopes if value is not None and value.strip())

@@ -358,6 +358,17 @@ def test_a_scope_finds_its_own_hits(server: Server, null_state: bool) -> None:
     assert retriever.retrieve("x", scope="nobody") == []
 
 
+@pytest.mark.parametrize("scope", ["it", "no", " ", "The"])
+def test_a_scope_that_servers_cannot_look_for_is_found_all_the_same(server: Server, scope: str) -> None:
+    name = server.fill([*contract_chunks(2, 3), *contract_chunks(1, 3, scope, "own")], make_id=uuid5_id)
+    windows = [Window("own-0", 0, 3), Window("doc-0", 0, 3)]
+    for make_id in (None, uuid5_id):
+        found = WeaviateChunkStore(server.client, name, make_id=make_id).fetch(windows, scope)
+        assert sorted(chunk.key for chunk in found) == [("own-0", n) for n in range(3)]
+    retriever = WeaviateRetriever(server.client, name, lambda question: [1.0] * 8)
+    assert {hit.key[0] for hit in retriever.retrieve("x", k=3, scope=scope)} == {"own-0"}
+
+
 @needs_double
 @pytest.mark.parametrize(("null_state", "limit"), [(True, 7), (False, 28)])
 def test_where_the_server_cannot_filter_more_is_asked_for(server: Server, null_state: bool, limit: int) -> None:

@@ -278,8 +278,10 @@ def _values(given: Any, field: str) -> list[Any]:
 
 
 def _terms(text: str, tokenization: str, *, stored: bool = False) -> list[str]:
-    """Cut a text as the index does; a search for nothing but stopwords is an error."""
+    """Cut a text as the index does; a search for nothing but stopwords is an error, whatever the tokenization."""
     if tokenization == "field":
+        if text.strip() in _STOPWORDS and not stored:
+            raise Refused("invalid search term, only stopwords provided. Stopwords can be configured")
         return [text.strip()]
     terms = [term for term in re.split(r"[^\w]+|_", text.lower()) if term]
     kept = terms if stored else [term for term in terms if term not in _STOPWORDS]
