@@ -29,7 +29,7 @@ class WordVectors(BaseEmbedding):
         return self._get_text_embedding(query)
 
 
-splitter = SentenceSplitter(chunk_size=14, chunk_overlap=0, include_metadata=False)
+splitter = SentenceSplitter(chunk_size=18, chunk_overlap=0, include_metadata=False)
 nodes = splitter.get_nodes_from_documents([Document(text=TEXT, doc_id="bees.md")])
 index = VectorStoreIndex(nodes, embed_model=WordVectors())
 config = RetrievalConfig(window=1, token_budget=60)
