@@ -15,6 +15,7 @@ pytest.importorskip("milvus_lite")
 
 from milvus_server import LiteServicer, TemplateServicer, milvus_server
 from pymilvus import AsyncMilvusClient, DataType, MilvusClient
+from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
 from retrivex.adapters.collection import Scan
@@ -353,7 +354,7 @@ def test_a_consistency_level_goes_with_every_request(lite: Server) -> None:
     assert client.calls[-1]["consistency_level"] == "Strong"
 
 
-# ---- what frameworks write: records of the shape that their integrations give them, and a chunk number where they have none
+# ---- what frameworks write: records of the shape that their integrations give them, and a chunk number beside
 
 
 def _langchain(n: int) -> dict[str, Any]:
@@ -457,6 +458,16 @@ def test_a_collection_that_makes_its_own_ids_is_not_written_to(lite: Server) -> 
     lite.client.create_collection(name, dimension=8, auto_id=True)
     with pytest.raises(StoreError, match="makes ids by itself"):
         MilvusCollection(lite.client, name).write({"1": {"doc_id": "d"}})
+
+
+# ---- the example
+
+
+def test_the_example_finds_a_hit_and_its_neighbours() -> None:
+    printed = run((ROOT / "examples/neighbours_in_milvus.py").read_text(encoding="utf-8"), "neighbours_in_milvus.py")
+    assert "Found: The queen stays in the middle of the cluster." in printed
+    assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
+    assert "1 request to Milvus" in printed
 
 
 _OverMilvusColumns = TestByWindowsInColumns.columns

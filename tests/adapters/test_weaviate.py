@@ -21,6 +21,7 @@ import pytest
 
 weaviate = pytest.importorskip("weaviate")
 
+from test_examples import ROOT, run  # noqa: E402
 from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances  # noqa: E402
 from weaviate.classes.data import DataObject  # noqa: E402
 from weaviate.classes.init import AdditionalConfig, Timeout  # noqa: E402
@@ -509,3 +510,18 @@ def _scan(collection: WeaviateCollection) -> dict[str, Any]:
         after = answer.after
         if after is None:
             return found
+
+
+# ---- the example
+
+
+@needs_double
+def test_the_example_finds_a_hit_and_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (ROOT / "examples/neighbours_in_weaviate.py").read_text(encoding="utf-8")
+    with weaviate_server() as (_, http, grpc):
+        monkeypatch.setenv("WEAVIATE_PORT", str(http))
+        monkeypatch.setenv("WEAVIATE_GRPC_PORT", str(grpc))
+        printed = run(program, "neighbours_in_weaviate.py")
+    assert "Found: The queen stays in the middle of the cluster." in printed
+    assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
+    assert "1 request to Weaviate" in printed
