@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, Unpack
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
 
-from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes
+from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from .qdrant_filters import among, inside, json_path, key_of, of_scopes, point_id
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
@@ -51,7 +49,6 @@ QDRANT_LAYOUTS: Mapping[LayoutName, FieldMap] = {
 
 _COPIES = 8  # records of one place that are read: documents that were put in again under new ids
 _DISTANCES = (models.Distance.EUCLID, models.Distance.MANHATTAN)  # a smaller score is a nearer one
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class QdrantOptions(TypedDict, total=False):
@@ -163,17 +160,17 @@ class QdrantCollection(Collection):
     # ---- requests as the client takes them
 
     def _retrieve(self, request: ByIds) -> dict[str, Any]:
-        ids = [_point_id(id) for id in request.ids]
+        ids = [point_id(id) for id in request.ids]
         return {**self._where, **self._in_time, "ids": ids, "with_vectors": self._with_vectors}
 
     def _scroll(self, request: ByIds | ByWindows | Scan) -> dict[str, Any]:
         asked = {**self._where, **self._in_time, "with_payload": True, "with_vectors": self._with_vectors}
         match request:
             case ByIds(ids, scopes):
-                ours = models.HasIdCondition(has_id=[_point_id(id) for id in ids])
-                return {**asked, "scroll_filter": models.Filter(must=[ours, *self._of(scopes)]), "limit": len(ids)}
+                return {**asked, "scroll_filter": among(ids, scopes, self.fields), "limit": len(ids)}
             case ByWindows(windows, scopes):
-                return {**asked, "scroll_filter": self._inside(windows, scopes), "limit": _most(windows)}
+                most = _COPIES * sum(map(len, windows))
+                return {**asked, "scroll_filter": inside(windows, scopes, self.fields), "limit": most}
             case Scan(after, limit):
                 return {**asked, "offset": after, "limit": limit}
 
@@ -183,54 +180,11 @@ class QdrantCollection(Collection):
             **self._in_time,
             "query": request.vector.tolist(),
             "using": self._vector_name,
-            "query_filter": models.Filter(must=self._of(request.scopes)),
+            "query_filter": models.Filter(must=of_scopes(request.scopes, self.fields)),
             "limit": request.k,
             "with_payload": True,
             "with_vectors": self._with_vectors,
         }
-
-    def _inside(self, windows: Sequence[Window], scopes: Scopes) -> models.Filter:
-        """Return a filter with one clause for each range of numbers, and the documents it is wanted of."""
-        documents: dict[tuple[int, int], list[str]] = {}
-        for window in windows:
-            documents.setdefault((window.start, window.end), []).append(window.doc_id)
-        number = self._key("chunk_id")
-        clauses: list[models.Condition] = [
-            models.Filter(
-                must=[self._named(doc_ids), models.FieldCondition(key=number, range=models.Range(gte=start, lt=end))]
-            )
-            for (start, end), doc_ids in documents.items()
-        ]
-        # all documents once more, so that an index on them alone is enough to begin with
-        named = self._named(sorted({window.doc_id for window in windows}))
-        return models.Filter(must=[named, *self._of(scopes)], should=clauses)
-
-    def _named(self, doc_ids: list[str]) -> models.Condition:
-        """Return a condition on the document, which may be kept as a number."""
-        key = self._key("doc_id")
-        as_text = models.FieldCondition(key=key, match=models.MatchAny(any=doc_ids))
-        numbers = [int(doc_id) for doc_id in doc_ids if _is_number(doc_id)]
-        if not numbers:
-            return as_text
-        return models.Filter(should=[as_text, models.FieldCondition(key=key, match=models.MatchAny(any=numbers))])
-
-    def _of(self, scopes: Scopes) -> list[models.Condition]:
-        """Return what a record's scope must be; `is_empty` is a missing field, null or an empty list."""
-        if not self.fields.scope:
-            return []
-        key = self._key("scope")
-        names = sorted(scope for scope in scopes if scope is not None)
-        any_of: list[models.Condition] = []
-        if names:
-            any_of.append(models.FieldCondition(key=key, match=models.MatchAny(any=names)))
-        if None in scopes:
-            any_of.append(models.IsEmptyCondition(is_empty=models.PayloadField(key=key)))
-        return [models.Filter(should=any_of)]
-
-    def _key(self, field: str) -> str:
-        path = self.fields.path(field)
-        assert path is not None
-        return _json_path(path)
 
     # ---- answers
 
@@ -251,7 +205,7 @@ class QdrantCollection(Collection):
                 f"{self.name} keeps chunks of these windows more than {_COPIES} times: take copies out of it, or give "
                 "make_id=... if their ids follow from document and number"
             )
-        asked = _by_point_id(request) if isinstance(request, ByIds) else {}
+        asked = {str(point_id(id)): id for id in request.ids} if isinstance(request, ByIds) else {}
         return Records([self._record(point, asked.get(str(point.id))) for point in points], after)
 
     def _scored(self, points: Iterable[models.ScoredPoint]) -> list[Record]:
@@ -285,11 +239,11 @@ class QdrantCollection(Collection):
         except (ResponseHandlingException, UnexpectedResponse, ResourceExhaustedResponse, grpc.RpcError):
             return None  # nobody knows; the first request will say what is wrong
         types = {"doc_id": models.PayloadSchemaType.KEYWORD, "chunk_id": models.PayloadSchemaType.INTEGER}
-        missing = [field for field in types if self._key(field) not in indexed]
+        missing = [field for field in types if key_of(field, self.fields) not in indexed]
         if not missing:
             return None
         commands = "; ".join(
-            f"client.create_payload_index({self._where['collection_name']!r}, {self._key(field)!r}, "
+            f"client.create_payload_index({self._where['collection_name']!r}, {key_of(field, self.fields)!r}, "
             f"field_schema={types[field].value!r})"
             for field in missing
         )
@@ -307,8 +261,8 @@ class QdrantCollection(Collection):
                 parent, _, name = path.rpartition(".")
                 inner.setdefault(parent or None, {})[name] = value
             for key, payload in inner.items():
-                at = None if key is None else _json_path(key)
-                change = models.SetPayload(payload=payload, points=[_point_id(id)], key=at)
+                at = None if key is None else json_path(key)
+                change = models.SetPayload(payload=payload, points=[point_id(id)], key=at)
                 operations.append(models.SetPayloadOperation(set_payload=change))
         if operations:
             self._sync.batch_update_points(**self._where, update_operations=operations)
@@ -373,36 +327,6 @@ def _is_local(client: QdrantClient | AsyncQdrantClient) -> bool:
 def _sees_nothing(request: Request) -> bool:
     """Say whether the caller may see no scope at all: an empty list of conditions would mean everything."""
     return not isinstance(request, Scan) and not request.scopes
-
-
-def _most(windows: Iterable[Window]) -> int:
-    return _COPIES * sum(len(window) for window in windows)
-
-
-def _by_point_id(request: ByIds) -> dict[int | str, str]:
-    """Return the ids as Qdrant writes them, each with the one that was asked for."""
-    return {str(_point_id(id)): id for id in request.ids}
-
-
-def _point_id(id: str) -> int | str:
-    if _is_number(id):
-        return int(id)
-    try:
-        return str(UUID(id))
-    except ValueError:
-        raise StoreError(
-            f"id {id!r} is neither a UUID nor a whole number, and Qdrant has no others: use make_id=uuid5_id"
-        ) from None
-
-
-def _is_number(text: str) -> bool:
-    """Say whether a text is exactly a number that Qdrant can hold: 007 is a text."""
-    return text.isascii() and text.isdigit() and len(text) <= 19 and str(int(text)) == text
-
-
-def _json_path(path: str) -> str:
-    """Quote the keys of a path that Qdrant would not read as they are: `metadata."file name"`."""
-    return ".".join(key if _PLAIN_KEY.fullmatch(key) else f'"{key}"' for key in path.split("."))
 
 
 def _vector(given: Any, name: str | None) -> NDArray[np.float32] | None:

@@ -11,9 +11,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import qdrant_edge as edge
 
@@ -157,7 +159,7 @@ def _handler(server: QdrantServer) -> type[BaseHTTPRequestHandler]:
 
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            path = self.path.partition("?")[0]
+            path = unquote(self.path.partition("?")[0])
             server.requests.append((self.command, path))
             time.sleep(server.hangs_s)
             if server.status is not None:
@@ -177,8 +179,9 @@ def _handler(server: QdrantServer) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            with suppress(ConnectionError):  # of a client that gave up waiting
+                self.end_headers()
+                self.wfile.write(data)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Say nothing."""

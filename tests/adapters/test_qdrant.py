@@ -1,10 +1,15 @@
-"""Qdrant: its local mode, and its engine behind a server that takes the documented requests."""
+"""Qdrant: its local mode, and its engine behind a server that takes the documented requests.
+
+With RETRIVEX_QDRANT_URL set, the contract runs on that server instead.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
+import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +33,7 @@ from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 pytestmark = pytest.mark.integration
 
 NAME = "manuals"
+REAL = os.environ.get("RETRIVEX_QDRANT_URL")
 _METHODS = ("scroll", "retrieve", "query_points", "get_collection")
 
 
@@ -120,17 +126,26 @@ class _Served(ChunkStoreContract):
     make_id: MakeId | None = None
 
     @pytest.fixture(autouse=True)
-    def _use(self, server: QdrantServer, name: str) -> None:
-        self.server, self.name = server, name
+    def _use(self, server: QdrantServer) -> None:
+        self.server, self.name, self.url = server, f"contract {uuid.uuid4()}", REAL or server.url
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        client = QdrantClient(url=self.server.url, check_compatibility=False)
+        client = QdrantClient(url=self.url, check_compatibility=False)
         fill(client, chunks, name=self.name)
         client.create_payload_index(self.name, "doc_id", field_schema="keyword")
         client.create_payload_index(self.name, "chunk_id", field_schema="integer")
         store = self._store(client)
         assert store.warnings == ()
-        return StoreUnderTest(store, lambda: len(self.server.requests), client.close)
+        sent: list[str] = []
+        if REAL is None:
+            return StoreUnderTest(store, lambda: len(self.server.requests), client.close)
+        client.http.client.add_middleware(lambda request, send: (sent.append(str(request.url)), send(request))[1])
+
+        def close() -> None:
+            client.delete_collection(self.name)
+            client.close()
+
+        return StoreUnderTest(store, lambda: len(sent), close)
 
     def make_down(self) -> QdrantChunkStore:
         url = f"http://127.0.0.1:{closed_port()}"
@@ -142,8 +157,7 @@ class _Served(ChunkStoreContract):
         return store
 
     def _store(self, client: QdrantClient, **options: Any) -> QdrantChunkStore:
-        # of its own loop for every contract test: asyncio.run makes a new one each time
-        other = AsyncQdrantClient(url=self.server.url, check_compatibility=False)
+        other = AsyncQdrantClient(url=self.url, check_compatibility=False)
         return QdrantChunkStore(client, self.name, async_client=other, make_id=type(self).make_id, **options)
 
 
