@@ -32,7 +32,7 @@ CONFIG = RetrievalConfig(window=1, token_budget=400, scoring="weighted")
 class Fixed(BaseRetriever):
     documents: list[Document]
 
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         return self.documents
 
 
