@@ -12,17 +12,10 @@ from retrivex.errors import StoreError
 
 from .collection import Failure, Nearest, Records, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
-from .search_collection import (
-    MOST_HITS,
-    Call,
-    PartFailedError,
-    Search,
-    SearchCollection,
-    SearchRetriever,
-    Steps,
-    failure_of,
-)
+from .search_calls import Call, PartFailedError, Steps, failure_of
+from .search_collection import MOST_HITS, SearchCollection
 from .search_query import Clause
+from .search_retriever import Search, SearchRetriever
 from .vector_store import Embed, VectorChunkStore
 
 try:

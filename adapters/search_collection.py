@@ -4,71 +4,22 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from retrivex.chunk import Scope
-from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
-from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes
+from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan, Scopes
 from .fields import FieldMap
+from .search_calls import Call, Matching, PartFailedError, Steps
 from .search_mapping import IndexMapping
 from .search_query import MOST_CLAUSES, Clause, all_of, in_scope, in_windows
-from .vector_store import Embed, VectorRetriever
 
 MOST_HITS = 10_000
 """Of one search: `index.max_result_window`, as servers have it unless told otherwise."""
 
 BATCH_LIMIT = 5_000
 """Chunks of one request: half as many as hits, so that a place kept twice loses nothing."""
-
-Search: TypeAlias = Literal["knn", "bm25"]
-
-
-@dataclass(frozen=True, slots=True)
-class Matching(Nearest):
-    """The `k` records whose words match a question best, by BM25; the vector counts for nothing.
-
-    Parameters
-    ----------
-    question : as it was asked
-    """
-
-    question: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request to the server: what is asked of the client, and its arguments.
-
-    Parameters
-    ----------
-    kind : `mapping`, `search`, `searches` (several in one request), `open` (a point in time), `write`
-    body : as the server takes it
-    """
-
-    kind: Literal["mapping", "search", "searches", "open", "write"]
-    body: Any = None
-
-
-Steps: TypeAlias = Generator[Call, Any, Records]
-"""Calls one after another, each answered before the next; in the end what they found."""
-
-
-class PartFailedError(Exception):
-    """A part of a request failed, although the request itself did not.
-
-    Parameters
-    ----------
-    status : as HTTP has it
-    reason : as the server says it
-    """
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(f"{reason} ({status})")
-        self.status = status
 
 
 class SearchCollection(Collection):
@@ -288,8 +239,8 @@ class SearchCollection(Collection):
 
         Raises
         ------
-        PartFailedError
-            If a record is not there, or a value does not fit the mapping; others may have been written.
+        StoreError
+            If a record is not there, or a value does not fit the mapping; the others have been written.
         """
         if self._sync is None:
             raise StoreError(f"{self.name} has only an async client: writing needs a sync one")
@@ -299,8 +250,13 @@ class SearchCollection(Collection):
         for id, values in changes.items():
             lines += [{"update": {"_id": id}}, {"doc": _nested(values)}]
         answer = self._send(self._sync, Call("write", lines))
-        for item in answer["items"] if answer["errors"] else ():
-            _whole(item["update"])
+        refused = [item["update"] for item in answer["items"] if "error" in item["update"]]
+        if refused:
+            first = refused[0]
+            raise StoreError(
+                f"{self.name}: {len(refused)} of {len(changes)} records were not written, the first of them "
+                f"{first['_id']!r}: {first['error'].get('reason', first['error'])}"
+            )
 
 
 def _whole(part: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -320,40 +276,3 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
             inner = inner.setdefault(part, {})
         inner[name] = value
     return made
-
-
-def failure_of(status: int) -> Failure:
-    """Say what an HTTP status means for asking again."""
-    if status == 408:
-        return "timeout"
-    return "down" if status == 429 or status >= 502 else "refused"
-
-
-class SearchRetriever(VectorRetriever):
-    """Hits by nearest vectors, or by words.
-
-    Parameters
-    ----------
-    search : `knn`, or `bm25`, which needs no `embed`
-    """
-
-    def __init__(
-        self, collection: SearchCollection, embed: Encoder | Embed | None, *, search: Search, retries: int
-    ) -> None:
-        if search not in ("knn", "bm25"):
-            raise StoreError(f"search is {search!r}: it must be 'knn' or 'bm25'")
-        if search == "knn" and embed is None:
-            raise StoreError("embed is missing: give the model of the index's vectors, or search='bm25'")
-        super().__init__(collection, embed if embed is not None else _no_vector, retries=retries)
-        self._search = search
-
-    def _request(self, question: str, k: int, scope: Scope) -> Nearest | None:
-        request = super()._request(question, k, scope)
-        if request is None or self._search == "knn":
-            return request
-        return Matching(request.vector, request.k, request.scopes, question)
-
-
-def _no_vector(question: str) -> list[float]:
-    """Stand in for a model where words are asked for."""
-    return [0.0]

@@ -17,7 +17,7 @@ import pytest
 from search_server import SearchServer
 from test_examples import run
 
-from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.adapters.collection import Scan
 from retrivex.adapters.fields import FieldMap, MakeId, colon_id
 from retrivex.adapters.vector_store import VectorChunkStore
@@ -422,6 +422,25 @@ class SearchCases:
 
         assert len(asyncio.run(ask())) == 2
 
+    def test_an_async_server_that_is_down_costs_the_neighbours_and_not_the_seeds(self) -> None:
+        with SearchServer(self.kit.flavour) as server:
+            url = server.url
+
+        async def ask() -> Any:
+            async_client = self.kit.async_client(url)
+            try:
+                store = self.kit.store(async_client, "any", retries=0)
+                with pytest.raises(StoreError, match="is down"):
+                    await store.afetch([Window("doc-0", 0, 1)])
+                hits = [SeedHit(contract_chunks()[3], 1.0)]
+                return await SpanComposer(RetrievalConfig(scoring="weighted")).acompose(hits, store)
+            finally:
+                await async_client.close()
+
+        made = asyncio.run(ask())
+        assert [span.text for span in made.spans] == [contract_chunks()[3].text.rstrip()]
+        assert any("gave no neighbours" in warning for warning in made.warnings)
+
     # ---- all records, and writing
 
     def test_a_scan_gives_every_record_once_and_goes_on_where_it_stopped(
@@ -456,9 +475,10 @@ class SearchCases:
     def test_a_record_that_cannot_be_written_is_an_error(self, client: Any) -> None:
         index = self.kit.fill(client, contract_chunks(1, 1), make_id=colon_id)
         collection = self.kit.collection(client, index)
-        with pytest.raises(Exception, match="document missing") as caught:
-            collection.write({"nobody": {"chunk_id": 3}})
-        assert collection.failure(caught.value) == "refused"
+        with pytest.raises(StoreError, match=r"1 of 2 records were not written, the first of them 'nobody': .*missing"):
+            collection.write({"nobody": {"chunk_id": 3}, "doc-0:0": {"chunk_count": 7}})
+        (chunk,) = self.kit.store(client, index).fetch([Window("doc-0", 0, 1)])
+        assert chunk.metadata.chunk_count == 7
 
     # ---- what frameworks wrote
 
