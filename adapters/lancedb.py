@@ -163,7 +163,7 @@ class LanceDBCollection(Collection):
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error means: of the engine, or of LanceDB's servers."""
-        if isinstance(error, TimeoutError) or "timeout" in str(error).lower():
+        if isinstance(error, TimeoutError) or (isinstance(error, RuntimeError) and "timeout" in str(error).lower()):
             return "timeout"
         if isinstance(error, LanceDBClientError) and not isinstance(error, RetryError):
             status = error.status_code
@@ -283,7 +283,7 @@ class LanceDBCollection(Collection):
         column = columns.find(self.fields, "doc_id")
         if column is None or rows < _LARGE or (".".join(column.path),) in indexed:
             return None
-        command = f"table.create_index({'.'.join(column.path)!r}, config=lancedb.index.BTree())"
+        command = f"table.create_scalar_index({'.'.join(column.path)!r})"
         return f"{self.name} has {rows} rows, all of which are read for neighbours: {command}"
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -328,8 +328,8 @@ class LanceDBChunkStore(VectorChunkStore):
     make_id : `colon_id`, `uuid5_id` or your own `(doc_id, n) -> id`, where the column `id_field` was filled so. None
         asks with a filter. In a large table either is faster with an index::
 
-            table.create_index("id", config=lancedb.index.BTree())
-            table.create_index("doc_id", config=lancedb.index.BTree())
+            table.create_scalar_index("id")
+            table.create_scalar_index("doc_id")
     """
 
     def __init__(

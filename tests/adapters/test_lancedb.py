@@ -192,9 +192,9 @@ def test_a_large_table_without_index_is_told_of_with_the_command_that_makes_it(d
     columns = {"doc_id": [f"doc-{i // 100}" for i in range(n)], "chunk_id": [i % 100 for i in range(n)]}
     table = db.create_table(NAME, pa.table({**columns, "text": ["x"] * n}))
     [warning] = LanceDBChunkStore(db, NAME).warnings
-    command = "table.create_index('doc_id', config=lancedb.index.BTree())"
+    command = "table.create_scalar_index('doc_id')"
     assert warning.endswith(f"all of which are read for neighbours: {command}")
-    exec(command, {"table": table, "lancedb": lancedb})
+    exec(command, {"table": table})
     store = LanceDBChunkStore(db, NAME)
     assert store.warnings == ()
     assert len(store.fetch([Window("doc-7", 10, 20), Window("doc-99", 98, 105)])) == 12
