@@ -19,6 +19,7 @@ from .haystack_stores import DocumentStoreChunkStore
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack.core.component.types import InputSocket
     from haystack.core.serialization import component_to_dict
     from haystack.document_stores.types import DocumentStore
     from haystack.utils import deserialize_callable
@@ -151,19 +152,13 @@ class RetriVexRetriever:
         self, query: str, query_embedding: list[float] | None, filters: dict[str, Any] | None
     ) -> dict[str, Any]:
         """Return what the retriever takes of what there is."""
-        taken = inspect.signature(self.retriever.run).parameters
+        taken = _inputs_of(self.retriever)
         given = {"query": query, "query_embedding": query_embedding, "filters": filters, "top_k": self.fetch_k}
         known = {name: value for name, value in given.items() if value is not None and name in taken}
         kind = type(self.retriever).__name__
         if filters is not None and "filters" not in taken:
             raise RetrivexError(f"{kind} takes no filters: leave them out, or take a retriever that does")
-        missing = [
-            name
-            for name, parameter in taken.items()
-            if parameter.default is parameter.empty
-            and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-            and name not in known
-        ]
+        missing = [name for name, needed in taken.items() if needed and name not in known]
         if missing:
             raise RetrivexError(f"{kind} needs {', '.join(missing)}: connect or pass it to this retriever")
         return known
@@ -248,6 +243,17 @@ class RetriVexRanker:
     def from_dict(cls, data: dict[str, Any]) -> "RetriVexRanker":
         """Make it again of what `to_dict` returned."""
         return default_from_dict(cls, _loaded(data))
+
+
+def _inputs_of(retriever: Any) -> dict[str, bool]:
+    """Return the names of a retriever's inputs, and whether it needs them."""
+    # of a component not its signature: a SuperComponent's `run` takes `**kwargs`
+    sockets = vars(getattr(retriever, "__haystack_input__", retriever)).items()
+    inputs = {name: bool(socket.is_mandatory) for name, socket in sockets if isinstance(socket, InputSocket)}
+    if inputs:
+        return inputs
+    parameters = inspect.signature(retriever.run).parameters
+    return {name: parameter.default is parameter.empty for name, parameter in parameters.items()}
 
 
 def _loaded(data: dict[str, Any]) -> dict[str, Any]:

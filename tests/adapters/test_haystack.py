@@ -21,7 +21,7 @@ from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 
 pytest.importorskip("haystack", reason="needs haystack-ai")
 
-from haystack import Document, Pipeline, component
+from haystack import Document, Pipeline, SuperComponent, component
 from haystack.components.builders import PromptBuilder
 from haystack.components.joiners import DocumentJoiner
 from haystack.components.preprocessors import DocumentSplitter
@@ -236,6 +236,28 @@ def test_a_retriever_by_embedding() -> None:
     ]
     with pytest.raises(RetrivexError, match="InMemoryEmbeddingRetriever needs query_embedding"):
         retriever.run("drones")
+
+
+def test_a_retriever_made_of_several_components_and_one_that_is_no_component() -> None:
+    inner = Pipeline()
+    inner.add_component("found", Found(BEES))
+    inner.add_component("join", DocumentJoiner())
+    inner.connect("found", "join")
+
+    class Plain:
+        def run(self, query: str, top_k: int = 4) -> dict[str, list[Document]]:
+            return {"documents": BEES[:top_k]}
+
+    together = SuperComponent(
+        inner,
+        input_mapping={"query": ["found.query"], "top_k": ["found.top_k"]},
+        output_mapping={"join.documents": "documents"},
+    )
+    expected = ["Bees live in hives. A hive has one queen."]
+    for base in (together, Plain()):
+        retriever = RetriVexRetriever(base, CONFIG.override(window=1), document_store=filled(BEES), fetch_k=1)
+        assert contents(retriever.run("hives")) == expected
+        assert contents(asyncio.run(retriever.run_async("hives"))) == expected
 
 
 def test_limits() -> None:
