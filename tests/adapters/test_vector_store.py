@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from memory_collection import MemoryCollection
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
-from retrivex.adapters.collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request
+from retrivex.adapters.collection import ByWindows, Record, Records, Request
 from retrivex.adapters.fields import LAYOUTS, FieldMap, MakeId, colon_id, uuid5_id
 from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
 from retrivex.document import Document
@@ -21,59 +22,6 @@ from retrivex.intervals import Window
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.stores.sqlite import SQLiteStore
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
-
-
-class MemoryCollection(Collection):
-    """A collection as a server would keep it: records by id, asked with requests."""
-
-    name = "memory 'test'"
-    batch_limit = 5000
-
-    def __init__(
-        self, chunks: Sequence[Chunk] = (), make_id: MakeId = colon_id, fields: FieldMap | None = None
-    ) -> None:
-        self.fields = fields or FieldMap()
-        self.records = [
-            Record(make_id(*chunk.key), self.fields.payload(chunk), None, np.asarray(chunk.embedding, dtype=np.float32))
-            for chunk in chunks
-        ]
-        self.asked: list[Request] = []
-        self.failures: list[Exception] = []
-        self.checks_scope = True
-
-    def ask(self, request: Request) -> Records:
-        self.asked.append(request)
-        if self.failures:
-            raise self.failures.pop(0)
-        return Records([record for record in self._found(request) if self._may(record, request)])
-
-    def _found(self, request: Request) -> list[Record]:
-        match request:
-            case ByIds(ids):
-                return [record for record in self.records if record.id in set(ids)]
-            case ByWindows(windows):
-                return [record for record in self.records if any(self._inside(record, w) for w in windows)]
-            case Nearest(vector, k):
-                scored = [
-                    (float(record.vector @ vector), record) for record in self.records if record.vector is not None
-                ]
-                scored.sort(key=lambda pair: -pair[0])
-                return [Record(r.id, r.payload, score) for score, r in scored[:k]]
-        raise AssertionError(request)
-
-    def _inside(self, record: Record, window: Window) -> bool:
-        known = record.payload if self.fields.root is None else record.payload[self.fields.root]
-        number = self.fields.read(known, "chunk_id")
-        return self.fields.read(known, "doc_id") == window.doc_id and number is not None and int(number) in window
-
-    def _may(self, record: Record, request: Request) -> bool:
-        known = record.payload if self.fields.root is None else record.payload[self.fields.root]
-        return not self.checks_scope or self.fields.read(known, "scope") in request.scopes  # type: ignore[union-attr]
-
-    def failure(self, error: Exception) -> Failure:
-        if isinstance(error, TimeoutError):
-            return "timeout"
-        return "down" if isinstance(error, ConnectionError) else "refused"
 
 
 class Unreachable(MemoryCollection):
