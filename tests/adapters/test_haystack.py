@@ -257,7 +257,7 @@ def test_a_retriever_made_of_several_components_and_one_that_is_no_component() -
     for base in (together, Plain()):
         retriever = RetriVexRetriever(base, CONFIG.override(window=1), document_store=filled(BEES), fetch_k=1)
         assert contents(retriever.run("hives")) == expected
-        assert contents(asyncio.run(retriever.run_async("hives"))) == expected
+    assert contents(asyncio.run(retriever.run_async("hives"))) == expected
 
 
 def test_limits() -> None:
