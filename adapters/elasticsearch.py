@@ -58,6 +58,7 @@ class ElasticsearchCollection(SearchCollection):
     async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
     fields : a FieldMap, or the layout of the framework that wrote the index
     vector_name : the `dense_vector` that questions are compared with; None takes the first in `fields` that is there
+    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
     timeout_s : of one request; the client's own retries are switched off
 
     Raises
@@ -82,6 +83,7 @@ class ElasticsearchCollection(SearchCollection):
         async_client: AsyncElasticsearch | None = None,
         fields: FieldMap | LayoutName = "retrivex",
         vector_name: str | None = None,
+        with_vectors: bool = False,
         timeout_s: float = 10.0,
     ) -> None:
         if not isinstance(client, (Elasticsearch, AsyncElasticsearch)):
@@ -91,9 +93,10 @@ class ElasticsearchCollection(SearchCollection):
             sync,
             async_client if sync is not None else client,
             index,
-            field_map(fields, ELASTICSEARCH_LAYOUTS),
-            vector_name,
-            timeout_s,
+            fields=field_map(fields, ELASTICSEARCH_LAYOUTS),
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
         )
 
     def _send(self, client: Any, call: Call) -> Any:
@@ -135,6 +138,10 @@ class ElasticsearchCollection(SearchCollection):
                 "filter": scope,
             }
         }
+
+    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+        # newer servers keep vectors out of `_source` in any case, all of them give fields
+        return {"_source": {"excludes": vectors}, "fields": [path]}
 
     def _similarity(self, known: Mapping[str, Any], score: float) -> float:
         """Undo what `similarity` in the documentation of `dense_vector` says of scores."""
@@ -188,11 +195,21 @@ class ElasticsearchChunkStore(VectorChunkStore):
         async_client: AsyncElasticsearch | None = None,
         fields: FieldMap | LayoutName = "retrivex",
         make_id: MakeId | None = None,
+        vector_name: str | None = None,
+        with_vectors: bool = False,
         timeout_s: float = 10.0,
         retries: int = 2,
         batch_limit: int | None = None,
     ) -> None:
-        asked = ElasticsearchCollection(client, index, async_client=async_client, fields=fields, timeout_s=timeout_s)
+        asked = ElasticsearchCollection(
+            client,
+            index,
+            async_client=async_client,
+            fields=fields,
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
+        )
         super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
 
 
@@ -219,10 +236,17 @@ class ElasticsearchRetriever(SearchRetriever):
         fields: FieldMap | LayoutName = "retrivex",
         search: Search = "knn",
         vector_name: str | None = None,
+        with_vectors: bool = False,
         timeout_s: float = 10.0,
         retries: int = 2,
     ) -> None:
         asked = ElasticsearchCollection(
-            client, index, async_client=async_client, fields=fields, vector_name=vector_name, timeout_s=timeout_s
+            client,
+            index,
+            async_client=async_client,
+            fields=fields,
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
         )
         super().__init__(asked, embed, search=search, retries=retries)

@@ -64,6 +64,7 @@ class OpenSearchCollection(SearchCollection):
     async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
     fields : a FieldMap, or the layout of the framework that wrote the index
     vector_name : the `knn_vector` that questions are compared with; None takes the first in `fields` that is there
+    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
     timeout_s : of one request; a client's own `max_retries` come on top
 
     Raises
@@ -90,6 +91,7 @@ class OpenSearchCollection(SearchCollection):
         async_client: AsyncOpenSearch | None = None,
         fields: FieldMap | LayoutName = "retrivex",
         vector_name: str | None = None,
+        with_vectors: bool = False,
         timeout_s: float = 10.0,
     ) -> None:
         if not _is_client(client):
@@ -99,9 +101,10 @@ class OpenSearchCollection(SearchCollection):
             sync,
             async_client if sync is not None else client,
             index,
-            field_map(fields, OPENSEARCH_LAYOUTS),
-            vector_name,
-            timeout_s,
+            fields=field_map(fields, OPENSEARCH_LAYOUTS),
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
         )
 
     def _send(self, client: Any, call: Call) -> Any:
@@ -137,6 +140,9 @@ class OpenSearchCollection(SearchCollection):
             return {"query": {"knn": {path: {**near, "filter": {"bool": {"filter": scope}}}}}}
         near["k"] = min(MOST_HITS, _MORE * request.k)
         return {"query": {"bool": {"must": [{"knn": {path: near}}], "filter": scope}}}
+
+    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+        return {"_source": {"excludes": [other for other in vectors if other != path]}}
 
     def _similarity(self, known: Mapping[str, Any], score: float) -> float:
         """Undo what the documentation of k-NN spaces says of scores."""
@@ -193,11 +199,21 @@ class OpenSearchChunkStore(VectorChunkStore):
         async_client: AsyncOpenSearch | None = None,
         fields: FieldMap | LayoutName = "retrivex",
         make_id: MakeId | None = None,
+        vector_name: str | None = None,
+        with_vectors: bool = False,
         timeout_s: float = 10.0,
         retries: int = 2,
         batch_limit: int | None = None,
     ) -> None:
-        asked = OpenSearchCollection(client, index, async_client=async_client, fields=fields, timeout_s=timeout_s)
+        asked = OpenSearchCollection(
+            client,
+            index,
+            async_client=async_client,
+            fields=fields,
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
+        )
         super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
 
 
@@ -224,10 +240,17 @@ class OpenSearchRetriever(SearchRetriever):
         fields: FieldMap | LayoutName = "retrivex",
         search: Search = "knn",
         vector_name: str | None = None,
+        with_vectors: bool = False,
         timeout_s: float = 10.0,
         retries: int = 2,
     ) -> None:
         asked = OpenSearchCollection(
-            client, index, async_client=async_client, fields=fields, vector_name=vector_name, timeout_s=timeout_s
+            client,
+            index,
+            async_client=async_client,
+            fields=fields,
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
         )
         super().__init__(asked, embed, search=search, retries=retries)

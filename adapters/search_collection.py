@@ -7,6 +7,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from retrivex.errors import StoreError
 
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan, Scopes
@@ -30,7 +33,8 @@ class SearchCollection(Collection):
     sync, async_ : the clients; one of them may be None
     index : name of an index or alias
     fields : names in its records
-    vector_name : the field of the vector; None takes the one in `fields`
+    vector_name : the field of the vector; None takes the first in `fields` that is there
+    with_vectors : read the vectors of records as well
     timeout_s : of one request
 
     Notes
@@ -42,7 +46,15 @@ class SearchCollection(Collection):
     product: str
 
     def __init__(
-        self, sync: Any, async_: Any, index: str, fields: FieldMap, vector_name: str | None, timeout_s: float
+        self,
+        sync: Any,
+        async_: Any,
+        index: str,
+        *,
+        fields: FieldMap,
+        vector_name: str | None,
+        with_vectors: bool,
+        timeout_s: float,
     ) -> None:
         if not isinstance(index, str) or not index:
             raise StoreError(f"index is {index!r}: give the name of an index or alias")
@@ -55,7 +67,7 @@ class SearchCollection(Collection):
         self.index = index
         self._sync, self._async = sync, async_
         self._timeout_s = timeout_s
-        self._vector = vector_name
+        self._vector, self._with_vectors = vector_name, with_vectors
         self._mapping: IndexMapping | None = None
         if sync is not None:
             self._learn()
@@ -183,13 +195,16 @@ class SearchCollection(Collection):
         """Return the similarity, or minus the distance, that the server made a score of; `known` is its mapping."""
 
     def _known_vector(self, mapping: IndexMapping) -> tuple[str, Mapping[str, Any]]:
-        path, vectors = self._vector or self._path(mapping, "embedding"), mapping.vectors()
+        path, vectors = self._vector_path(mapping), mapping.vectors()
         if path is None or (mapping.problem is None and path not in vectors):
             raise StoreError(
                 f"{self.name} has no vectors in {path!r}: give vector_name=... "
                 f"(its vector fields: {', '.join(vectors) or 'none'})"
             )
         return path, mapping.definition(path) or {}
+
+    def _vector_path(self, mapping: IndexMapping) -> str | None:
+        return self._vector or self._path(mapping, "embedding")
 
     def _path(self, mapping: IndexMapping, name: str) -> str | None:
         """Return the field for `name`: the first that the index has, as records are read by the first they have."""
@@ -211,11 +226,26 @@ class SearchCollection(Collection):
 
     @property
     def _shown(self) -> dict[str, Any]:
-        vectors = {*self.fields.embedding, self._vector} - {None}
-        return {"_source": {"excludes": sorted(path for path in vectors if path is not None)}}
+        """What of a record is sent: without its vectors, which are most of it, unless they are wanted."""
+        vectors = {*self.fields.embedding, *([] if self._vector is None else [self._vector])}
+        wanted = self._returned
+        return self._showing(wanted, sorted(vectors)) if wanted else {"_source": {"excludes": sorted(vectors)}}
+
+    @abstractmethod
+    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+        """Return the part of a search that has the vectors in `path` sent, and none else of `vectors` if it can."""
+
+    @property
+    def _returned(self) -> str | None:
+        mapping = self._mapping
+        return self._vector_path(mapping) if self._with_vectors and mapping is not None else None
 
     def _record(self, hit: Mapping[str, Any], score: float | None = None) -> Record:
-        return Record(hit["_id"], hit.get("_source") or {}, score)
+        source, path = hit.get("_source") or {}, self._returned
+        if path is None:
+            return Record(hit["_id"], source, score)
+        vector = hit.get("fields", {}).get(path, source.get(path))
+        return Record(hit["_id"], {key: value for key, value in source.items() if key != path}, score, _vector(vector))
 
     def missing_index(self) -> str | None:
         """Say how the document and the chunk number must be mapped; None where they are, or nobody knows."""
@@ -265,6 +295,12 @@ def _whole(part: Mapping[str, Any]) -> Mapping[str, Any]:
         return part
     error = part["error"]
     raise PartFailedError(int(part.get("status", 500)), str(error.get("reason", error)))
+
+
+def _vector(values: Any) -> NDArray[np.float32] | None:
+    made = np.asarray([] if values is None else values, dtype=np.float32)
+    made = made[0] if made.ndim == 2 and len(made) == 1 else made
+    return made if made.ndim == 1 and len(made) else None
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:

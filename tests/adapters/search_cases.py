@@ -131,7 +131,7 @@ class SearchContract(ChunkStoreContract):
         client = self.kit.client(self.url)
         make_id = type(self).make_id
         index = self.kit.fill(client, chunks, make_id=make_id)
-        store = self.kit.store(client, index, make_id=make_id)
+        store = self.kit.store(client, index, make_id=make_id, timeout_s=60)
         assert store.warnings == ()
 
         def close() -> None:
@@ -245,6 +245,21 @@ class SearchCases:
             assert "embedding" not in chunk.metadata.custom_metadata
         assert "embedding" in server.log[-1][2]["_source"]["excludes"]
 
+    def test_vectors_come_where_they_are_wanted(self, client: Any) -> None:
+        chunks = contract_chunks(1, 3)
+        index = self.kit.fill(client, chunks)
+        asked = vector_of("question")
+        retriever = self.kit.retriever(client, index, lambda question: asked, with_vectors=True)
+        found = [
+            *self.kit.store(client, index, with_vectors=True).fetch([Window("doc-0", 0, 3)]),
+            *(hit.chunk for hit in retriever.retrieve("which?")),
+        ]
+        expected = {chunk.key: chunk.embedding for chunk in chunks}
+        assert len(found) == 6
+        for chunk in found:
+            assert np.asarray(chunk.embedding) == pytest.approx(np.asarray(expected[chunk.key]), abs=1e-6)
+            assert "embedding" not in chunk.metadata.custom_metadata
+
     def test_a_field_without_vectors_is_named_with_those_that_have_some(self, client: Any) -> None:
         index = self.kit.fill(client, contract_chunks(1, 2))
         retriever = self.kit.retriever(client, index, lambda question: vector_of("a"), vector_name="vektor")
@@ -320,10 +335,10 @@ class SearchCases:
     def test_windows_with_more_clauses_than_a_search_may_have_are_one_request_still(
         self, client: Any, server: SearchServer
     ) -> None:
-        chunks = contract_chunks(documents=5, chunks=30)
+        chunks = contract_chunks(documents=5, chunks=12)
         index = self.kit.fill(client, chunks)
-        store = self.kit.store(client, index)
-        windows = [Window(f"doc-{d}", n + d % 7, n + d % 7 + 1) for d in range(5) for n in range(0, 25, 2)]
+        store = self.kit.store(client, index, timeout_s=60)
+        windows = [Window(f"doc-{d}", n + d % 7, n + d % 7 + 1) for d in range(5) for n in range(0, 10, 2)]
         windows += [Window(f"name-{n}", n, n + 1) for n in range(1500)]
         before = len(server.log)
         found = store.fetch(windows)

@@ -127,6 +127,7 @@ class Query:
         self.flavour = flavour
         self.query = query
         self.fields = index.fields()
+        self._values: dict[tuple[str, str], set[Any]] = {}
         self._near: dict[int, dict[str, tuple[Any, Any]]] = {}
         if (count := self._check(query)) > MOST_CLAUSES:
             raise BadQueryError("too_many_nested_clauses", f"{count} clauses: maxClauseCount is set to {MOST_CLAUSES}")
@@ -182,30 +183,39 @@ class Query:
 
     def _terms(self, body: Any, id: str) -> float | None:
         path, wanted = _only(body, "terms")
-        known = self.fields.get(path)
-        if known is None:
+        has = self._kept(path, id)
+        if not has:
             return None
-        has = values_at(self.index.records[id], known.get("of", path))
-        if known["type"] == "text":
-            has = [word for value in has for word in WORDS.findall(str(value).lower())]
-        elif known["type"] in NUMBERS:
+        if self.fields[path]["type"] in NUMBERS:
             try:
-                has, wanted = [float(value) for value in has], [float(value) for value in wanted]
+                return 1.0 if has & {float(value) for value in wanted} else None
             except ValueError as error:
                 raise BadQueryError("query_shard_exception", f"failed to create query: {error}") from error
-        else:
-            has = [str(value) for value in has if len(str(value)) <= known.get("ignore_above", 2**31)]
-            wanted = [str(value) for value in wanted]
-        return 1.0 if set(has) & set(wanted) else None
+        return 1.0 if any(str(value) in has for value in wanted) else None
+
+    def _kept(self, path: str, id: str) -> set[Any]:
+        """Return what the index keeps of a field: words of a text, numbers, or texts that are not too long."""
+        if (path, id) not in self._values:
+            self._values[path, id] = self._indexed(path, id)
+        return self._values[path, id]
+
+    def _indexed(self, path: str, id: str) -> set[Any]:
+        known = self.fields.get(path)
+        if known is None:
+            return set()
+        has = values_at(self.index.records[id], known.get("of", path))
+        if known["type"] == "text":
+            return {word for value in has for word in WORDS.findall(str(value).lower())}
+        if known["type"] in NUMBERS:
+            return {float(value) for value in has}
+        return {str(value) for value in has if len(str(value)) <= known.get("ignore_above", 2**31)}
 
     def _range(self, body: Any, id: str) -> float | None:
         path, limits = _only(body, "range")
-        known = self.fields.get(path)
-        if known is None:
+        kept = self._kept(path, id)
+        if not kept:
             return None
-        number = known["type"] in NUMBERS
-        has = values_at(self.index.records[id], known.get("of", path))
-        kept = [float(value) if number else str(value) for value in has]
+        number = self.fields[path]["type"] in NUMBERS
         bounds = {name: float(value) if number else str(value) for name, value in limits.items()}
         tests: dict[str, Any] = {
             "gte": lambda a, b: a >= b, "gt": lambda a, b: a > b, "lte": lambda a, b: a <= b, "lt": lambda a, b: a < b

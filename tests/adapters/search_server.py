@@ -15,10 +15,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from search_queries import BadQueryError, Index, Query, keys, knn_score, listed
+from search_queries import BadQueryError, Index, Query, keys, knn_score, listed, values_at
 
 MOST_HITS = 10_000
-_SEARCH_KEYS = {"query", "size", "from", "_source", "sort", "track_total_hits", "search_after", "knn", "pit"}
+_SEARCH_KEYS = {"query", "size", "from", "_source", "sort", "track_total_hits", "search_after", "knn", "pit", "fields"}
 _KNN_KEYS = {"field", "query_vector", "k", "num_candidates", "filter"}
 _PARAMETERS = {"allow_partial_search_results", "keep_alive", "refresh", "ignore_unavailable"}
 
@@ -116,8 +116,8 @@ class SearchServer:
 
     def _search(self, name: str | None, body: Any) -> dict[str, Any]:
         unknown = set(body) - _SEARCH_KEYS
-        if unknown or ("knn" in body and self.flavour == "opensearch"):
-            raise BadQueryError("parsing_exception", f"unknown key {sorted(unknown) or 'knn'} in the search")
+        if unknown or (self.flavour == "opensearch" and {"knn", "fields"} & set(body)):
+            raise BadQueryError("parsing_exception", f"unknown key {sorted(unknown) or 'knn or fields'} in the search")
         if "pit" in body and name is not None:
             raise BadQueryError("action_request_validation_exception", "[indices] cannot be used with point in time")
         size = body.get("size", 10)
@@ -135,7 +135,7 @@ class SearchServer:
             "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0},
             "hits": {
                 **({"total": {"value": len(scores), "relation": "eq"}} if body.get("track_total_hits", True) else {}),
-                "hits": [_shown(hit, body.get("_source", True), name) for hit in hits[:size]],
+                "hits": [_shown(hit, body, name) for hit in hits[:size]],
             },
         }
 
@@ -220,10 +220,11 @@ def _merged(source: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, A
     return made
 
 
-def _shown(hit: Mapping[str, Any], source: Any, name: str | None) -> dict[str, Any]:
-    left_out = source["excludes"] if isinstance(source, dict) else []
+def _shown(hit: Mapping[str, Any], body: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    left_out = body.get("_source", {}).get("excludes", [])
     kept = {key: value for key, value in hit["_source"].items() if key not in left_out}
-    return {"_index": name, **hit, "_source": kept}
+    fields = {path: found for path in body.get("fields", []) if (found := values_at(hit["_source"], path))}
+    return {"_index": name, **hit, "_source": kept, **({"fields": fields} if fields else {})}
 
 
 # ---- over HTTP
