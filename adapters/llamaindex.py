@@ -12,7 +12,7 @@ from retrivex.errors import StoreError
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
 from .fields import FieldMap
-from .llamaindex_composer import NodeComposer
+from .llamaindex_composer import NodeComposer, ScopedQuery
 from .llamaindex_nodes import chunk_store_from_nodes
 from .llamaindex_postprocessor import RetriVexPostprocessor
 from .llamaindex_stores import DocstoreChunkStore, DocstoreParentStore, VectorStoreChunkStore
@@ -33,6 +33,7 @@ __all__ = [
     "FieldMap",
     "RetriVexPostprocessor",
     "RetriVexRetriever",
+    "ScopedQuery",
     "VectorStoreChunkStore",
     "chunk_store_from_nodes",
 ]
@@ -57,7 +58,7 @@ class RetriVexRetriever(BaseRetriever):
         they touch.
     parent_store : where parents are
     fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`); None leaves it as it is
-    scope : what the caller may see
+    scope : what the caller may see; a `ScopedQuery` says it for one question
     fields : names of metadata, where they differ from the usual ones
 
     Raises

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from retrivex.chunk import Scope
@@ -23,6 +23,23 @@ try:
 except ImportError as error:
     hint = "pip install 'retrivex-rag[llamaindex]'"
     raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+
+
+@dataclass
+class ScopedQuery(QueryBundle):
+    """A question with what its asker may see, for one retriever or engine that serves several tenants.
+
+    Parameters
+    ----------
+    scope : takes the place of the retriever's own; None does not
+
+    Examples
+    --------
+    >>> ScopedQuery("How long do bees sleep?", scope="acme").scope
+    'acme'
+    """
+
+    scope: Any = None
 
 
 class NodeComposer:
@@ -92,11 +109,14 @@ class NodeComposer:
         return [read_node(hit.node, self._fields, hit.score) for hit in found]
 
     def _arguments(self, question: QueryBundle | None) -> dict[str, Any]:
+        scope = self._scope
+        if isinstance(question, ScopedQuery) and question.scope is not None:
+            scope = question.scope
         if question is None:
-            return {"scope": self._scope, **PLAIN_TEXT}
+            return {"scope": scope, **PLAIN_TEXT}
         # a vector index leaves the question's embedding here
         embedding = question.embedding or None
-        return {"query": question.query_str, "query_embedding": embedding, "scope": self._scope, **PLAIN_TEXT}
+        return {"query": question.query_str, "query_embedding": embedding, "scope": scope, **PLAIN_TEXT}
 
     def _place(self, passages: Sequence[Passage], neighbours: Sequence[Passage]) -> Placed:
         if self._links is not None and any(passage.chunk_id is None for passage in (*passages, *neighbours)):

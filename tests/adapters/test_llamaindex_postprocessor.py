@@ -23,7 +23,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from retrivex.adapters.llamaindex import FieldMap, RetriVexPostprocessor, RetriVexRetriever
+from retrivex.adapters.llamaindex import FieldMap, RetriVexPostprocessor, RetriVexRetriever, ScopedQuery
 
 pytestmark = pytest.mark.integration
 
@@ -190,23 +190,30 @@ def test_two_tenants_and_64_threads_and_tasks_on_one_retriever() -> None:
             await asyncio.sleep(0)
             return self._retrieve(query_bundle)
 
-    retrievers = {
-        name: [
-            RetriVexRetriever(Mixed(), CONFIG, scope=name, **given)  # type: ignore[arg-type]
-            for given in ({"docstore": stored(*everything)}, {"chunk_store": everything})
-        ]
-        for name in worlds
-    }
-    asked = [(f"flower {n % 16}", ("acme", "zebra")[n % 2]) for n in range(64)]
-    for way in (0, 1):
-        serial = [retrievers[name][way].retrieve(question) for question, name in asked]
+    asked = [ScopedQuery(f"flower {n % 16}", scope=("acme", "zebra")[n % 2]) for n in range(64)]
+    for given in ({"docstore": stored(*everything)}, {"chunk_store": everything}):
+        retriever = RetriVexRetriever(Mixed(), CONFIG, **given)  # type: ignore[arg-type]
+        serial = [retriever.retrieve(question) for question in asked]
         with ThreadPoolExecutor(64) as pool:
-            threads = list(pool.map(lambda ask, way=way: retrievers[ask[1]][way].retrieve(ask[0]), asked))
+            threads = list(pool.map(retriever.retrieve, asked))
 
-        async def all_at_once(way: int = way) -> list[list[NodeWithScore]]:
-            return await asyncio.gather(*(retrievers[name][way].aretrieve(question) for question, name in asked))
+        async def all_at_once(retriever: RetriVexRetriever = retriever) -> list[list[NodeWithScore]]:
+            return await asyncio.gather(*(retriever.aretrieve(question) for question in asked))
 
         assert threads == serial == asyncio.run(all_at_once())
-        for made, (_, name) in zip(serial, asked, strict=True):
+        for made, question in zip(serial, asked, strict=True):
             assert made
-            assert all(name in found.text and found.node.ref_doc_id == name for found in made)
+            assert all(question.scope in found.text and found.node.ref_doc_id == question.scope for found in made)
+
+
+def test_a_scope_comes_with_the_question_through_a_query_engine() -> None:
+    worlds = {name: split(name, f"The plan of {name}.", scope=name) for name in ("acme", "zebra")}
+    everything = [node for nodes in worlds.values() for node in nodes]
+    index = VectorStoreIndex(everything, embed_model=MockEmbedding(embed_dim=8))
+    processor = RetriVexPostprocessor(CONFIG, docstore=index.docstore)
+    engine = RetrieverQueryEngine.from_args(index.as_retriever(), llm=MockLLM(), node_postprocessors=[processor])
+    assert [found.text for found in engine.query(ScopedQuery("plan", scope="acme")).source_nodes] == [
+        "The plan of acme."
+    ]
+    own = RetriVexRetriever(index.as_retriever(), CONFIG, scope="zebra")
+    assert [found.text for found in own.retrieve(ScopedQuery("plan"))] == ["The plan of zebra."]
