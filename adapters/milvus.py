@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,14 @@ from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
     import grpc
-    from pymilvus import AsyncMilvusClient, DataType, MilvusClient
+    from pymilvus import DataType, MilvusClient
     from pymilvus.exceptions import MilvusException
 except ImportError as error:
     hint = "pip install 'retrivex-rag[milvus]'"
     raise ImportError(f"retrivex.adapters.milvus needs pymilvus: {hint}") from error
+
+if TYPE_CHECKING:
+    from pymilvus import AsyncMilvusClient  # older versions have none
 
 __all__ = ["MILVUS_LAYOUTS", "FieldMap", "MilvusChunkStore", "MilvusCollection", "MilvusRetriever"]
 
@@ -54,7 +57,7 @@ class MilvusCollection(Collection):
     ----------
     client : MilvusClient or None; stays yours and is never closed
     collection : name of a collection that is loaded
-    async_client : AsyncMilvusClient or None
+    async_client : AsyncMilvusClient of pymilvus 2.6 or later, or None
     fields : FieldMap, or the name of a layout
     vector_name : the field that is searched; None where there is only one of floats
     timeout_s : for one request, in seconds. The client asks again by itself until then where nobody answers.
@@ -211,7 +214,7 @@ class MilvusCollection(Collection):
             code = error.code()
         if code is grpc.StatusCode.DEADLINE_EXCEEDED or "Retry timeout" in str(error):
             return "timeout"
-        return "down" if code is grpc.StatusCode.UNAVAILABLE or code in _PASSING else "refused"
+        return "down" if code in _PASSING else "refused"
 
     def missing_index(self) -> str | None:
         """Say which scalar index the filter by windows lacks; Milvus Lite has none on JSON and the dynamic field."""

@@ -15,6 +15,7 @@ pytest.importorskip("milvus_lite")
 
 from milvus_server import LiteServicer, TemplateServicer, milvus_server
 from pymilvus import AsyncMilvusClient, DataType, MilvusClient
+from pymilvus.exceptions import MilvusException
 from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
@@ -287,6 +288,18 @@ def test_bad_arguments_are_one_clear_error(lite: Server, given: dict[str, Any], 
         MilvusChunkStore(None, name)
 
 
+def test_what_may_pass_is_asked_again_and_what_will_not_is_not(lite: Server) -> None:
+    client = _Recording(lite.client)
+    store = MilvusChunkStore(client, lite.fill(contract_chunks(1, 3)), make_id=colon_id)  # type: ignore[arg-type]
+    client.failures = [MilvusException(1, "service not ready"), MilvusException(901, "node not found")]
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    assert len(client.calls) == 3
+    client.failures = [MilvusException(1100, "invalid parameter")] * 2
+    with pytest.raises(StoreError, match=r"refused the request .*invalid parameter"):
+        store.fetch([Window("doc-0", 0, 3)])
+    assert len(client.calls) == 4
+
+
 # ---- the retriever
 
 
@@ -479,10 +492,13 @@ class _Recording:
     def __init__(self, client: MilvusClient) -> None:
         self.client = client
         self.calls: list[dict[str, Any]] = []
+        self.failures: list[Exception] = []
         self.indexes: list[dict[str, Any]] | None = None
 
     def query(self, name: str, **arguments: Any) -> Any:
         self.calls.append(arguments)
+        if self.failures:
+            raise self.failures.pop(0)
         return self.client.query(name, **arguments)
 
     def list_indexes(self, name: str, **arguments: Any) -> Any:
