@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from retrivex import Chunk, RetrievalConfig
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids
 
 pytest.importorskip("langchain_core")
 
@@ -179,6 +179,41 @@ def test_hits_of_a_vector_store_grow_out_of_itself(kind: str) -> None:
     made = RetriVexRetriever(base, config, chunk_store=store, fetch_k=1).invoke("queen")
     assert [document.metadata["chunk_ids"] for document in made] == [[0, 1, 2, 3]]
     assert made[0].page_content == " ".join(texts)
+
+
+@pytest.mark.parametrize("by", ["ids", "filter"])
+def test_a_real_vector_store(by: str) -> None:
+    qdrant = pytest.importorskip("langchain_qdrant", exc_type=ImportError)
+    client = pytest.importorskip("qdrant_client")
+    models = client.models
+    engine = client.QdrantClient(":memory:")
+    engine.create_collection("chunks", models.VectorParams(size=8, distance=models.Distance.COSINE))
+    vectors = qdrant.QdrantVectorStore(engine, "chunks", DeterministicFakeEmbedding(size=8))
+    chunks = contract_chunks(3, 6) + contract_chunks(2, 6, scope="acme", prefix="acme")
+    chunks += [Chunk(f"text {n}", ChunkMetadata(name, n)) for name in odd_ids(nul=False) for n in range(2)]
+    vectors.add_documents([document_of(chunk) for chunk in chunks], ids=[uuid5_id(*chunk.key) for chunk in chunks])
+
+    def search(windows: Sequence[Window], scopes: frozenset[str | None]) -> list[Document]:
+        def field(name: str, **wanted: Any) -> Any:
+            return models.FieldCondition(key=f"metadata.{name}", **wanted)
+
+        ranges = [
+            models.Filter(
+                must=[
+                    field("doc_id", match=models.MatchValue(value=window.doc_id)),
+                    field("chunk_id", range=models.Range(gte=window.start, lt=window.end)),
+                ]
+            )
+            for window in windows
+        ]
+        return vectors.similarity_search("", k=1000, filter=models.Filter(should=ranges))
+
+    store = VectorStoreChunkStore(vectors, uuid5_id) if by == "ids" else FilteredChunkStore(search)
+    windows = [Window("doc-0", 2, 5), Window("acme-1", 0, 2), Window("nowhere", 0, 9)]
+    assert {chunk.key for chunk in store.fetch(windows)} == {("doc-0", 2), ("doc-0", 3), ("doc-0", 4)}
+    assert {chunk.key for chunk in store.fetch(windows, "acme")} == {("acme-1", 0), ("acme-1", 1)}
+    for name in odd_ids(nul=False):
+        assert [chunk.key for chunk in store.fetch([Window(name, 1, 3)])] == [(name, 1)]
 
 
 def test_a_vector_store_without_get_by_ids_is_refused_at_once() -> None:
