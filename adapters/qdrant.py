@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -39,10 +40,11 @@ __all__ = [
 ]
 
 # As written by langchain-qdrant 1.1 (page_content beside metadata), llama-index-vector-stores-qdrant 0.10 (flat, the
-# node as JSON in _node_content) and qdrant-haystack 13 (content beside meta).
+# node as JSON in _node_content, and an index on doc_id) and qdrant-haystack 13 (content beside meta).
 QDRANT_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     **LAYOUTS,
     "langchain": LAYOUTS["langchain"].under("metadata"),
+    "llamaindex": replace(LAYOUTS["llamaindex"], doc_id=("doc_id", "ref_doc_id", "document_id")),
     "haystack": LAYOUTS["haystack"].under("meta"),
 }
 """What frameworks write into Qdrant."""

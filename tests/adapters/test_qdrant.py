@@ -286,6 +286,13 @@ def test_a_missing_index_is_told_of_with_the_command_that_makes_it(client: Qdran
     assert QdrantChunkStore(client, name, make_id=uuid5_id).warnings == ()
 
 
+def test_the_index_that_llamaindex_makes_is_used(client: QdrantClient, name: str) -> None:
+    client.create_collection(name, vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE))
+    client.create_payload_index(name, "doc_id", field_schema="keyword")
+    [warning] = QdrantChunkStore(client, name, fields="llamaindex").warnings
+    assert warning.endswith(f": client.create_payload_index({name!r}, 'chunk_id', field_schema='integer')")
+
+
 def test_local_mode_has_no_indexes_and_no_warning() -> None:
     client = QdrantClient(":memory:")
     fill(client, contract_chunks(1, 3))
