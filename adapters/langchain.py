@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,14 @@ from pydantic import Field, PrivateAttr, SkipValidation, ValidationInfo, field_v
 from retrivex.composer import SpanComposer
 from retrivex.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.fetching import check_store
-from retrivex.stores.protocol import AnyChunkStore, ChunkStore
+from retrivex.stores.protocol import AnyChunkStore
 
-from .documents import FieldMap, NumberedChunks, Passage, number_passages, read_passage
-from .hits import NO_STORE, PLAIN_TEXT, Direction, Placed, log_warnings, logger, place, span_id, span_metadata
+from .fields import FieldMap
+from .hits import NO_STORE, PLAIN_TEXT, Direction, Placed, logger, place
+from .langchain_compressor import RetriVexCompressor
+from .langchain_documents import SCORE_KEY, as_store, chunk_store_from_documents, documents_of, read_document
+from .langchain_reorder import RetriVexReorder
+from .langchain_stores import BaseStoreChunkStore, FilteredChunkStore, VectorStoreChunkStore
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -26,38 +29,18 @@ except ImportError as error:
     hint = "pip install 'retrivex-rag[langchain]'"
     raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
 
-__all__ = ["FieldMap", "RetriVexRetriever", "chunk_store_from_documents"]
+__all__ = [
+    "BaseStoreChunkStore",
+    "FieldMap",
+    "FilteredChunkStore",
+    "RetriVexCompressor",
+    "RetriVexReorder",
+    "RetriVexRetriever",
+    "VectorStoreChunkStore",
+    "chunk_store_from_documents",
+]
 
-_SCORE = "retrivex_score"  # beside the user's own metadata, on the way from a vector store to the composer
 _LIMITS = ("k", "top_k")  # how LangChain's own retrievers call the number of hits
-
-
-def chunk_store_from_documents(documents: Iterable[Document], fields: FieldMap | None = None) -> NumberedChunks:
-    """Make a chunk store of documents that a text splitter made, in the splitter's order.
-
-    Pieces of one source are numbered by their `chunk_id` or `chunk_index` where they have one, else in the order given.
-    `start_index` (the splitter's `add_start_index=True`) makes their places in the source exact.
-
-    Parameters
-    ----------
-    documents : pieces of any number of sources
-    fields : names of metadata, where they differ from the usual ones
-
-    Raises
-    ------
-    ChunkError
-        If a piece names no source, or only some pieces of a source have a number.
-    StoreError
-        If two pieces of a source have the same number and different texts.
-    """
-    names = fields or FieldMap()
-    return number_passages(_passage(document, names) for document in documents)
-
-
-def _passage(document: Document, names: FieldMap) -> Passage:
-    metadata = {key: value for key, value in document.metadata.items() if key != _SCORE}
-    score = document.metadata.get(_SCORE)
-    return read_passage(document.page_content, metadata, names, id=document.id, score=score)
 
 
 class RetriVexRetriever(BaseRetriever):
@@ -108,12 +91,7 @@ class RetriVexRetriever(BaseRetriever):
     @field_validator("chunk_store")
     @classmethod
     def _as_store(cls, given: Any, info: ValidationInfo) -> AnyChunkStore | None:
-        if given is None or isinstance(given, (Mapping, ChunkStore)):
-            return given
-        documents = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
-        if documents is None or not all(isinstance(document, Document) for document in documents):
-            return check_store(given)
-        return chunk_store_from_documents(documents, info.data.get("fields"))
+        return as_store(given, info.data.get("fields"))
 
     def __getstate__(self) -> dict[Any, Any]:
         """Leave the composer out: its caches hold locks, which cannot be pickled, and fill again by themselves."""
@@ -168,22 +146,12 @@ class RetriVexRetriever(BaseRetriever):
         )
 
     def _place(self, documents: Sequence[Document], call: _Call) -> Placed:
-        passages = [_passage(document, self.fields) for document in documents]
+        passages = [read_document(document, self.fields) for document in documents]
         return place(passages, self.chunk_store, call.config, direction=call.direction)
 
     def _documents(self, made: Composition, placed: Placed) -> list[Document]:
-        warnings = log_warnings(made, placed)
-        if self.chunk_store is None and max(self.config.reach) > 0:
-            warnings.insert(0, NO_STORE)
-        documents = []
-        for span in made.spans:
-            metadata = span_metadata(span, placed, self.fields)
-            if "doc_id" in metadata:
-                metadata.setdefault("source", metadata["doc_id"])  # LangChain's chains with sources ask for it
-            documents.append(Document(page_content=span.text, metadata=metadata, id=span_id(span, placed)))
-        if warnings and documents:
-            documents[0].metadata["warnings"] = warnings
-        return documents
+        alone = self.chunk_store is None and max(self.config.reach) > 0
+        return documents_of(made, placed, self.fields, alone=alone)
 
 
 _OWN = ("k", "fetch_k", "scope", "query_embedding", "verbose")  # of `invoke`, and no knobs of the composer
@@ -227,7 +195,9 @@ class _ScoredRetriever(VectorStoreRetriever):
 
 
 def _scored(pairs: Iterable[tuple[Document, float]]) -> list[Document]:
-    return [document.model_copy(update={"metadata": {**document.metadata, _SCORE: score}}) for document, score in pairs]
+    return [
+        document.model_copy(update={"metadata": {**document.metadata, SCORE_KEY: score}}) for document, score in pairs
+    ]
 
 
 def _asked_for(base: RetrieverLike, fetch_k: int | None) -> tuple[RetrieverLike, Direction]:

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# An example called as the package it imports would import itself: neighbours_in_lancedb.py, not lancedb.py.
+PREFIX = "neighbours_in_"
+ADAPTERS = {prefix + path.stem for path in (ROOT / "adapters").glob("*.py") for prefix in ("", PREFIX)}
+OF_ADAPTERS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem in ADAPTERS)
+EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - set(OF_ADAPTERS))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -54,6 +58,12 @@ def test_an_example_runs(path: Path) -> None:
 
 def test_every_example_is_here() -> None:
     assert sorted(PRINTS) == [path.name for path in EXAMPLES]
+
+
+@pytest.mark.parametrize("path", OF_ADAPTERS, ids=lambda path: path.name)
+def test_the_example_of_an_adapter_is_run_where_its_extra_is(path: Path) -> None:
+    tests = ROOT / "tests" / "adapters" / f"test_{path.name.removeprefix(PREFIX)}"
+    assert f"examples/{path.name}" in tests.read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="no README here, as in an unpacked wheel")

@@ -131,7 +131,11 @@ def test_every_extra_that_is_named_exists() -> None:
 
 
 def _listed_tests() -> dict[str, list[str]]:
-    return {kind: paths.split() for kind, paths in re.findall(r"^TESTS_(\w+) := (.*)$", MAKEFILE, re.MULTILINE)}
+    def prefixed(call: re.Match[str]) -> str:
+        return " ".join(call[1] + name for name in call[2].split())
+
+    listed = re.sub(r"\$\(addprefix ([^,]*),([^)]*)\)", prefixed, MAKEFILE)
+    return {kind: paths.split() for kind, paths in re.findall(r"^TESTS_(\w+) := (.*)$", listed, re.MULTILINE)}
 
 
 def test_every_listed_integration_test_exists_and_is_marked() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from retrivex.cli import compose, demo, index, inspect, query, reorder, tune
+from retrivex.cli import backfill, compose, demo, index, inspect, query, reorder, tune
 from retrivex.cli.failures import Guarded
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
@@ -27,7 +27,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-commands = (index.index, query.query, compose.compose, reorder.reorder, inspect.inspect, tune.tune, demo.demo)
+commands = (
+    index.index,
+    query.query,
+    compose.compose,
+    reorder.reorder,
+    inspect.inspect,
+    tune.tune,
+    backfill.backfill,
+    demo.demo,
+)
 for command in commands:
     app.command()(command)
 

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
@@ -32,8 +33,8 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
-from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
 
+from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
 from retrivex.errors import ChunkError, RerankError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer
@@ -547,6 +548,18 @@ def test_without_langchain_the_error_names_the_extra(monkeypatch: pytest.MonkeyP
     monkeypatch.delitem(sys.modules, "retrivex.adapters.langchain")
     with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[langchain\]'"):
         importlib.import_module("retrivex.adapters.langchain")
+
+
+# ---- the example
+
+
+def test_the_example_prints_whole_passages() -> None:
+    # what other packages warn of is theirs to mend
+    program = "import warnings; warnings.simplefilter('ignore')\n"
+    program += (ROOT / "examples/neighbours_in_langchain.py").read_text(encoding="utf-8")
+    printed = run(program, "neighbours_in_langchain.py")
+    assert "bees.md, chunks [1, 2, 3], hit bees.md:2: They form a cluster" in printed
+    assert "At the edges: rank 1, rank 3, rank 5, rank 7, rank 6, rank 4, rank 2" in printed
 
 
 # ---- LangChain's own suite

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
@@ -30,8 +31,8 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
-from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
 
+from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
 from retrivex.errors import ChunkError, RerankError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer
@@ -428,3 +429,16 @@ def test_without_llamaindex_the_error_names_the_extra(monkeypatch: pytest.Monkey
     monkeypatch.delitem(sys.modules, "retrivex.adapters.llamaindex")
     with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[llamaindex\]'"):
         importlib.import_module("retrivex.adapters.llamaindex")
+
+
+# ---- the example
+
+
+def test_the_example_prints_whole_passages() -> None:
+    # what other packages warn of is theirs to mend
+    program = "import warnings; warnings.simplefilter('ignore')\n"
+    program += (ROOT / "examples/neighbours_in_llamaindex.py").read_text(encoding="utf-8")
+    printed = run(program, "neighbours_in_llamaindex.py")
+    assert "Node found: The queen stays in the middle of the cluster." in printed
+    assert "Passage: They form a cluster and keep it warm by shivering. The queen stays" in printed
+    assert "nodes in, 1 passage out" in printed

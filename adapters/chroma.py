@@ -1,0 +1,375 @@
+"""Chroma: neighbours and hits out of a collection that exists already."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.encoder import Encoder
+from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.fetching import call_in_time
+from retrivex.intervals import Window
+
+from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes
+from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from .vector_store import Embed, VectorChunkStore, VectorRetriever
+
+try:
+    import httpx
+    from chromadb.api import AsyncClientAPI, ClientAPI
+    from chromadb.api.models.AsyncCollection import AsyncCollection
+    from chromadb.api.models.Collection import Collection as SyncCollection
+    from chromadb.errors import InternalError, NotFoundError, RateLimitError
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[chroma]'"
+    raise ImportError(f"retrivex.adapters.chroma needs chromadb: {hint}") from error
+
+__all__ = [
+    "CHROMA_LAYOUTS",
+    "ChromaChunkStore",
+    "ChromaCollection",
+    "ChromaOptions",
+    "ChromaRetriever",
+    "FieldMap",
+    "colon_id",
+    "uuid5_id",
+]
+
+T = TypeVar("T")
+
+Where: TypeAlias = dict[str, Any]
+
+_METADATA = "metadata"  # of a record here: Chroma keeps the text beside them
+_TEXT = "document"
+
+_MOST_ROWS = 2000  # that one alternative may find: more rows are slower than more alternatives
+_OVERFETCH = 4  # hits asked for instead of one, where the filter cannot be sent
+
+
+def _inside(fields: FieldMap) -> FieldMap:
+    """Return names in flat metadata, beside a text that has no name."""
+    return replace(fields, root=_METADATA, text=(_TEXT,))
+
+
+# langchain-chroma 1.1, llama-index-vector-stores-chroma 0.6 and chroma-haystack 5.0 write their metadata flat
+CHROMA_LAYOUTS: Mapping[LayoutName, FieldMap] = {layout: _inside(fields) for layout, fields in LAYOUTS.items()}
+"""What frameworks write into Chroma."""
+
+
+class ChromaOptions(TypedDict, total=False):
+    """Arguments that `ChromaCollection`, `ChromaChunkStore` and `ChromaRetriever` share."""
+
+    async_client: AsyncClientAPI | None
+    fields: FieldMap | LayoutName
+    with_vectors: bool
+    timeout_s: float
+
+
+class ChromaCollection(Collection):
+    """One collection of a Chroma server, of Chroma Cloud, or of a client that is a database itself.
+
+    Parameters
+    ----------
+    client : `HttpClient`, `PersistentClient`, `EphemeralClient`, `CloudClient` or an `AsyncHttpClient`, awaited
+    collection : its name
+    async_client : one more, so that both `fetch` and `afetch` have their own
+    fields : names of metadata; the text is Chroma's document
+    with_vectors : read the vectors of neighbours too, for continuity by embeddings
+    timeout_s : longest wait for an answer; Chroma's own clients wait for ever
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or there is no such collection.
+
+    Notes
+    -----
+    The collection is looked up by one more request: when this is made with a sync client, with the first request
+    otherwise, and again when it was made anew under the same name.
+
+    Chroma can ask for a scope, and not for records without one. Where the caller may see those, what belongs to others
+    is left out here, and four times as many hits are asked for: a question may still end up with less than `k` of them
+    where most records belong to others. `FieldMap(scope=())` says that no record has a scope.
+
+    Chunk numbers are whole numbers in the metadata, documents are texts: Chroma finds no `3` where `3.0` is written.
+    """
+
+    batch_limit = 5000  # Chroma itself writes at most 5,461 at once
+
+    def __init__(self, client: ClientAPI | AsyncClientAPI, collection: str, **options: Unpack[ChromaOptions]) -> None:
+        self._client, self._async_client = _clients(client, options.get("async_client"))
+        self.is_sync, self.is_async = self._client is not None, self._async_client is not None
+        if not isinstance(collection, str):
+            raise StoreError(f"collection is {type(collection).__name__}: give its name")
+        self.name = f"Chroma collection {collection!r}"
+        self.fields = _inside(field_map(options.get("fields", "retrivex"), CHROMA_LAYOUTS))
+        self._collection = collection
+        self._with_vectors = options.get("with_vectors", False)
+        self._timeout_s = options.get("timeout_s", 10.0)
+        if (
+            isinstance(self._timeout_s, bool)
+            or not isinstance(self._timeout_s, (int, float))
+            or not self._timeout_s > 0
+        ):
+            raise StoreError(f"timeout_s is {self._timeout_s!r}: it must be a number of seconds above 0")
+        self._opened: SyncCollection | None = None
+        self._async_opened: AsyncCollection | None = None
+        self._open_at_once()
+
+    def ask(self, request: Request) -> Records:
+        """Answer a request."""
+        return self._in_time(lambda: self._ask(request))
+
+    async def aask(self, request: Request) -> Records:
+        """Answer a request through the async client."""
+        async with asyncio.timeout(self._timeout_s):
+            opened = self._async_opened
+            if opened is None:
+                assert self._async_client is not None
+                opened = await self._async_client.get_collection(self._collection, embedding_function=None)
+                self._async_opened = opened
+            if isinstance(request, Nearest):
+                return self._hits(await opened.query(**self._query(request)), request, _space(opened))
+            return self._records(await opened.get(**self._get(request)), request)
+
+    def failure(self, error: Exception) -> Failure:
+        """Say what an error of Chroma or of its connection means."""
+        if isinstance(error, NotFoundError):
+            # made anew under its name while we held the old one: looked up again, once
+            known = self._opened is not None or self._async_opened is not None
+            self._opened = self._async_opened = None
+            return "down" if known else "refused"
+        if isinstance(error, (TimeoutError, httpx.TimeoutException)):
+            return "timeout"
+        if isinstance(error, (httpx.TransportError, InternalError, RateLimitError, OSError)):
+            return "down"
+        answered = error.__context__  # an answer that is not Chroma's own, such as a proxy's
+        status = answered.response.status_code if isinstance(answered, httpx.HTTPStatusError) else 0
+        if status in (408, 504):
+            return "timeout"
+        return "down" if status == 429 or status >= 500 else "refused"
+
+    def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set metadata; lists only where the version of Chroma keeps them."""
+        ids = list(changes)
+        metadatas = [
+            {path.removeprefix(f"{_METADATA}."): value for path, value in fields.items()} for fields in changes.values()
+        ]
+        if ids:
+            self._in_time(lambda: self._open().update(ids=ids, metadatas=metadatas))  # type: ignore[arg-type]
+
+    # ---- the collection
+
+    def _open_at_once(self) -> None:
+        if not self.is_sync:
+            return
+        try:
+            self._in_time(self._open)
+        except NotFoundError as error:
+            raise StoreError(f"{self.name} is not there ({error})") from error
+        except (StoreTimeoutError, httpx.TransportError, InternalError, RateLimitError, OSError):
+            return  # down just now: the first request looks again, and says so if it still is
+
+    def _open(self) -> SyncCollection:
+        if self._opened is None:
+            assert self._client is not None
+            # without its embedding function: vectors are ours, and making one may need a key
+            self._opened = self._client.get_collection(self._collection, embedding_function=None)
+        return self._opened
+
+    def _ask(self, request: Request) -> Records:
+        opened = self._open()
+        if isinstance(request, Nearest):
+            return self._hits(opened.query(**self._query(request)), request, _space(opened))
+        return self._records(opened.get(**self._get(request)), request)
+
+    def _in_time(self, call: Callable[[], T]) -> T:
+        try:
+            return call_in_time(call, self._timeout_s)
+        except StoreTimeoutError as error:
+            raise StoreTimeoutError(
+                f"{self.name} did not answer in time (no answer within timeout_s={self._timeout_s:g})"
+            ) from error
+
+    # ---- requests
+
+    def _get(self, request: ByIds | ByWindows | Scan) -> dict[str, Any]:
+        asked: dict[str, Any] = {"include": self._included(["documents", "metadatas"])}
+        if isinstance(request, Scan):
+            return {**asked, "limit": request.limit, "offset": request.after or 0}
+        if isinstance(request, ByIds):
+            return {**asked, "ids": list(request.ids), "where": _all_of(self._scope(request.scopes))}
+        return {**asked, "where": _all_of([self._places(request.windows), *self._scope(request.scopes)])}
+
+    def _query(self, request: Nearest) -> dict[str, Any]:
+        return {
+            "include": self._included(["documents", "metadatas", "distances"]),
+            "query_embeddings": [request.vector],
+            "n_results": request.k * (1 if self._is_sent(request.scopes) else _OVERFETCH),
+            "where": _all_of(self._scope(request.scopes)),
+        }
+
+    def _included(self, wanted: list[str]) -> list[str]:
+        return [*wanted, "embeddings"] if self._with_vectors else wanted
+
+    def _is_sent(self, scopes: Scopes) -> bool:
+        """Whether Chroma can check all of a scope."""
+        return not self.fields.scope or None not in scopes
+
+    def _scope(self, scopes: Scopes) -> list[Where]:
+        if not self.fields.scope or None in scopes:
+            return []
+        return [{self.fields.scope[0]: {"$in": sorted(scope for scope in scopes if scope is not None)}}]
+
+    def _places(self, windows: Sequence[Window]) -> Where:
+        """Return the condition that finds all chunks of windows; it may find more, which is left out afterwards.
+
+        Ranges take Chroma ten times as long as lists of numbers, and time grows with the square of the alternatives.
+        So windows at like places share one: their documents in a list, their numbers in another.
+        """
+        doc, number = self.fields.doc_id[0], self.fields.chunk_id[0]
+        each = [
+            {"$and": [{doc: {"$in": sorted(documents)}}, {number: {"$in": sorted(numbers)}}]}
+            for documents, numbers in _groups(windows)
+        ]
+        return each[0] if len(each) == 1 else {"$or": each}
+
+    # ---- answers
+
+    def _records(self, answer: Mapping[str, Any], request: ByIds | ByWindows | Scan) -> Records:
+        found = [
+            Record(id, {_TEXT: text, _METADATA: metadata or {}}, None, vector)
+            for id, text, metadata, vector in zip(
+                answer["ids"],
+                answer["documents"],
+                answer["metadatas"],
+                _vectors(answer["embeddings"], len(answer["ids"])),
+                strict=True,
+            )
+        ]
+        if isinstance(request, Scan):
+            return Records(found, (request.after or 0) + len(found) if len(found) == request.limit else None)
+        if isinstance(request, ByWindows):
+            places = {(window.doc_id, n) for window in request.windows for n in range(window.start, window.end)}
+            found = [record for record in found if self._place(record) in places]
+        return Records(self._visible(found, request.scopes))
+
+    def _place(self, record: Record) -> tuple[Any, Any]:
+        metadata = record.payload[_METADATA]
+        return metadata.get(self.fields.doc_id[0]), metadata.get(self.fields.chunk_id[0])
+
+    def _hits(self, answer: Mapping[str, Any], request: Nearest, space: str) -> Records:
+        ids = answer["ids"][0]
+        vectors = _vectors(None if answer["embeddings"] is None else answer["embeddings"][0], len(ids))
+        found = [
+            Record(id, {_TEXT: text, _METADATA: metadata or {}}, _score(distance, space), vector)
+            for id, text, metadata, distance, vector in zip(
+                ids, answer["documents"][0], answer["metadatas"][0], answer["distances"][0], vectors, strict=True
+            )
+        ]
+        return Records(self._visible(found, request.scopes)[: request.k])
+
+    def _visible(self, records: Iterable[Record], scopes: Scopes) -> list[Record]:
+        """Leave out what belongs to others, where Chroma could not."""
+        if not self.fields.scope:
+            return list(records)
+        scoped = ((record, self.fields.read(record.payload[_METADATA], "scope")) for record in records)
+        return [record for record, scope in scoped if (None if scope is None else str(scope)) in scopes]
+
+
+class ChromaChunkStore(VectorChunkStore):
+    """Neighbours out of a collection; parameters as in `ChromaCollection` and `VectorChunkStore`.
+
+    Chroma has no index to add: give ids that follow from document and number, and say with `make_id` how. Without them
+    a question takes ten to thirty times as long.
+
+    Examples
+    --------
+    ::
+
+        collection.add(ids=[colon_id(doc_id, n) for n in range(len(texts))], documents=texts, ...)
+        store = ChromaChunkStore(client, "docs", make_id=colon_id)
+    """
+
+    def __init__(
+        self,
+        client: ClientAPI | AsyncClientAPI,
+        collection: str,
+        *,
+        make_id: MakeId | None = None,
+        retries: int = 2,
+        batch_limit: int | None = None,
+        **options: Unpack[ChromaOptions],
+    ) -> None:
+        asked = ChromaCollection(client, collection, **options)
+        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+class ChromaRetriever(VectorRetriever):
+    """Hits out of a collection; parameters as in `ChromaCollection` and `VectorRetriever`."""
+
+    def __init__(
+        self,
+        client: ClientAPI | AsyncClientAPI,
+        collection: str,
+        embed: Encoder | Embed,
+        *,
+        retries: int = 2,
+        **options: Unpack[ChromaOptions],
+    ) -> None:
+        super().__init__(ChromaCollection(client, collection, **options), embed, retries=retries)
+
+
+def _clients(
+    client: ClientAPI | AsyncClientAPI, async_client: AsyncClientAPI | None
+) -> tuple[ClientAPI | None, AsyncClientAPI | None]:
+    if async_client is not None and not isinstance(async_client, AsyncClientAPI):
+        raise StoreError(f"async_client is {type(async_client).__name__}: give what `await AsyncHttpClient(...)` gives")
+    if isinstance(client, ClientAPI):
+        return client, async_client
+    if isinstance(client, AsyncClientAPI):
+        return None, client
+    raise StoreError(f"client is {type(client).__name__}: give a client of chromadb, an async one awaited")
+
+
+def _groups(windows: Sequence[Window]) -> list[tuple[set[str], set[int]]]:
+    """Return documents and numbers which together hold all windows, and not many chunks more."""
+    groups: list[tuple[set[str], set[int]]] = []
+    for window in sorted(windows, key=lambda window: (window.start, window.end)):
+        numbers = range(window.start, window.end)
+        if groups:
+            documents, known = groups[-1]
+            if len(documents | {window.doc_id}) * len(known.union(numbers)) <= _MOST_ROWS:
+                documents.add(window.doc_id)
+                known.update(numbers)
+                continue
+        groups.append(({window.doc_id}, set(numbers)))
+    return groups
+
+
+def _all_of(conditions: list[Where]) -> Where | None:
+    if len(conditions) > 1:
+        return {"$and": conditions}
+    return conditions[0] if conditions else None
+
+
+def _space(opened: SyncCollection | AsyncCollection) -> str:
+    """Return the metric of a collection: `l2`, `cosine` or `ip`."""
+    # as JSON: read in, it would bring the collection's embedding function to life
+    configured = opened.configuration_json
+    index = configured.get("hnsw") or configured.get("spann") or {}
+    return str(index.get("space") or "l2")
+
+
+def _score(distance: float, space: str) -> float:
+    """Return a distance as a score: those of `cosine` and `ip` are 1 minus the product, that of `l2` is squared."""
+    return -float(distance) if space == "l2" else 1.0 - float(distance)
+
+
+def _vectors(given: Any, count: int) -> Sequence[NDArray[np.float32] | None]:
+    return [None] * count if given is None else [np.asarray(vector, dtype=np.float32) for vector in given]

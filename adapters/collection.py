@@ -1,0 +1,133 @@
+"""What RetriVex asks of a collection in a vector store, whichever it is, and what it gets."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.intervals import Window
+
+from .documents import Passage
+from .fields import FieldMap
+
+Scopes: TypeAlias = frozenset[str | None]
+"""Values of the scope field that the caller may see; None stands for records without one."""
+
+Failure: TypeAlias = Literal["timeout", "down", "refused"]
+"""`timeout`: no answer in time; `down`: asking again may help; `refused`: it will not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByIds:
+    """Records under these ids; those that do not exist are left out."""
+
+    ids: tuple[str, ...]
+    scopes: Scopes
+
+
+@dataclass(frozen=True, slots=True)
+class ByWindows:
+    """Records whose document and chunk number lie in one of these windows, which do not overlap."""
+
+    windows: tuple[Window, ...]
+    scopes: Scopes
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The `k` records nearest to a vector of shape (d,), best first."""
+
+    vector: NDArray[np.float32]
+    k: int
+    scopes: Scopes
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Up to `limit` records of the whole collection, in a fixed order, from `after` on (None: from the beginning)."""
+
+    after: Any
+    limit: int
+
+
+Request: TypeAlias = ByIds | ByWindows | Nearest | Scan
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a collection keeps of one chunk.
+
+    Parameters
+    ----------
+    id : its id there, as text
+    payload : everything but the vector
+    score : of `Nearest`: larger is better, whatever the metric (a cosine or inner product as it is, minus a distance)
+    vector : shape (d,), where it was asked for or costs nothing
+    passage : the same, read already: frameworks hand out Documents and nodes, whose payload nobody needs to know
+    """
+
+    id: str
+    payload: Mapping[str, Any]
+    score: float | None = None
+    vector: NDArray[np.float32] | None = None
+    passage: Passage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """An answer.
+
+    Parameters
+    ----------
+    records : in the order of `Nearest` and `Scan`, in any order otherwise
+    after : of `Scan`: where the next one goes on; None where the collection ends
+    """
+
+    records: Sequence[Record] = field(default_factory=list)
+    after: Any = None
+
+
+class Collection(ABC):
+    """One existing collection, asked through an existing client: a vector store is one class of these.
+
+    Every method sends exactly one request. `ask` needs a sync client, `aask` an async one; a class may be built with
+    either, or with both. Values are handed to the client as values, never put into a query's text.
+
+    Parameters
+    ----------
+    fields : names in its records
+    name : what errors and caches call it: the store and the collection
+    batch_limit : most chunks one request may ask for
+    is_sync, is_async : which clients there are
+    """
+
+    fields: FieldMap
+    name: str
+    batch_limit: int
+    is_sync: bool = True
+    is_async: bool = False
+
+    @abstractmethod
+    def ask(self, request: Request) -> Records:
+        """Answer a request, or raise what the client raises."""
+
+    async def aask(self, request: Request) -> Records:
+        """Answer a request through the async client."""
+        raise NotImplementedError  # only reached where is_async says that there is one
+
+    @abstractmethod
+    def failure(self, error: Exception) -> Failure:
+        """Say what an error of the client means."""
+
+    def missing_index(self) -> str | None:
+        """Say how to make the index that `ByWindows` needs; None where it is there, or nobody knows."""
+        return None
+
+    def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set fields of records: `{id: {path: value}}`, other fields left as they are; for `retrivex backfill`."""
+        raise NotImplementedError(f"{self.name} cannot be written to")

@@ -1,0 +1,252 @@
+"""Elasticsearch: neighbours and hits out of an index that exists already."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from retrivex.encoder import Encoder
+from retrivex.errors import StoreError
+
+from .collection import Failure, Nearest, Records, Scan
+from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from .search_calls import Call, PartFailedError, Steps, failure_of
+from .search_collection import MOST_HITS, SearchCollection
+from .search_query import Clause
+from .search_retriever import Search, SearchRetriever
+from .vector_store import Embed, VectorChunkStore
+
+try:
+    from elasticsearch import ApiError, AsyncElasticsearch, ConnectionTimeout, Elasticsearch, TransportError
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[elasticsearch]'"
+    raise ImportError(f"retrivex.adapters.elasticsearch needs elasticsearch: {hint}") from error
+
+__all__ = [
+    "ELASTICSEARCH_LAYOUTS",
+    "ElasticsearchChunkStore",
+    "ElasticsearchCollection",
+    "ElasticsearchRetriever",
+    "FieldMap",
+    "colon_id",
+    "uuid5_id",
+]
+
+# As written by langchain-elasticsearch 1.0 (text and vector beside metadata), llama-index-vector-stores-elasticsearch
+# 0.7 (content and embedding beside metadata, which hold the node as JSON) and elasticsearch-haystack 7.1 (flat).
+ELASTICSEARCH_LAYOUTS: Mapping[LayoutName, FieldMap] = {
+    **LAYOUTS,
+    "langchain": FieldMap(
+        doc_id=("source", "doc_id", "file_path"), text=("text",), embedding=("vector",), root="metadata"
+    ),
+    "llamaindex": replace(LAYOUTS["llamaindex"], text=("content",), root="metadata"),
+}
+"""What frameworks write into Elasticsearch."""
+
+_KEEP_OPEN = "30m"  # a point in time, from one page to the next
+
+
+class ElasticsearchCollection(SearchCollection):
+    """An index in Elasticsearch.
+
+    Parameters
+    ----------
+    client : existing client, sync or async; it stays open
+    index : name of an existing index or alias
+    async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
+    fields : a FieldMap, or the layout of the framework that wrote the index
+    vector_name : the `dense_vector` that questions are compared with; None takes the first in `fields` that is there
+    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
+    timeout_s : of one request; the client's own retries are switched off
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or there is no such index.
+
+    Notes
+    -----
+    The mapping is read once, when the collection is made: it says which fields hold values letter by letter
+    (`metadata.source.keyword` rather than `metadata.source`) and what a score means. The scope is part of every query.
+    Records are found some time after they were written, at the next refresh of the index.
+    """
+
+    product = "Elasticsearch"
+
+    def __init__(
+        self,
+        client: Elasticsearch | AsyncElasticsearch,
+        index: str,
+        *,
+        async_client: AsyncElasticsearch | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        vector_name: str | None = None,
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+    ) -> None:
+        if not isinstance(client, (Elasticsearch, AsyncElasticsearch)):
+            raise StoreError(f"client is {type(client).__name__}: give an Elasticsearch or an AsyncElasticsearch")
+        sync = client if isinstance(client, Elasticsearch) else None
+        super().__init__(
+            sync,
+            async_client if sync is not None else client,
+            index,
+            fields=field_map(fields, ELASTICSEARCH_LAYOUTS),
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
+        )
+
+    def _send(self, client: Any, call: Call) -> Any:
+        asked = client.options(request_timeout=self._timeout_s, max_retries=0)
+        match call.kind:
+            case "mapping":
+                return asked.options(ignore_status=403).indices.get_mapping(index=self.index)
+            case "search":
+                index = {} if "pit" in call.body else {"index": self.index}
+                return asked.search(**index, body=call.body, allow_partial_search_results=False)
+            case "searches":
+                header = {"index": self.index, "allow_partial_search_results": False}
+                return asked.msearch(searches=[line for body in call.body for line in (header, body)])
+            case "open":
+                return asked.open_point_in_time(index=self.index, keep_alive=_KEEP_OPEN)
+            case "write":
+                return asked.bulk(index=self.index, operations=call.body)
+
+    def failure(self, error: Exception) -> Failure:
+        """Say what an error of the client means."""
+        match error:
+            case ConnectionTimeout():
+                return "timeout"
+            case TransportError():
+                return "down"
+            case ApiError():
+                return failure_of(error.meta.status)
+            case PartFailedError(status=status):
+                return failure_of(status)
+        return "refused"
+
+    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+        return {
+            "knn": {
+                "field": path,
+                "query_vector": request.vector.tolist(),
+                "k": request.k,
+                "num_candidates": min(MOST_HITS, max(100, 2 * request.k)),
+                "filter": scope,
+            }
+        }
+
+    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+        # newer servers keep vectors out of `_source` in any case, all of them give fields
+        return {"_source": {"excludes": vectors}, "fields": [path]}
+
+    def _similarity(self, known: Mapping[str, Any], score: float) -> float:
+        """Undo what `similarity` in the documentation of `dense_vector` says of scores."""
+        element = known.get("element_type", "float")
+        match known.get("similarity", "l2_norm" if element == "bit" else "cosine" if known else None):
+            case "cosine":
+                return 2 * score - 1
+            case "dot_product" if element in ("float", "bfloat16"):
+                return 2 * score - 1
+            case "l2_norm" if element != "bit":
+                return -math.sqrt(max(0.0, 1 / score - 1)) if score > 0 else -math.inf
+            case "max_inner_product":
+                return score - 1 if score >= 1 else 1 - 1 / score
+        return score
+
+    def _scan(self, request: Scan) -> Steps:
+        """Page through a point in time, which stays as it is while records are written; `after` lasts half an hour."""
+        pit, after = request.after or ((yield Call("open"))["id"], None)
+        body = {
+            **self._shown,
+            "pit": {"id": pit, "keep_alive": _KEEP_OPEN},
+            "sort": [{"_shard_doc": "asc"}],
+            "size": request.limit,
+            "track_total_hits": False,
+            **({} if after is None else {"search_after": after}),
+        }
+        answer = yield Call("search", body)
+        records, last = self._page(answer["hits"]["hits"], request)
+        # left to run out, so that the last page can be asked for again
+        return Records(records, None if last is None else [answer.get("pit_id", pit), last])
+
+
+class ElasticsearchChunkStore(VectorChunkStore):
+    """Neighbours out of an Elasticsearch index; parameters as in `ElasticsearchCollection` and `VectorChunkStore`.
+
+    Parameters
+    ----------
+    make_id : `colon_id`, `uuid5_id` or your own `(doc_id, n) -> id`, where the records' `_id` was made so. None asks
+        with a filter, for which the document must be mapped as a keyword and the chunk number as a number::
+
+            client.indices.put_mapping(
+                index="manuals", properties={"doc_id": {"type": "keyword"}, "chunk_id": {"type": "integer"}}
+            )
+    """
+
+    def __init__(
+        self,
+        client: Elasticsearch | AsyncElasticsearch,
+        index: str,
+        *,
+        async_client: AsyncElasticsearch | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        make_id: MakeId | None = None,
+        vector_name: str | None = None,
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+        retries: int = 2,
+        batch_limit: int | None = None,
+    ) -> None:
+        asked = ElasticsearchCollection(
+            client,
+            index,
+            async_client=async_client,
+            fields=fields,
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
+        )
+        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+class ElasticsearchRetriever(SearchRetriever):
+    """Hits out of an Elasticsearch index, by vectors or words; parameters as in `ElasticsearchCollection`.
+
+    Parameters
+    ----------
+    embed : the model of the index's vectors, an `Encoder` or a function from a text to its vector; not needed for words
+    search : `knn` for the nearest vectors, `bm25` for the words of the question
+
+    Notes
+    -----
+    Scores are cosines and inner products as they are, and minus the Euclidean distance; with `bm25` those of the index.
+    """
+
+    def __init__(
+        self,
+        client: Elasticsearch | AsyncElasticsearch,
+        index: str,
+        embed: Encoder | Embed | None = None,
+        *,
+        async_client: AsyncElasticsearch | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        search: Search = "knn",
+        vector_name: str | None = None,
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+        retries: int = 2,
+    ) -> None:
+        asked = ElasticsearchCollection(
+            client,
+            index,
+            async_client=async_client,
+            fields=fields,
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
+        )
+        super().__init__(asked, embed, search=search, retries=retries)

@@ -1,0 +1,185 @@
+"""Where foreign metadata keep what RetriVex needs: names of fields, layouts of frameworks, ids made of places."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from retrivex.chunk import Chunk
+from retrivex.errors import StoreError
+
+MakeId: TypeAlias = Callable[[str, int], str]
+"""The id under which a collection keeps chunk n of a document."""
+
+_PLAIN = ("doc_id", "chunk_id", "char_start", "char_end", "page", "parent_id", "scope", "chunk_count", "timestamp")
+
+LayoutName: TypeAlias = Literal["retrivex", "langchain", "llamaindex", "haystack", "parent_child"]
+
+
+def colon_id(doc_id: str, n: int) -> str:
+    """Return `doc:n`.
+
+    Examples
+    --------
+    >>> colon_id("bees.md", 3)
+    'bees.md:3'
+    """
+    return f"{doc_id}:{n}"
+
+
+def uuid5_id(doc_id: str, n: int) -> str:
+    """Return the UUIDv5 of `doc:n` in the URL namespace, for stores that take only UUIDs.
+
+    Examples
+    --------
+    >>> uuid5_id("bees.md", 3)
+    'deeecc42-0126-56bf-bb32-3183c996d907'
+    """
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, colon_id(doc_id, n)))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """Names under which metadata keep what RetriVex needs; the first one present is read.
+
+    A dot steps into a mapping, or into a text that is one in JSON: `_node_content.start_char_idx`. A vector store
+    filters by the first name of a field alone.
+
+    Parameters
+    ----------
+    doc_id : the document a piece was cut from
+    chunk_id : its number in the document; texts that are no number do not count
+    char_start, char_end : offsets in the document, end exclusive; negative ones do not count
+    page : a number
+    heading_path : titles as a list, a text, or a path like `/Guide/Install/`; where there is none, the `Header 1` to
+        `Header 6` of LangChain's Markdown splitters are read
+    parent_id, scope, chunk_count, timestamp : see `retrivex.ChunkMetadata`. A piece with a scope is only shown to
+        calls with that scope.
+    score : of a hit
+    text : the piece itself, in records of a vector store
+    embedding : its vector, in records of a vector store
+    before, after : ids of its neighbours
+    root : the mapping in a record under which all of them but `text` and `embedding` lie; None where the record is flat
+    """
+
+    doc_id: tuple[str, ...] = ("doc_id", "document_id", "source", "file_path")
+    chunk_id: tuple[str, ...] = ("chunk_id", "chunk_index")
+    char_start: tuple[str, ...] = ("char_start", "start_index")
+    char_end: tuple[str, ...] = ("char_end", "end_index")
+    page: tuple[str, ...] = ("page",)
+    heading_path: tuple[str, ...] = ("heading_path", "header_path")
+    parent_id: tuple[str, ...] = ("parent_id",)
+    scope: tuple[str, ...] = ("scope",)
+    chunk_count: tuple[str, ...] = ("chunk_count",)
+    timestamp: tuple[str, ...] = ("timestamp",)
+    score: tuple[str, ...] = ("score", "relevance_score")
+    text: tuple[str, ...] = ("text", "content", "page_content")
+    embedding: tuple[str, ...] = ("embedding", "vector")
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    root: str | None = None
+
+    def __post_init__(self) -> None:
+        for known in fields(self):
+            names = getattr(self, known.name)
+            if known.name != "root":
+                object.__setattr__(self, known.name, (names,) if isinstance(names, str) else tuple(names))
+
+    def read(self, metadata: Mapping[str, Any], name: str) -> Any:
+        """Return what `metadata` has under the first name for `name` that is present; None where none is."""
+        return next((value for key in getattr(self, name) if (value := _at(metadata, key)) is not None), None)
+
+    def path(self, name: str) -> str | None:
+        """Return the field of a record that a vector store filters by for `name`; None where there is none.
+
+        Examples
+        --------
+        >>> FieldMap(doc_id="source", root="metadata").path("doc_id"), FieldMap(scope=()).path("scope")
+        ('metadata.source', None)
+        """
+        names = getattr(self, name)
+        if not names:
+            return None
+        return names[0] if self.root is None or name in ("text", "embedding") else f"{self.root}.{names[0]}"
+
+    def payload(self, chunk: Chunk) -> dict[str, Any]:
+        """Return the record that a chunk would be kept as, without its vector; what is None is left out.
+
+        Examples
+        --------
+        >>> from retrivex.chunk import Chunk, ChunkMetadata
+        >>> FieldMap(root="metadata").payload(Chunk("Bees sleep.", ChunkMetadata("bees.md", 3)))
+        {'text': 'Bees sleep.', 'metadata': {'doc_id': 'bees.md', 'chunk_id': 3}}
+        """
+        known = chunk.metadata
+        headings = None if known.heading_path is None else list(known.heading_path)
+        values = {name: getattr(known, name) for name in _PLAIN} | {"heading_path": headings}
+        inner = {**known.custom_metadata}
+        inner |= {
+            getattr(self, name)[0]: value for name, value in values.items() if value is not None and getattr(self, name)
+        }
+        return {self.text[0]: chunk.text, **(inner if self.root is None else {self.root: inner})}
+
+    def under(self, root: str | None) -> FieldMap:
+        """Return the same names under another root."""
+        return replace(self, root=root)
+
+    @property
+    def of_one_piece(self) -> frozenset[str]:
+        """Keys that are true of a piece and wrong for a span made of several."""
+        return frozenset((*self.chunk_id, *self.char_start, *self.char_end, *self.score))
+
+
+def _at(metadata: Mapping[str, Any], key: str) -> Any:
+    found = metadata.get(key)
+    if found is not None or "." not in key:
+        return found
+    first, rest = key.split(".", 1)
+    inner = metadata.get(first)
+    if isinstance(inner, str) and inner.startswith("{"):  # LlamaIndex keeps a node as JSON in one field
+        try:
+            inner = json.loads(inner)
+        except ValueError:
+            return None
+    return _at(inner, rest) if isinstance(inner, Mapping) else None
+
+
+_LLAMAINDEX = FieldMap(
+    doc_id=("ref_doc_id", "doc_id", "document_id"),
+    char_start=("_node_content.start_char_idx",),
+    char_end=("_node_content.end_char_idx",),
+    text=("text", "_node_content.text"),
+    before=("_node_content.relationships.2.node_id",),  # NodeRelationship.PREVIOUS
+    after=("_node_content.relationships.3.node_id",),  # NodeRelationship.NEXT
+)
+
+LAYOUTS: Mapping[LayoutName, FieldMap] = {
+    "retrivex": FieldMap(),
+    "langchain": FieldMap(doc_id=("source", "doc_id", "file_path"), text=("page_content", "text", "document")),
+    "llamaindex": _LLAMAINDEX,
+    "haystack": FieldMap(
+        doc_id=("source_id", "doc_id"), chunk_id=("split_id",), char_start=("split_idx_start",), text=("content",),
+        page=("page_number", "page"),
+    ),
+    "parent_child": FieldMap(doc_id=("parent_id",), chunk_id=("chunk_index",), parent_id=(), text=("content",)),
+}  # fmt: skip
+"""What frameworks write, where the store keeps metadata flat; see `FieldMap.under` for the others."""
+
+
+def field_map(given: FieldMap | LayoutName, layouts: Mapping[LayoutName, FieldMap] = LAYOUTS) -> FieldMap:
+    """Return the names that are meant.
+
+    Raises
+    ------
+    StoreError
+        If `given` is no FieldMap and names no layout.
+    """
+    if isinstance(given, FieldMap):
+        return given
+    found = layouts.get(given) if isinstance(given, str) else None
+    if found is None:
+        raise StoreError(f"fields is {given!r}: give a FieldMap, or one of {', '.join(get_args(LayoutName))}")
+    return found

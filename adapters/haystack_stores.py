@@ -1,0 +1,121 @@
+"""Neighbours out of a document store that a Haystack user has filled already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from retrivex.errors import StoreError
+from retrivex.fetching import in_thread
+from retrivex.intervals import Window
+
+from .collection import ByIds, ByWindows, Request, Scopes
+from .documents import Passage
+from .fields import LAYOUTS, FieldMap, MakeId
+from .framework_collection import FrameworkCollection
+from .haystack_documents import read_document
+from .vector_store import VectorChunkStore
+
+try:
+    from haystack import Document
+    from haystack.document_stores.types import DocumentStore
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[haystack]'"
+    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {hint}") from error
+
+
+class DocumentStoreChunkStore(VectorChunkStore):
+    """Neighbours from any document store: one `filter_documents` for all hits of a question.
+
+    Parameters
+    ----------
+    document_store : any that knows Haystack's filters
+    make_id : `(doc_id, n) -> id`, where the Documents' ids were made so. None asks by `source_id` and `split_id`, which
+        Haystack's splitters write.
+    fields : names of metadata, where they differ from Haystack's own; filters use the first name of a field
+    retries, batch_limit : see `VectorChunkStore`
+
+    Raises
+    ------
+    StoreError
+        If it is no document store, or another argument breaks its rule.
+
+    Notes
+    -----
+    A scope is part of the filter where the caller names all that he may see; without one, what has a scope is left out
+    when it comes, as not every document store can be asked for what lacks a field. A document store with
+    `filter_documents_async` is awaited, another one is asked in a thread.
+    """
+
+    def __init__(
+        self,
+        document_store: DocumentStore,
+        make_id: MakeId | None = None,
+        *,
+        fields: FieldMap | None = None,
+        retries: int = 2,
+        batch_limit: int | None = None,
+    ) -> None:
+        if not callable(getattr(document_store, "filter_documents", None)):
+            raise StoreError(
+                f"document_store is {type(document_store).__name__}: it must be a document store of Haystack, with "
+                "filter_documents"
+            )
+        names = fields or LAYOUTS["haystack"]
+        filter_async = getattr(document_store, "filter_documents_async", None)
+
+        def ask(request: Request) -> list[Passage]:
+            return _passages(document_store.filter_documents(_filters(request, names)), names)
+
+        async def aask(request: Request) -> list[Passage]:
+            if filter_async is None:
+                return await in_thread(partial(ask, request))
+            return _passages(await filter_async(_filters(request, names)), names)
+
+        collection = FrameworkCollection(type(document_store).__name__, names, ask, aask)
+        super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+def _passages(documents: Iterable[Document], names: FieldMap) -> list[Passage]:
+    return [read_document(document, names) for document in documents]
+
+
+def _filters(request: Request, names: FieldMap) -> dict[str, Any]:
+    assert isinstance(request, (ByIds, ByWindows))
+    if isinstance(request, ByIds):
+        wanted = _condition("id", "in", list(request.ids))
+    else:
+        wanted = _any([_inside(window, names) for window in request.windows])
+    scopes = _may_see(request.scopes, names)
+    return wanted if scopes is None else _all([scopes, wanted])
+
+
+def _inside(window: Window, names: FieldMap) -> dict[str, Any]:
+    number = f"meta.{names.chunk_id[0]}"
+    return _all(
+        [
+            _condition(f"meta.{names.doc_id[0]}", "==", window.doc_id),
+            _condition(number, ">=", window.start),
+            _condition(number, "<", window.end),
+        ]
+    )
+
+
+def _may_see(scopes: Scopes, names: FieldMap) -> dict[str, Any] | None:
+    named = sorted(scope for scope in scopes if scope is not None)
+    if len(named) < len(scopes) or not named or not names.scope:
+        return None
+    return _condition(f"meta.{names.scope[0]}", "in", named)
+
+
+def _condition(field: str, operator: str, value: Any) -> dict[str, Any]:
+    return {"field": field, "operator": operator, "value": value}
+
+
+def _any(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+    return conditions[0] if len(conditions) == 1 else {"operator": "OR", "conditions": conditions}
+
+
+def _all(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"operator": "AND", "conditions": conditions}

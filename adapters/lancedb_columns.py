@@ -1,0 +1,162 @@
+"""Columns of a LanceDB table, some of them structs, and the filters that it takes, which are SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retrivex.errors import StoreError
+from retrivex.intervals import Window
+
+from .collection import Scopes
+from .fields import FieldMap
+
+try:
+    import pyarrow as pa
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[lancedb]'"
+    raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {hint}") from error
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, or a field of a struct column.
+
+    Parameters
+    ----------
+    path : names from the outside in
+    type : of its values
+    """
+
+    path: tuple[str, ...]
+    type: pa.DataType
+
+    @property
+    def sql(self) -> str:
+        """Return it as SQL names it; a backtick in a name is doubled."""
+        return ".".join("`" + name.replace("`", "``") + "`" for name in self.path)
+
+    @property
+    def is_text(self) -> bool:
+        """Say whether its values are texts."""
+        return bool(pa.types.is_string(self.type) or pa.types.is_large_string(self.type))
+
+    @property
+    def is_struct(self) -> bool:
+        """Say whether it holds fields."""
+        return bool(pa.types.is_struct(self.type))
+
+    def is_one_of(self, values: Iterable[str]) -> str:
+        """Return the condition that it holds one of these; a text that is no number is in no column of numbers."""
+        wanted = list(values)
+        shown = [quoted(v) for v in wanted] if self.is_text else [v for v in wanted if _WHOLE_NUMBER.fullmatch(v)]
+        return f"{self.sql} IN ({', '.join(shown)})" if shown else "FALSE"
+
+    def is_in_range(self, start: int, end: int) -> str:
+        """Return the condition that it holds a number from `start` to before `end`, which may be kept as text."""
+        if self.is_text:
+            return self.is_one_of(str(n) for n in range(start, end))
+        return f"{self.sql} >= {start} AND {self.sql} < {end}"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of a table.
+
+    Parameters
+    ----------
+    outer : those that are no vectors, by name
+    vectors : names of those that are
+    named : every column as fields name it: where they have no root, a struct's fields count as columns, and yield to
+        columns of the same name; where they have one, only the fields of that struct
+    """
+
+    outer: Mapping[str, Column]
+    vectors: tuple[str, ...]
+    named: Mapping[str, Column]
+    is_flat: bool
+
+    def find(self, fields: FieldMap, field: str) -> Column | None:
+        """Return the column of `field`: the first of its names that there is; None where there is none."""
+        return next((found for name in getattr(fields, field) if (found := self.named.get(name))), None)
+
+    def payload(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row as fields name its columns."""
+        if not self.is_flat:
+            return dict(row)
+        structs = {name for name in row if self.outer[name].is_struct}
+        inner = {key: value for name in structs for key, value in (row[name] or {}).items()}
+        return inner | {name: value for name, value in row.items() if name not in structs}
+
+
+def read_columns(schema: pa.Schema, root: str | None) -> Columns:
+    """Return the columns of a table, as fields under `root` are named."""
+    columns = {field.name: Column((field.name,), field.type) for field in schema}
+    outer = {name: column for name, column in columns.items() if not pa.types.is_fixed_size_list(column.type)}
+    inner = {
+        field.name: Column((name, field.name), field.type)
+        for name, column in outer.items()
+        if column.is_struct and root in (None, name)
+        for field in column.type
+    }
+    vectors = tuple(name for name in columns if name not in outer)
+    return Columns(outer, vectors, inner | outer if root is None else inner, root is None)
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL writes it: DataFusion knows no other escape than the doubled quote.
+
+    LanceDB takes filters as SQL and has no parameters for them; its expression objects know neither NULL nor structs.
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def of_scopes(scopes: Scopes, column: Column | None) -> str:
+    """Return the condition that a row has one of these scopes; a table without the column has rows without one."""
+    if column is None:
+        return "TRUE" if None in scopes else "FALSE"
+    names = sorted(scope for scope in scopes if scope is not None)
+    either = [column.is_one_of(names)] if names else []
+    either += [f"{column.sql} IS NULL"] if None in scopes else []
+    return _any(either)
+
+
+def inside(windows: Sequence[Window], document: Column, number: Column) -> str:
+    """Return the condition that a row lies in one of the windows: one clause for each range of numbers."""
+    documents: dict[tuple[int, int], list[str]] = {}
+    for window in windows:
+        documents.setdefault((window.start, window.end), []).append(window.doc_id)
+    clauses = [
+        f"({document.is_one_of(doc_ids)} AND {number.is_in_range(start, end)})"
+        for (start, end), doc_ids in documents.items()
+    ]
+    # all documents once more: most rows are done with there
+    return f"{document.is_one_of(sorted({window.doc_id for window in windows}))} AND {_any(clauses)}"
+
+
+def _any(conditions: Sequence[str]) -> str:
+    """Join with OR, halves in brackets: a thousand in a row would be nested a thousand deep by the parser."""
+    if not conditions:
+        return "FALSE"
+    if len(conditions) == 1:
+        return conditions[0]
+    half = len(conditions) // 2
+    return f"({_any(conditions[:half])} OR {_any(conditions[half:])})"
+
+
+def type_of(value: Any, path: str) -> pa.DataType:
+    """Return the type of a new column for values like this.
+
+    Raises
+    ------
+    StoreError
+        If it is neither a text nor a number.
+    """
+    for kind, made in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64()), (str, pa.string())):
+        if isinstance(value, kind):
+            return made
+    raise StoreError(f"{path!r} is {value!r}: a new column takes texts and numbers")

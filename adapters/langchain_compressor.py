@@ -1,0 +1,106 @@
+"""LangChain: whole passages out of the documents that another retriever has found, as a document compressor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
+
+from retrivex.composer import SpanComposer
+from retrivex.composition import Composition
+from retrivex.config import RetrievalConfig
+from retrivex.stores.protocol import AnyChunkStore
+
+from .fields import FieldMap
+from .hits import NO_STORE, PLAIN_TEXT, Placed, logger, place
+from .langchain_documents import as_store, documents_of, read_document
+
+try:
+    from langchain_core.callbacks import Callbacks
+    from langchain_core.documents import BaseDocumentCompressor, Document
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[langchain]'"
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+
+
+class RetriVexCompressor(BaseDocumentCompressor):
+    """Makes spans of documents, best first as a retriever gave them; for `ContextualCompressionRetriever`.
+
+    What comes out is what `RetriVexRetriever` returns. Scores are read from the metadata, as vector store retrievers
+    hand out none; without them the order counts. `RetriVexRetriever` knows more and asks for enough hits by itself:
+    take this one where a pipeline wants a compressor.
+
+    Parameters
+    ----------
+    config : knobs of the composer
+    chunk_store, parent_store, k, scope, fields : as for `RetriVexRetriever`
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    config: RetrievalConfig = Field(default_factory=RetrievalConfig)
+    fields: FieldMap = Field(default_factory=FieldMap)
+    chunk_store: Any = None
+    parent_store: Any = None
+    k: int | None = Field(default=None, ge=1)
+    scope: Any = None
+
+    _composer: SpanComposer | None = PrivateAttr(default=None)
+
+    def __init__(self, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
+        super().__init__(  # type: ignore[call-arg]
+            config=RetrievalConfig() if config is None else config, **kwargs
+        )
+        self._made_composer()  # a tokenizer that cannot be had shows now, not at the first question
+        if self._alone:
+            logger.warning("%s", NO_STORE)
+
+    @field_validator("chunk_store")
+    @classmethod
+    def _as_store(cls, given: Any, info: ValidationInfo) -> AnyChunkStore | None:
+        return as_store(given, info.data.get("fields"))
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """Leave the composer out: its caches hold locks, which cannot be pickled, and fill again by themselves."""
+        state = super().__getstate__()
+        return {**state, "__pydantic_private__": {**(state["__pydantic_private__"] or {}), "_composer": None}}
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Return the spans that are worth most for `query`, one Document each, in reading order."""
+        placed = self._place(documents)
+        made = self._made_composer().compose(
+            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed)
+        )
+        return self._documents(made, placed)
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Do the same, awaiting the store."""
+        placed = self._place(documents)
+        made = await self._made_composer().acompose(
+            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed)
+        )
+        return self._documents(made, placed)
+
+    def _made_composer(self) -> SpanComposer:
+        if self._composer is None or self._composer.config is not self.config:
+            self._composer = SpanComposer(self.config)
+        return self._composer
+
+    def _place(self, documents: Sequence[Document]) -> Placed:
+        return place([read_document(document, self.fields) for document in documents], self.chunk_store, self.config)
+
+    def _arguments(self, placed: Placed) -> dict[str, Any]:
+        limit = {} if self.k is None else {"max_spans": self.k}
+        return {"scope": self.scope, **limit, **PLAIN_TEXT, **placed.overrides}
+
+    def _documents(self, made: Composition, placed: Placed) -> list[Document]:
+        return documents_of(made, placed, self.fields, alone=self._alone)
+
+    @property
+    def _alone(self) -> bool:
+        return self.chunk_store is None and max(self.config.reach) > 0

@@ -1,0 +1,256 @@
+"""OpenSearch: neighbours and hits out of an index that exists already."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from retrivex.encoder import Encoder
+from retrivex.errors import StoreError
+
+from .collection import Failure, Nearest, Records, Scan
+from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from .search_calls import Call, PartFailedError, Steps, failure_of
+from .search_collection import MOST_HITS, SearchCollection
+from .search_query import Clause
+from .search_retriever import Search, SearchRetriever
+from .vector_store import Embed, VectorChunkStore
+
+try:
+    from opensearchpy import OpenSearch
+    from opensearchpy.exceptions import ConnectionError as NoConnectionError
+    from opensearchpy.exceptions import ConnectionTimeout, TransportError
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[opensearch]'"
+    raise ImportError(f"retrivex.adapters.opensearch needs opensearch-py: {hint}") from error
+
+if TYPE_CHECKING:
+    from opensearchpy import AsyncOpenSearch  # there only where aiohttp is
+
+__all__ = [
+    "OPENSEARCH_LAYOUTS",
+    "FieldMap",
+    "OpenSearchChunkStore",
+    "OpenSearchCollection",
+    "OpenSearchRetriever",
+    "colon_id",
+    "uuid5_id",
+]
+
+# As written by langchain-community 0.4 (text and vector_field beside metadata), llama-index-vector-stores-opensearch
+# 1.3 (content and embedding beside metadata, which hold the node as JSON) and opensearch-haystack 9 (flat).
+OPENSEARCH_LAYOUTS: Mapping[LayoutName, FieldMap] = {
+    **LAYOUTS,
+    "langchain": FieldMap(
+        doc_id=("source", "doc_id", "file_path"), text=("text",), embedding=("vector_field",), root="metadata"
+    ),
+    "llamaindex": replace(LAYOUTS["llamaindex"], text=("content",), root="metadata"),
+}
+"""What frameworks write into OpenSearch."""
+
+_FILTER_INSIDE = ("lucene", "faiss")  # engines that look for neighbours among the records that a filter lets through
+_MORE = 10  # times as many neighbours are asked for where the filter comes after them
+
+
+class OpenSearchCollection(SearchCollection):
+    """An index in OpenSearch.
+
+    Parameters
+    ----------
+    client : existing client, sync or async; it stays open
+    index : name of an existing index or alias
+    async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
+    fields : a FieldMap, or the layout of the framework that wrote the index
+    vector_name : the `knn_vector` that questions are compared with; None takes the first in `fields` that is there
+    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
+    timeout_s : of one request; a client's own `max_retries` come on top
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or there is no such index.
+
+    Notes
+    -----
+    The mapping is read once, when the collection is made: it says which fields hold values letter by letter
+    (`metadata.source.keyword` rather than `metadata.source`) and what a score means. The scope is part of every query.
+    Where the mapping names the engine `lucene` or `faiss`, the nearest vectors are looked for inside the scope; else
+    ten times as many are, and those of another scope left out, which may leave fewer than were asked for. Records are
+    found some time after they were written, at the next refresh of the index.
+    """
+
+    product = "OpenSearch"
+
+    def __init__(
+        self,
+        client: OpenSearch | AsyncOpenSearch,
+        index: str,
+        *,
+        async_client: AsyncOpenSearch | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        vector_name: str | None = None,
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+    ) -> None:
+        if not _is_client(client):
+            raise StoreError(f"client is {type(client).__name__}: give an OpenSearch or an AsyncOpenSearch")
+        sync = client if isinstance(client, OpenSearch) else None
+        super().__init__(
+            sync,
+            async_client if sync is not None else client,
+            index,
+            fields=field_map(fields, OPENSEARCH_LAYOUTS),
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
+        )
+
+    def _send(self, client: Any, call: Call) -> Any:
+        in_time = {"request_timeout": self._timeout_s}
+        match call.kind:
+            case "mapping":
+                return client.indices.get_mapping(index=self.index, ignore=403, **in_time)
+            case "search":
+                return client.search(index=self.index, body=call.body, allow_partial_search_results=False, **in_time)
+            case "searches":
+                header = {"index": self.index, "allow_partial_search_results": False}
+                return client.msearch(body=[line for body in call.body for line in (header, body)], **in_time)
+            case "write":
+                return client.bulk(index=self.index, body=call.body, **in_time)
+        raise AssertionError(call)
+
+    def failure(self, error: Exception) -> Failure:
+        """Say what an error of the client means."""
+        match error:
+            case ConnectionTimeout():
+                return "timeout"
+            case NoConnectionError():
+                return "down"
+            case TransportError(status_code=int(status)) | PartFailedError(status=int(status)):
+                return failure_of(status)
+        return "refused"
+
+    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+        near: dict[str, Any] = {"vector": request.vector.tolist(), "k": request.k}
+        if not scope:
+            return {"query": {"knn": {path: near}}}
+        if known.get("method", {}).get("engine") in _FILTER_INSIDE:
+            return {"query": {"knn": {path: {**near, "filter": {"bool": {"filter": scope}}}}}}
+        near["k"] = min(MOST_HITS, _MORE * request.k)
+        return {"query": {"bool": {"must": [{"knn": {path: near}}], "filter": scope}}}
+
+    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+        return {"_source": {"excludes": [other for other in vectors if other != path]}}
+
+    def _similarity(self, known: Mapping[str, Any], score: float) -> float:
+        """Undo what the documentation of k-NN spaces says of scores."""
+        space = known.get("method", {}).get("space_type", known.get("space_type"))
+        if score <= 0 or not known or "model_id" in known:
+            return score
+        match space or "l2":
+            case "cosinesimil":
+                return 2 * score - 1
+            case "l2":
+                return -math.sqrt(max(0.0, 1 / score - 1))
+            case "innerproduct":
+                return score - 1 if score >= 1 else 1 - 1 / score
+            case "l1" | "linf" | "hamming":
+                return 1 - 1 / score
+        return score
+
+    def _scan(self, request: Scan) -> Steps:
+        """Page through the index by `_id`: the one order that a later run finds again."""
+        body = {
+            **self._shown,
+            "sort": [{"_id": "asc"}],
+            "size": request.limit,
+            "track_total_hits": False,
+            **({} if request.after is None else {"search_after": request.after}),
+        }
+        return Records(*self._page((yield Call("search", body))["hits"]["hits"], request))
+
+
+def _is_client(client: Any) -> bool:
+    """Whether it is a client, or an async one, whose class is there only where aiohttp is."""
+    return isinstance(client, OpenSearch) or any(kind.__name__ == "AsyncOpenSearch" for kind in type(client).__mro__)
+
+
+class OpenSearchChunkStore(VectorChunkStore):
+    """Neighbours out of an OpenSearch index; parameters as in `OpenSearchCollection` and `VectorChunkStore`.
+
+    Parameters
+    ----------
+    make_id : `colon_id`, `uuid5_id` or your own `(doc_id, n) -> id`, where the records' `_id` was made so. None asks
+        with a filter, for which the document must be mapped as a keyword and the chunk number as a number::
+
+            client.indices.put_mapping(
+                index="manuals",
+                body={"properties": {"doc_id": {"type": "keyword"}, "chunk_id": {"type": "integer"}}},
+            )
+    """
+
+    def __init__(
+        self,
+        client: OpenSearch | AsyncOpenSearch,
+        index: str,
+        *,
+        async_client: AsyncOpenSearch | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        make_id: MakeId | None = None,
+        vector_name: str | None = None,
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+        retries: int = 2,
+        batch_limit: int | None = None,
+    ) -> None:
+        asked = OpenSearchCollection(
+            client,
+            index,
+            async_client=async_client,
+            fields=fields,
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
+        )
+        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+class OpenSearchRetriever(SearchRetriever):
+    """Hits out of an OpenSearch index, by vectors or words; parameters as in `OpenSearchCollection`.
+
+    Parameters
+    ----------
+    embed : the model of the index's vectors, an `Encoder` or a function from a text to its vector; not needed for words
+    search : `knn` for the nearest vectors, `bm25` for the words of the question
+
+    Notes
+    -----
+    Scores are cosines and inner products as they are, and minus other distances; with `bm25` those of the index.
+    """
+
+    def __init__(
+        self,
+        client: OpenSearch | AsyncOpenSearch,
+        index: str,
+        embed: Encoder | Embed | None = None,
+        *,
+        async_client: AsyncOpenSearch | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        search: Search = "knn",
+        vector_name: str | None = None,
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+        retries: int = 2,
+    ) -> None:
+        asked = OpenSearchCollection(
+            client,
+            index,
+            async_client=async_client,
+            fields=fields,
+            vector_name=vector_name,
+            with_vectors=with_vectors,
+            timeout_s=timeout_s,
+        )
+        super().__init__(asked, embed, search=search, retries=retries)

@@ -1,0 +1,297 @@
+"""PostgreSQL with pgvector: neighbours and hits out of a table that exists already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.encoder import Encoder
+from retrivex.errors import StoreError
+
+from .collection import Collection, Failure, Nearest, Record, Records, Request, Scan
+from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from .pgvector_client import AsyncClient, SyncClient, TimedClient
+from .pgvector_query import FLOATS, OPERATORS, Metric, TableQuery
+from .pgvector_table import LEARN, Field, Values, learned, name, shown
+from .pgvector_write import updates
+from .vector_store import Embed, VectorChunkStore, VectorRetriever
+
+try:
+    import psycopg
+    from psycopg.sql import SQL, Composable, Composed
+    from psycopg_pool import AsyncConnectionPool, ConnectionPool
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[pgvector]'"
+    raise ImportError(f"retrivex.adapters.pgvector needs psycopg 3 and psycopg-pool: {hint}") from error
+
+__all__ = [
+    "PGVECTORSTORE",
+    "PGVECTOR_LAYOUTS",
+    "FieldMap",
+    "PgvectorChunkStore",
+    "PgvectorCollection",
+    "PgvectorOptions",
+    "PgvectorRetriever",
+    "colon_id",
+    "uuid5_id",
+]
+
+PGVECTOR_LAYOUTS: Mapping[LayoutName, FieldMap] = {
+    **LAYOUTS,
+    # langchain-postgres 0.0.19, PGVector: langchain_pg_embedding(id, collection_id, embedding, document, cmetadata)
+    "langchain": FieldMap(
+        doc_id=("source", "doc_id", "file_path"), text=("document",), root="cmetadata"
+    ),
+    # llama-index-vector-stores-postgres 0.9: data_<table>(id, text, metadata_, node_id, embedding)
+    "llamaindex": LAYOUTS["llamaindex"].under("metadata_"),
+    # pgvector-haystack 8.1: haystack_documents(id, embedding, content, blob_data, blob_meta, blob_mime_type, meta)
+    "haystack": LAYOUTS["haystack"].under("meta"),
+}  # fmt: skip
+"""What frameworks write into PostgreSQL."""
+
+PGVECTORSTORE = FieldMap(doc_id=("source", "doc_id", "file_path"), text=("content",), root="langchain_metadata")
+"""What the newer store of langchain-postgres writes, PGVectorStore: (langchain_id, content, embedding,
+langchain_metadata). Of a column of its own, say the name: `FieldMap(doc_id="source", chunk_id="chunk_index",
+text="content")`."""
+
+
+class PgvectorOptions(TypedDict, total=False):
+    """Arguments that `PgvectorCollection`, `PgvectorChunkStore` and `PgvectorRetriever` share."""
+
+    async_client: AsyncClient | None
+    schema: str | None
+    fields: FieldMap | LayoutName
+    id_name: str | None
+    vector_name: str
+    metric: Metric
+    only: Mapping[str, str | int | UUID]
+    with_vectors: bool
+    timeout_s: float
+
+
+class PgvectorCollection(Collection):
+    """One table, or the part of one that `only` says.
+
+    Parameters
+    ----------
+    client : psycopg `Connection` with `autocommit=True`, `ConnectionPool`, or the async one of either
+    table : its name; in `schema`, or where the connection's search path finds it
+    async_client : one more, so that both `fetch` and `afetch` have their own
+    fields : names of columns; a dot steps into JSON or JSONB, `root` is the column that holds all metadata
+    id_name : column of the ids; None takes `node_id` for LlamaIndex, otherwise `id` or `langchain_id`
+    vector_name : column of type `vector` or `halfvec`
+    metric : which nearness the vectors are made for, and their index is of
+    only : values that columns have in all rows asked for; LangChain keeps many collections in one table:
+        `{"collection_id": uuid}`
+    with_vectors : read the vectors of neighbours too, for continuity by embeddings
+    timeout_s : longest wait for an answer, time for a free connection included
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or the table is not there.
+
+    Notes
+    -----
+    The columns are learnt by one more statement: when the collection is made with a sync client, with the first
+    request otherwise. Filters on scopes are part of every statement. Numbers in JSON are compared as they are written,
+    so that `3` is found and `3.0` is not. An id, document or scope that the column's type cannot hold (a NUL in a text,
+    letters in a number) is not there.
+
+    A single connection does one thing at a time: give a pool to many threads or tasks.
+    """
+
+    batch_limit = 5000
+
+    def __init__(self, client: SyncClient | AsyncClient, table: str, **options: Unpack[PgvectorOptions]) -> None:
+        sync_client, async_client = _clients(client, options.get("async_client"))
+        self._client = TimedClient(sync_client, async_client, options.get("timeout_s", 10.0))
+        self.is_sync, self.is_async = sync_client is not None, async_client is not None
+        layout = options.get("fields", "retrivex")
+        self.fields = field_map(layout, PGVECTOR_LAYOUTS)
+        parts = [part for part in (options.get("schema"), table) if part is not None]
+        if not all(isinstance(part, str) and part and "\0" not in part for part in parts):
+            raise StoreError(f"table is {table!r}, schema is {options.get('schema')!r}: both must be names")
+        self.name = f"PostgreSQL table {'.'.join(parts)!r}"
+        self._written = ".".join(map(shown, parts))
+        self._quoted: Composable = SQL(".").join(map(name, parts))
+        given = options.get("id_name")
+        self._ids = (given,) if given else ("node_id",) if layout == "llamaindex" else ("id", "langchain_id")
+        self._vector_name = options.get("vector_name", "embedding")
+        self._metric: Metric = options.get("metric", "cosine")
+        if self._metric not in OPERATORS:
+            raise StoreError(f"metric is {self._metric!r}: it must be one of {', '.join(OPERATORS)}")
+        self._only = {column: str(value) for column, value in options.get("only", {}).items()}
+        self._with_vectors = options.get("with_vectors", False)
+        self._query: TableQuery | None = None
+        self._learn_at_once()
+
+    def ask(self, request: Request) -> Records:
+        """Answer a request with one statement."""
+        query = self._query or self._learn(self._client.rows(*self._learning()))
+        return self._records(query, self._client.rows(*query.statement(request)), request)
+
+    async def aask(self, request: Request) -> Records:
+        """Answer a request through the async client."""
+        query = self._query or self._learn(await self._client.arows(*self._learning()))
+        return self._records(query, await self._client.arows(*query.statement(request)), request)
+
+    def failure(self, error: Exception) -> Failure:
+        """Say what an error of psycopg or its pool means."""
+        if isinstance(error, (psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedTable)):
+            self._query = None  # it was changed under our hands: look again next time
+        late = (TimeoutError, psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)
+        if isinstance(error, late) or type(error).__name__ in ("PoolTimeout", "ConnectionTimeout"):
+            return "timeout"
+        return "down" if isinstance(error, (psycopg.OperationalError, OSError)) else "refused"
+
+    def missing_index(self) -> str | None:
+        """Say how to index the document and the chunk number."""
+        query, path, number = self._query, self.fields.path("doc_id"), self.fields.path("chunk_id")
+        if query is None or path is None or number is None or query.is_indexed or query.table.contains(self.fields):
+            return None
+        columns = ", ".join(_indexed(field, known) for field, known in ((query.doc, path), (query.number, number)))
+        return (
+            f"{self.name} has no index on the document, so that the whole table is read: "
+            f"CREATE INDEX CONCURRENTLY ON {self._written} ({columns})"
+        )
+
+    def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set columns, or keys inside JSON, in one transaction."""
+        query = self._query or self._learn(self._client.rows(*self._learning()))
+        statements = updates(query.table, query.id, changes)
+
+        def send(connection: psycopg.Connection[Any]) -> None:
+            with connection.transaction(), connection.cursor() as cursor:
+                for statement, values in statements:
+                    cursor.executemany(statement, values)
+
+        self._client.run(send)
+
+    # ---- the table
+
+    def _learn_at_once(self) -> None:
+        if not self.is_sync:
+            return
+        try:
+            self._learn(self._client.rows(*self._learning()))
+        except (psycopg.OperationalError, TimeoutError, OSError):
+            return  # down just now: the first request asks again, and says so if it still is
+
+    def _learning(self) -> tuple[Composed, Values]:
+        return Composed([LEARN]), {"table": self._written}
+
+    def _learn(self, rows: Iterable[tuple[Any, ...]]) -> TableQuery:
+        table = learned(self._written, self._quoted, rows)
+        id_name = next((given for given in self._ids if given in table.columns), self._ids[0])
+        query = TableQuery(table, self.fields, id_name, self._vector_name, self._metric, self._with_vectors, self._only)
+        table.require(id_name, "ids, which id_name names")
+        for column in self._only:
+            table.require(column, "only")
+        if self.fields is PGVECTOR_LAYOUTS["langchain"] and "collection_id" in set(table.columns) - set(self._only):
+            raise StoreError(
+                f"{self.name} keeps all of LangChain's collections: say which one with only={{'collection_id': uuid}}; "
+                "SELECT uuid FROM langchain_pg_collection WHERE name = '...'"
+            )
+        self._query = query
+        return query
+
+    # ---- rows
+
+    def _records(self, query: TableQuery, rows: Sequence[tuple[Any, ...]], request: Request) -> Records:
+        records = [
+            Record(str(id), json.loads(row), self._score(distance), _floats(query, sent))
+            for id, row, sent, distance in rows
+            if distance is None or distance == distance  # a vector without direction is near to nothing: NaN
+        ]
+        if isinstance(request, Nearest):
+            records.sort(key=lambda record: -(record.score or 0.0))  # relaxed order is only nearly right
+        full = isinstance(request, Scan) and len(rows) == request.limit
+        return Records(records, rows[-1][0] if full else None)
+
+    def _score(self, distance: float | None) -> float | None:
+        if distance is None:
+            return None
+        return 1.0 - distance if self._metric == "cosine" else -distance  # <#> is the product with a minus
+
+
+class PgvectorChunkStore(VectorChunkStore):
+    """Neighbours out of a table; parameters as in `PgvectorCollection` and `VectorChunkStore`.
+
+    Examples
+    --------
+    By ids that follow from document and number (the primary key is the index)::
+
+        store = PgvectorChunkStore(pool, "chunks", make_id=colon_id)
+
+    By document and number, in the table that LangChain's PGVectorStore made::
+
+        CREATE INDEX CONCURRENTLY ON "docs" (("langchain_metadata" ->> 'source'), ("langchain_metadata" ->> 'chunk_index'))
+
+        store = PgvectorChunkStore(pool, "docs", fields=PGVECTORSTORE)
+    """  # noqa: E501 - a command is copied as a whole
+
+    def __init__(
+        self,
+        client: SyncClient | AsyncClient,
+        table: str,
+        *,
+        make_id: MakeId | None = None,
+        retries: int = 2,
+        batch_limit: int | None = None,
+        **options: Unpack[PgvectorOptions],
+    ) -> None:
+        asked = PgvectorCollection(client, table, **options)
+        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+class PgvectorRetriever(VectorRetriever):
+    """Hits out of a table; parameters as in `PgvectorCollection` and `VectorRetriever`."""
+
+    def __init__(
+        self,
+        client: SyncClient | AsyncClient,
+        table: str,
+        embed: Encoder | Embed,
+        *,
+        retries: int = 2,
+        **options: Unpack[PgvectorOptions],
+    ) -> None:
+        super().__init__(PgvectorCollection(client, table, **options), embed, retries=retries)
+
+
+def _clients(
+    client: SyncClient | AsyncClient, async_client: AsyncClient | None
+) -> tuple[SyncClient | None, AsyncClient | None]:
+    if isinstance(client, (psycopg.Connection, ConnectionPool)):
+        if async_client is None or isinstance(async_client, (psycopg.AsyncConnection, AsyncConnectionPool)):
+            return client, async_client
+        raise StoreError(
+            f"async_client is {type(async_client).__name__}: give an AsyncConnection or AsyncConnectionPool"
+        )
+    if isinstance(client, (psycopg.AsyncConnection, AsyncConnectionPool)):
+        return None, client
+    raise StoreError(
+        f"client is {type(client).__name__}: give psycopg's Connection (with autocommit=True) or ConnectionPool, "
+        "or the async one of either"
+    )
+
+
+def _floats(query: TableQuery, sent: bytes | None) -> NDArray[np.float32] | None:
+    if sent is None:
+        return None
+    # four bytes tell the dimension, the rest are the numbers
+    return np.frombuffer(sent, dtype=FLOATS[query.vector.kind], offset=4).astype(np.float32)
+
+
+def _indexed(field: Field, path: str) -> str:
+    """Return a field as `CREATE INDEX` wants it."""
+    if not field.inside:
+        return shown(path)
+    keys = ["'" + key.replace("'", "''") + "'" for key in field.inside]
+    return f"({shown(path.split('.')[0])}{''.join(f' -> {key}' for key in keys[:-1])} ->> {keys[-1]})"

@@ -1,0 +1,164 @@
+"""psycopg connections and pools, asked within a time: PostgreSQL's own client waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, TypeAlias, TypeVar
+
+from retrivex.errors import StoreError
+
+try:
+    import psycopg
+    from psycopg.rows import TupleRow, tuple_row
+    from psycopg.sql import Composed
+    from psycopg_pool import AsyncConnectionPool, ConnectionPool
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[pgvector]'"
+    raise ImportError(f"retrivex.adapters.pgvector needs psycopg 3 and psycopg-pool: {hint}") from error
+
+T = TypeVar("T")
+
+SyncClient: TypeAlias = psycopg.Connection[Any] | ConnectionPool[Any]
+AsyncClient: TypeAlias = psycopg.AsyncConnection[Any] | AsyncConnectionPool[Any]
+
+_GRACE_S = 2.0  # for the request to cancel; after it the connection is cut
+
+
+@dataclass(frozen=True, slots=True)
+class TimedClient:
+    """Sends a statement over a connection or a pool, and gives up after `timeout_s` seconds.
+
+    Parameters
+    ----------
+    sync_client, async_client : the user's, at least one of them; never closed here
+    timeout_s : for waiting for a connection and for the answer together
+
+    Raises
+    ------
+    TimeoutError
+        If there is no answer in time. The statement is cancelled; where the server does not even answer that, the
+        connection is cut, and closed from then on.
+    StoreError
+        If `timeout_s` is no positive number, or a connection would leave transactions open.
+    """
+
+    sync_client: SyncClient | None
+    async_client: AsyncClient | None
+    timeout_s: float
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    """A single connection does one thing at a time: whoever waits for it must not cancel what another one asked."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.timeout_s, bool) or not isinstance(self.timeout_s, (int, float)) or not self.timeout_s > 0:
+            raise StoreError(f"timeout_s is {self.timeout_s!r}: it must be a number of seconds above 0")
+        for client in (self.sync_client, self.async_client):
+            if isinstance(client, (psycopg.Connection, psycopg.AsyncConnection)) and not client.autocommit:
+                raise StoreError(
+                    "the connection does not commit by itself, every answer would leave a transaction open: "
+                    "connect with autocommit=True, or give a pool"
+                )
+
+    def rows(self, statement: Composed, values: dict[str, Any]) -> list[TupleRow]:
+        """Return the rows of one statement."""
+
+        def ask(connection: psycopg.Connection[Any]) -> list[TupleRow]:
+            with connection.cursor(row_factory=tuple_row) as cursor:
+                return cursor.execute(statement, values).fetchall()
+
+        return self.run(ask)
+
+    def run(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """Do something with a connection, in time."""
+        until = monotonic() + self.timeout_s
+        with self._connection() as connection, _deadline(connection, until - monotonic(), self.timeout_s):
+            return work(connection)
+
+    async def arows(self, statement: Composed, values: dict[str, Any]) -> list[TupleRow]:
+        """Return the rows of one statement; what took too long is cancelled by psycopg."""
+        async with (
+            asyncio.timeout(self.timeout_s),
+            self._async_connection() as connection,
+            connection.cursor(row_factory=tuple_row) as cursor,
+        ):
+            await cursor.execute(statement, values)
+            return await cursor.fetchall()
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
+        assert self.sync_client is not None
+        if isinstance(self.sync_client, ConnectionPool):
+            with self.sync_client.connection(timeout=self.timeout_s) as pooled:
+                yield pooled
+            return
+        if not self._turn.acquire(timeout=self.timeout_s):
+            raise TimeoutError(f"the connection was busy for {self.timeout_s:g} s: give a pool to many threads")
+        try:
+            yield self.sync_client
+        finally:
+            self._turn.release()
+
+    @asynccontextmanager
+    async def _async_connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        assert self.async_client is not None
+        if isinstance(self.async_client, AsyncConnectionPool):
+            async with self.async_client.connection(timeout=self.timeout_s) as pooled:
+                yield pooled
+        else:
+            yield self.async_client
+
+
+@contextmanager
+def _deadline(connection: psycopg.Connection[Any], seconds: float, named: float) -> Iterator[None]:
+    """Cancel what runs on a connection after `seconds`; `named` is what the error says."""
+    over = threading.Event()
+    late = threading.Event()
+    changing = threading.Lock()  # what comes after us on this connection must not be cancelled in our stead
+
+    def give_up() -> None:
+        with changing:
+            if over.is_set():
+                return
+            late.set()
+            try:
+                connection.cancel_safe(timeout=_GRACE_S)
+            except psycopg.Error:
+                _cut(connection)
+                return
+        if not over.wait(_GRACE_S):
+            with changing:
+                if not over.is_set():
+                    _cut(connection)
+
+    timer = threading.Timer(max(seconds, 0.0), give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except psycopg.Error as error:
+        if late.is_set():
+            raise TimeoutError(f"no answer within timeout_s={named:g}") from error
+        raise
+    finally:
+        timer.cancel()
+        with changing:
+            over.set()
+
+
+def _cut(connection: psycopg.Connection[Any]) -> None:
+    """End a connection under the hands of the thread that waits on it: it wakes up with an error."""
+    try:
+        wire = socket.socket(fileno=connection.fileno())
+    except (OSError, psycopg.Error):
+        return  # gone already
+    try:
+        wire.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass  # gone already
+    finally:
+        wire.detach()  # libpq closes it

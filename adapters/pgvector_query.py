@@ -1,0 +1,199 @@
+"""The statements in which requests are sent to a table of PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg.sql import SQL, Composable, Composed, Identifier
+
+from retrivex.errors import StoreError
+from retrivex.intervals import Window
+
+from .collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
+from .fields import FieldMap
+from .pgvector_table import Column, Field, Table, Values, name
+
+Metric: TypeAlias = Literal["cosine", "inner_product", "l2", "l1"]
+
+OPERATORS: Mapping[Metric, str] = {"cosine": "<=>", "inner_product": "<#>", "l2": "<->", "l1": "<+>"}
+
+FLOATS = {"vector": ">f4", "halfvec": ">f2"}
+"""How the numbers of a vector are sent, by its type."""
+
+_SCANS = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuery:
+    """Statements over one table.
+
+    Parameters
+    ----------
+    table : what is known of it
+    fields : names in it
+    id_name : column of the ids
+    vector_name, metric, with_vectors, only : see `PgvectorCollection`
+
+    Raises
+    ------
+    StoreError
+        If a column is needed that is not there.
+    """
+
+    table: Table
+    fields: FieldMap
+    id_name: str
+    vector_name: str
+    metric: Metric
+    with_vectors: bool
+    only: Mapping[str, str]
+
+    @property
+    def id(self) -> Field:
+        """Where ids are."""
+        return self.table.require(self.id_name, "ids, which id_name names")
+
+    @property
+    def doc(self) -> Field:
+        """Where documents are."""
+        return self.table.require(self.fields.path("doc_id"), "the document")
+
+    @property
+    def number(self) -> Field:
+        """Where chunk numbers are."""
+        return self.table.require(self.fields.path("chunk_id"), "the chunk number")
+
+    @property
+    def vector(self) -> Column:
+        """The column of the vectors."""
+        column = self.table.columns.get(self.vector_name)
+        if column is None or column.kind not in FLOATS:
+            raise StoreError(
+                f"the table has no column {self.vector_name!r} of type vector or halfvec: "
+                "name the one it has with vector_name='...'"
+            )
+        return column
+
+    def statement(self, request: Request) -> tuple[Composed, Values]:
+        """Return the one statement for a request, and what it binds; rows are id, JSON, vector, distance."""
+        if isinstance(request, ByIds):
+            return self._select([self.id.among("ids", request.ids)], request.scopes)
+        if isinstance(request, ByWindows):
+            source, bound = self._places(request.windows)
+            return self._select([], request.scopes, bound, source=source)
+        if isinstance(request, Nearest):
+            distance, bound = self._distance(request.vector)
+            end = SQL(" ORDER BY {} LIMIT %(k)s").format(distance)
+            return self._select(self._thorough(), request.scopes, {**bound, "k": request.k}, distance=distance, end=end)
+        return self._page(request)
+
+    def _select(
+        self,
+        conditions: Sequence[tuple[Composed, Values]],
+        scopes: Scopes | None,
+        bound: Values | None = None,
+        *,
+        source: Composable | None = None,
+        distance: Composable = SQL("NULL"),  # noqa: B008 - immutable
+        end: Composable = SQL(""),  # noqa: B008
+    ) -> tuple[Composed, Values]:
+        allowed = [] if scopes is None else [self.table.visible(self.fields, scopes)]
+        wanted = [(SQL("TRUE"), Values()), *self._part(), *allowed, *conditions]
+        statement = SQL("SELECT {}::text, {}, {}, {} FROM {} AS t WHERE {}{}").format(
+            self.id.expression,
+            self.table.row(self.fields, self.id_name),
+            self._sent_vector(),
+            distance,
+            source or self.table.name,
+            SQL(" AND ").join(condition for condition, _ in wanted),
+            end,
+        )
+        values = {key: value for _, known in wanted for key, value in known.items()}
+        return statement, values | (bound or {})
+
+    def _part(self) -> list[tuple[Composed, Values]]:
+        """Return the conditions of `only`."""
+        fields = [(self.table.require(column, "only"), value) for column, value in self.only.items()]
+        return [field.among(f"only_{i}", [value]) for i, (field, value) in enumerate(fields)]
+
+    def _page(self, request: Scan) -> tuple[Composed, Values]:
+        id = self.id
+        after: list[tuple[Composed, Values]] = []
+        if request.after is not None:
+            condition = SQL("{} > %(after)s::text::{}").format(id.expression, SQL(id.type))
+            after.append((condition, {"after": request.after}))
+        end = SQL(" ORDER BY {} LIMIT %(limit)s").format(id.expression)
+        return self._select(after, None, {"limit": request.limit}, end=end)
+
+    def _places(self, windows: Sequence[Window]) -> tuple[Composed, Values]:
+        """Return the rows at the places asked for, which are bound as arrays.
+
+        `OFFSET 0` keeps other conditions out of the join: PostgreSQL knows nothing of how often a key of JSON is
+        missing, takes such rows for rare, and would read the whole table for every place.
+        """
+        doc, number = self.doc, self.number
+        places = [
+            (w.doc_id, n) for w in windows if doc.holds(w.doc_id) for n in range(w.start, w.end) if number.holds(str(n))
+        ]
+        column = None if self.is_indexed else self.table.contains(self.fields)
+        if column is not None:
+            asked = [json.dumps(_nested({doc.inside: d, number.inside: n})) for d, n in places]
+            found = SQL(
+                "(SELECT t.* FROM {} AS t JOIN unnest(%(asked)s::text[]::jsonb[]) AS w(place) "
+                "ON t.{} @> w.place OFFSET 0)"
+            )
+            return found.format(self.table.name, name(column)), {"asked": asked}
+        found = SQL(
+            "(SELECT t.* FROM {} AS t JOIN unnest({}, {}) AS w(doc, number) ON {} = w.doc AND {} = w.number OFFSET 0)"
+        )
+        bound = {"docs": [d for d, _ in places], "numbers": [str(n) for _, n in places]}
+        arrays = doc.array("docs"), number.array("numbers")
+        return found.format(self.table.name, *arrays, doc.expression, number.expression), bound
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether an index finds a document by equality."""
+        return self.table.is_indexed(self.doc, str(self.fields.path("doc_id")))
+
+    def _distance(self, vector: NDArray[np.float32]) -> tuple[Composed, Values]:
+        column = self.vector
+        distance = SQL("t.{} OPERATOR({}.{}) %(vector)s::text::{}").format(
+            name(self.vector_name), Identifier(column.schema), SQL(OPERATORS[self.metric]), SQL(column.type)
+        )
+        return distance, {"vector": json.dumps(vector.tolist())}
+
+    def _thorough(self) -> list[tuple[Composed, Values]]:
+        """Let an approximate index go on until k rows pass the filter: by itself it stops after 40 (hnsw.ef_search).
+
+        The settings end with the statement. A subquery that depends on no row is evaluated before the index is read.
+        """
+        present = SQL("t.{} IS NOT NULL").format(name(self.vector_name))
+        conditions: list[tuple[Composed, Values]] = [(present, {})]
+        if self.table.version is not None and self.table.version >= (0, 8):
+            methods = {method for method, _ in self.table.indexes}
+            gate = SQL("(SELECT set_config({}, {}, true)) IS NOT NULL")
+            conditions += [(gate.format(f"{m}.iterative_scan", _SCANS[m]), {}) for m in _SCANS if m in methods]
+        return conditions
+
+    def _sent_vector(self) -> Composable:
+        if not self.with_vectors:
+            return SQL("NULL")
+        column = self.vector
+        send = Identifier(column.schema, f"{column.kind}_send")
+        return SQL("{}(t.{})").format(send, name(self.vector_name))
+
+
+def _nested(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+    """Return the JSON in which values stand under their keys."""
+    made: dict[str, Any] = {}
+    for keys, value in values.items():
+        inner = made
+        for key in keys[:-1]:
+            inner = inner.setdefault(key, {})
+        inner[keys[-1]] = value
+    return made

@@ -1,0 +1,314 @@
+"""What Elasticsearch and OpenSearch share: an index asked with the same queries, whichever client sends them."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.errors import StoreError
+
+from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan, Scopes
+from .fields import FieldMap
+from .search_calls import Call, Matching, PartFailedError, Steps
+from .search_mapping import IndexMapping
+from .search_query import MOST_CLAUSES, Clause, all_of, in_scope, in_windows
+
+MOST_HITS = 10_000
+"""Of one search: `index.max_result_window`, as servers have it unless told otherwise."""
+
+BATCH_LIMIT = 5_000
+"""Chunks of one request: half as many as hits, so that a place kept twice loses nothing."""
+
+
+class SearchCollection(Collection):
+    """An index, asked through an existing client.
+
+    Parameters
+    ----------
+    sync, async_ : the clients; one of them may be None
+    index : name of an index or alias
+    fields : names in its records
+    vector_name : the field of the vector; None takes the first in `fields` that is there
+    with_vectors : read the vectors of records as well
+    timeout_s : of one request
+
+    Notes
+    -----
+    The mapping is read when the collection is made, with one request; where there is only an async client, or the
+    server does not answer then, before the first question. It says which fields hold values letter by letter.
+    """
+
+    product: str
+
+    def __init__(
+        self,
+        sync: Any,
+        async_: Any,
+        index: str,
+        *,
+        fields: FieldMap,
+        vector_name: str | None,
+        with_vectors: bool,
+        timeout_s: float,
+    ) -> None:
+        if not isinstance(index, str) or not index:
+            raise StoreError(f"index is {index!r}: give the name of an index or alias")
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < math.inf:
+            raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
+        self.fields = fields
+        self.name = f"{self.product} index {index!r}"
+        self.batch_limit = BATCH_LIMIT
+        self.is_sync, self.is_async = sync is not None, async_ is not None
+        self.index = index
+        self._sync, self._async = sync, async_
+        self._timeout_s = timeout_s
+        self._vector, self._with_vectors = vector_name, with_vectors
+        self._mapping: IndexMapping | None = None
+        if sync is not None:
+            self._learn()
+
+    # ---- asking
+
+    def ask(self, request: Request) -> Records:
+        """Answer a request."""
+        steps = self._steps(request)
+        answer = None
+        try:
+            while True:
+                answer = self._send(self._sync, steps.send(answer))
+        except StopIteration as done:
+            found: Records = done.value
+            return found
+
+    async def aask(self, request: Request) -> Records:
+        """Answer a request through the async client."""
+        steps = self._steps(request)
+        answer = None
+        try:
+            while True:
+                answer = await self._send(self._async, steps.send(answer))
+        except StopIteration as done:
+            found: Records = done.value
+            return found
+
+    @abstractmethod
+    def _send(self, client: Any, call: Call) -> Any:
+        """Send a call with the client; the answer as it came, or what an async client gives to wait for."""
+
+    def _learn(self) -> None:
+        try:
+            self._mapping = IndexMapping.read(self._send(self._sync, Call("mapping")))
+        except Exception as error:
+            # what may pass is no reason to fail now: the first question reads the mapping then
+            if self.failure(error) == "refused":
+                raise StoreError(f"{self.name}: its mapping cannot be read ({error})") from error
+
+    def _steps(self, request: Request) -> Steps:
+        mapping = self._mapping
+        if mapping is None or (isinstance(request, ByWindows) and self._lacks(mapping) is not None):
+            mapping = self._mapping = IndexMapping.read((yield Call("mapping")))
+        match request:
+            case ByIds(ids, scopes):
+                clauses = [{"ids": {"values": list(ids)}}, *self._in_scope(mapping, scopes)]
+                return self._all((yield Call("search", self._listing(clauses))))
+            case ByWindows():
+                return (yield from self._windows(mapping, request))
+            case Nearest():
+                return (yield from self._best(mapping, request))
+            case Scan():
+                return (yield from self._scan(request))
+
+    # ---- neighbours
+
+    def _windows(self, mapping: IndexMapping, request: ByWindows) -> Steps:
+        doc_id, chunk_id = self._path(mapping, "doc_id"), self._path(mapping, "chunk_id")
+        assert doc_id is not None
+        assert chunk_id is not None
+        if (lacking := self._lacks(mapping)) is not None:
+            raise StoreError(lacking)
+        scope = self._in_scope(mapping, request.scopes)
+        queries = in_windows(
+            request.windows,
+            mapping.exact(doc_id),
+            mapping.exact(chunk_id),
+            is_number=mapping.is_number(chunk_id),
+            most=MOST_CLAUSES,
+        )
+        bodies = [self._listing([query, *scope]) for query in queries]
+        if len(bodies) == 1:
+            return self._all((yield Call("search", bodies[0])))
+        parts = (yield Call("searches", bodies))["responses"] if bodies else []
+        return Records([record for part in parts for record in self._all(_whole(part)).records])
+
+    def _listing(self, clauses: Sequence[Clause]) -> dict[str, Any]:
+        query = all_of(clauses)
+        return {**self._shown, "query": query, "size": MOST_HITS, "sort": ["_doc"], "track_total_hits": True}
+
+    def _all(self, answer: Mapping[str, Any]) -> Records:
+        hits = answer["hits"]
+        if hits["total"]["value"] > len(hits["hits"]):
+            raise StoreError(
+                f"{self.name} holds {hits['total']['value']} records of at most {BATCH_LIMIT} chunks: documents were "
+                "put in many times over, take the copies out"
+            )
+        return Records([self._record(hit) for hit in hits["hits"]])
+
+    def _in_scope(self, mapping: IndexMapping, scopes: Scopes) -> list[Clause]:
+        path = self._path(mapping, "scope")
+        exact = () if path is None else mapping.exact(path)
+        if path is not None and not exact:
+            if mapping.is_mapped(path) and scopes - {None}:
+                raise StoreError(
+                    f"{self.name}: {path} cannot be matched letter by letter; map it as a keyword, or say "
+                    "fields=FieldMap(scope=()) if it is no scope"
+                )
+            exact = (path, f"{path}.keyword")  # it may be written after the mapping was read
+        return in_scope(path, exact, scopes)
+
+    # ---- hits
+
+    def _best(self, mapping: IndexMapping, request: Nearest) -> Steps:
+        if request.k > MOST_HITS:
+            raise StoreError(f"k is {request.k}: {self.name} gives at most {MOST_HITS} hits")
+        scope = self._in_scope(mapping, request.scopes)
+        if isinstance(request, Matching):
+            text = self._path(mapping, "text")
+            query = {"bool": {"must": [{"match": {text: {"query": request.question}}}], "filter": scope}}
+            answer = yield Call("search", {**self._shown, "query": query, "size": request.k})
+            return Records([self._record(hit, hit["_score"]) for hit in answer["hits"]["hits"]])
+        path, known = self._known_vector(mapping)
+        near = self._nearest(request, path, known, scope)
+        answer = yield Call("search", {**self._shown, **near, "size": request.k})
+        return Records([self._record(hit, self._similarity(known, hit["_score"])) for hit in answer["hits"]["hits"]])
+
+    @abstractmethod
+    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+        """Return the part of a search that says what is near, in the field `path`, which is mapped as `known`."""
+
+    @abstractmethod
+    def _similarity(self, known: Mapping[str, Any], score: float) -> float:
+        """Return the similarity, or minus the distance, that the server made a score of; `known` is its mapping."""
+
+    def _known_vector(self, mapping: IndexMapping) -> tuple[str, Mapping[str, Any]]:
+        path, vectors = self._vector_path(mapping), mapping.vectors()
+        if path is None or (mapping.problem is None and path not in vectors):
+            raise StoreError(
+                f"{self.name} has no vectors in {path!r}: give vector_name=... "
+                f"(its vector fields: {', '.join(vectors) or 'none'})"
+            )
+        return path, mapping.definition(path) or {}
+
+    def _vector_path(self, mapping: IndexMapping) -> str | None:
+        return self._vector or self._path(mapping, "embedding")
+
+    def _path(self, mapping: IndexMapping, name: str) -> str | None:
+        """Return the field for `name`: the first that the index has, as records are read by the first they have."""
+        names, first = getattr(self.fields, name), self.fields.path(name)
+        paths = [] if first is None else [first.removesuffix(names[0]) + other for other in names]
+        return next((path for path in paths if mapping.is_mapped(path)), first)
+
+    # ---- all records
+
+    @abstractmethod
+    def _scan(self, request: Scan) -> Steps:
+        """Return the records after `request.after`, in a fixed order."""
+
+    def _page(self, hits: Sequence[Mapping[str, Any]], request: Scan) -> tuple[list[Record], Any]:
+        """Return the records of a page, and the place of the last one where others may follow."""
+        return [self._record(hit) for hit in hits], hits[-1]["sort"] if len(hits) == request.limit else None
+
+    # ---- records and the index
+
+    @property
+    def _shown(self) -> dict[str, Any]:
+        """What of a record is sent: without its vectors, which are most of it, unless they are wanted."""
+        vectors = {*self.fields.embedding, *([] if self._vector is None else [self._vector])}
+        wanted = self._returned
+        return self._showing(wanted, sorted(vectors)) if wanted else {"_source": {"excludes": sorted(vectors)}}
+
+    @abstractmethod
+    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+        """Return the part of a search that has the vectors in `path` sent, and none else of `vectors` if it can."""
+
+    @property
+    def _returned(self) -> str | None:
+        mapping = self._mapping
+        return self._vector_path(mapping) if self._with_vectors and mapping is not None else None
+
+    def _record(self, hit: Mapping[str, Any], score: float | None = None) -> Record:
+        source, path = hit.get("_source") or {}, self._returned
+        if path is None:
+            return Record(hit["_id"], source, score)
+        vector = hit.get("fields", {}).get(path, source.get(path))
+        return Record(hit["_id"], {key: value for key, value in source.items() if key != path}, score, _vector(vector))
+
+    def missing_index(self) -> str | None:
+        """Say how the document and the chunk number must be mapped; None where they are, or nobody knows."""
+        if self._mapping is None:
+            return None
+        return self._advice(self._mapping)
+
+    def _lacks(self, mapping: IndexMapping) -> str | None:
+        """Say why windows cannot be asked for; None where they can, or nothing is known."""
+        return None if mapping.problem is not None else self._advice(mapping)
+
+    def _advice(self, mapping: IndexMapping) -> str | None:
+        doc_id, chunk_id = self._path(mapping, "doc_id"), self._path(mapping, "chunk_id")
+        if doc_id is None or chunk_id is None:
+            return None
+        advice = mapping.advice(self.index, doc_id, chunk_id)
+        return None if advice is None else f"{self.name}: {advice}"
+
+    def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set fields of records, in one request; they are found by them after the next refresh of the index.
+
+        Raises
+        ------
+        StoreError
+            If a record is not there, or a value does not fit the mapping; the others have been written.
+        """
+        if self._sync is None:
+            raise StoreError(f"{self.name} has only an async client: writing needs a sync one")
+        if not changes:
+            return
+        lines: list[Any] = []
+        for id, values in changes.items():
+            lines += [{"update": {"_id": id}}, {"doc": _nested(values)}]
+        answer = self._send(self._sync, Call("write", lines))
+        refused = [item["update"] for item in answer["items"] if "error" in item["update"]]
+        if refused:
+            first = refused[0]
+            raise StoreError(
+                f"{self.name}: {len(refused)} of {len(changes)} records were not written, the first of them "
+                f"{first['_id']!r}: {first['error'].get('reason', first['error'])}"
+            )
+
+
+def _whole(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer that is part of another, unless it is an error."""
+    if "error" not in part:
+        return part
+    error = part["error"]
+    raise PartFailedError(int(part.get("status", 500)), str(error.get("reason", error)))
+
+
+def _vector(values: Any) -> NDArray[np.float32] | None:
+    made = np.asarray([] if values is None else values, dtype=np.float32)
+    made = made[0] if made.ndim == 2 and len(made) == 1 else made
+    return made if made.ndim == 1 and len(made) else None
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for path, value in values.items():
+        *above, name = path.split(".")
+        inner = made
+        for part in above:
+            inner = inner.setdefault(part, {})
+        inner[name] = value
+    return made

@@ -1,0 +1,133 @@
+"""What the mapping of an Elasticsearch or OpenSearch index says of fields: which can be filtered by, and how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Fields: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""Definitions of the fields of one index by their full path."""
+
+_EXACT = frozenset({"keyword", "constant_keyword", "wildcard", "flattened", "flat_object", "icu_collation_keyword"})
+_FLAT = frozenset({"flattened", "flat_object"})
+_WORDS = frozenset({"text", "match_only_text", "search_as_you_type", "annotated_text"})
+_NUMBERS = frozenset(
+    {"long", "integer", "short", "byte", "double", "float", "half_float", "scaled_float", "unsigned_long"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMapping:
+    """The mapping of the index, or of all indices behind an alias.
+
+    Parameters
+    ----------
+    indices : one for each index
+    problem : why it could not be read: nothing is known then
+    """
+
+    indices: tuple[Fields, ...] = field(default_factory=tuple)
+    problem: str | None = None
+
+    @classmethod
+    def read(cls, answer: Mapping[str, Any]) -> IndexMapping:
+        """Make one of what the server answers; a refusal (403) becomes the `problem`."""
+        if "error" in answer:
+            error = answer["error"]
+            return cls(problem=str(error.get("reason", error) if isinstance(error, Mapping) else error))
+        mappings = [index.get("mappings", {}) for index in answer.values()]
+        return cls(tuple({**dict(_flat(known)), **known.get("runtime", {})} for known in mappings))
+
+    def definition(self, path: str) -> Mapping[str, Any] | None:
+        """Return how a field is mapped; None where it is not, or where nothing is known."""
+        return next((fields[path] for fields in self.indices if path in fields), None)
+
+    def exact(self, path: str) -> tuple[str, ...]:
+        """Return the fields of which one holds the value of `path` letter by letter; none where there is no such field.
+
+        A text comes apart into words, so that it is not its field that is asked but the keyword beside it, as in
+        `source.keyword`. Where nothing is known, both are.
+        """
+        if self.problem is not None:
+            return path, f"{path}.keyword"
+        known = {_exact(fields, path) for fields in self.indices if _is_mapped(fields, path)}
+        only = known.pop() if len(known) == 1 else None
+        return () if only is None else (only,)
+
+    def is_mapped(self, path: str) -> bool:
+        """Whether an index has the field."""
+        return self.problem is not None or any(_is_mapped(fields, path) for fields in self.indices)
+
+    def is_number(self, path: str) -> bool:
+        """Whether ranges of the field are ranges of numbers; where nothing is known, it is taken for one."""
+        known = self.definition(path)
+        return self.problem is not None or (known is not None and known.get("type") in _NUMBERS)
+
+    def vectors(self) -> tuple[str, ...]:
+        """Return the fields that hold vectors."""
+        kinds = ("dense_vector", "knn_vector")
+        found = {path for fields in self.indices for path, known in fields.items() if known.get("type") in kinds}
+        return tuple(sorted(found))
+
+    def advice(self, index: str, doc_id: str, chunk_id: str) -> str | None:
+        """Say what is missing before neighbours can be asked for by document and number; None where nothing is."""
+        if self.problem is not None:
+            return (
+                f"its mapping may not be read ({self.problem}): {doc_id} is taken for a keyword, {chunk_id} for a "
+                "number; grant view_index_metadata, or indices:admin/mappings/get, to be sure"
+            )
+        unmapped = [path for path in (doc_id, chunk_id) if not self.is_mapped(path)]
+        if unmapped:
+            return (
+                f"no record has {' or '.join(unmapped)}: name the fields with fields=FieldMap(...), or write them with "
+                "`retrivex backfill`"
+            )
+        wrong = [path for path in (doc_id, chunk_id) if not self.exact(path)]
+        if wrong:
+            return (
+                f"{' and '.join(wrong)} cannot be matched letter by letter: PUT /{index}/_mapping "
+                f"{json.dumps(_with_keyword(wrong))} and POST /{index}/_update_by_query?conflicts=proceed"
+            )
+        return None
+
+
+def _flat(mapping: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, known in mapping.get("properties", {}).items():
+        path = f"{above}{name}"
+        if "properties" in known and known.get("type") != "nested":  # what is nested cannot be asked like the rest
+            yield from _flat(known, f"{path}.")
+        else:
+            yield path, known
+
+
+def _above(path: str) -> Iterator[str]:
+    while "." in path:
+        path = path.rpartition(".")[0]
+        yield path
+
+
+def _is_mapped(fields: Fields, path: str) -> bool:
+    return path in fields or any(fields.get(above, {}).get("type") in _FLAT for above in _above(path))
+
+
+def _exact(fields: Fields, path: str) -> str | None:
+    known = fields.get(path)
+    if known is None or known.get("type") in _EXACT or known.get("type") in _NUMBERS:
+        return path  # without a definition of its own it lies in a flattened object
+    if known.get("type") not in _WORDS:
+        return None
+    beside = (name for name, inner in known.get("fields", {}).items() if inner.get("type") in _EXACT)
+    return next((f"{path}.{name}" for name in beside), None)
+
+
+def _with_keyword(paths: list[str]) -> dict[str, Any]:
+    wanted: dict[str, Any] = {}
+    for path in paths:
+        *above, name = path.split(".")
+        inner = wanted
+        for part in above:
+            inner = inner.setdefault("properties", {}).setdefault(part, {})
+        inner.setdefault("properties", {})[name] = {"type": "text", "fields": {"keyword": {"type": "keyword"}}}
+    return wanted

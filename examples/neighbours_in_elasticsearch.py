@@ -1,0 +1,35 @@
+"""Elasticsearch: hits by words and by vectors, and their neighbours with one request, out of an index that is there."""
+
+import os
+
+from elasticsearch import Elasticsearch
+
+from retrivex import RetrievalConfig, SpanComposer
+from retrivex.adapters.elasticsearch import ElasticsearchChunkStore, ElasticsearchRetriever
+from retrivex.encoder import HashingEncoder
+
+TEXT = (
+    "Honey bees spend the winter in their hive. They form a cluster and keep it warm. The queen stays in the middle. "
+    "In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn. A hive may hold 50,000 bees."
+)
+client = Elasticsearch(os.environ.get("ELASTICSEARCH_URL", "http://localhost:9200"))
+encoder = HashingEncoder(256)  # in place of a model
+
+# An index as many have it: dynamic mapping, chunk numbers, vectors.
+sentences = TEXT.replace(". ", ".|").split("|")
+vectors = {"type": "dense_vector", "dims": 256, "index": True, "similarity": "cosine"}
+client.indices.create(index="bees", mappings={"properties": {"embedding": vectors}})
+for n, (text, vector) in enumerate(zip(sentences, encoder.encode(sentences), strict=True)):
+    record = {"text": text, "source": "bees.md", "chunk_index": n, "embedding": vector.tolist()}
+    client.index(index="bees", id=f"bees.md:{n}", document=record, refresh=True)
+
+question = "How many eggs a day in spring?"
+composer = SpanComposer(RetrievalConfig(window=1, token_budget=60, selection="greedy", scoring="weighted"))
+store = ElasticsearchChunkStore(client, "bees")
+for search in ("bm25", "knn"):
+    hits = ElasticsearchRetriever(client, "bees", encoder, search=search).retrieve(question, k=1)
+    made = composer.compose(hits, store, query=question)
+    print(f"{search}: {hits[0].chunk.text}", *(f"  {span.text}" for span in made.spans), *made.warnings, sep="\n")
+
+client.indices.delete(index="bees")
+client.close()

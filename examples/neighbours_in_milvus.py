@@ -1,0 +1,47 @@
+"""Neighbours out of a Milvus collection that LangChain filled: no second store, one request for all hits."""
+
+import tempfile
+from pathlib import Path
+
+from pymilvus import MilvusClient
+
+from retrivex import RetrievalConfig, SpanComposer
+from retrivex.adapters.milvus import MilvusChunkStore, MilvusRetriever
+
+SENTENCES = [
+    "Honey bees spend the winter in their hive.",
+    "They form a cluster and keep it warm by shivering.",
+    "The queen stays in the middle of the cluster.",
+    "In spring the queen lays up to 2,000 eggs a day.",
+    "Drones are driven out before the winter.",
+]
+WORDS = ["winter", "hive", "cluster", "warm", "queen", "spring", "eggs", "drones"]
+
+
+def embed(text: str) -> list[float]:
+    """Stand in for a model: which of a few words are there."""
+    return [float(word in text.lower()) for word in WORDS]
+
+
+folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+client = MilvusClient(str(Path(folder.name) / "bees.db"))  # Milvus Lite; MilvusClient("http://...") with a server
+client.create_collection("manuals", dimension=len(WORDS), id_type="string", max_length=100, metric_type="COSINE")
+client.insert(
+    "manuals",
+    [
+        {"id": f"uuid-{n}", "vector": embed(text), "text": text, "source": "bees.md", "chunk_id": n}
+        for n, text in enumerate(SENTENCES)
+    ],
+)
+
+retriever = MilvusRetriever(client, "manuals", embed, fields="langchain")
+store = MilvusChunkStore(client, "manuals", fields="langchain")
+
+question = "Where in the cluster is the queen?"
+hits = retriever.retrieve(question, k=1)
+print(f"Found: {hits[0].chunk.text} (score {hits[0].similarity_score:.2f})")
+
+made = SpanComposer(RetrievalConfig(window=1, token_budget=60)).compose(hits, store, query=question)
+print(f"Returned: {made.text}")
+print(f"{made.tokens} of {made.token_budget} tokens, {made.trace.requests} request to Milvus")
+client.close()

@@ -1,0 +1,37 @@
+"""OpenSearch: hits by words and by vectors, and their neighbours with one request, out of an index that is there."""
+
+import os
+
+from opensearchpy import OpenSearch
+
+from retrivex import RetrievalConfig, SpanComposer
+from retrivex.adapters.opensearch import OpenSearchChunkStore, OpenSearchRetriever
+from retrivex.encoder import HashingEncoder
+
+TEXT = (
+    "Honey bees spend the winter in their hive. They form a cluster and keep it warm. The queen stays in the middle. "
+    "In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn. A hive may hold 50,000 bees."
+)
+client = OpenSearch(os.environ.get("OPENSEARCH_URL", "http://localhost:9200"))
+encoder = HashingEncoder(256)  # in place of a model
+
+# An index as many have it: dynamic mapping, chunk numbers, vectors.
+sentences = TEXT.replace(". ", ".|").split("|")
+method = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
+vectors = {"type": "knn_vector", "dimension": 256, "method": method}
+settings, mappings = {"index": {"knn": True}}, {"properties": {"embedding": vectors}}
+client.indices.create(index="bees", body={"settings": settings, "mappings": mappings})
+for n, (text, vector) in enumerate(zip(sentences, encoder.encode(sentences), strict=True)):
+    record = {"text": text, "source": "bees.md", "chunk_index": n, "embedding": vector.tolist()}
+    client.index(index="bees", id=f"bees.md:{n}", body=record, refresh=True)
+
+question = "How many eggs a day in spring?"
+composer = SpanComposer(RetrievalConfig(window=1, token_budget=60, selection="greedy", scoring="weighted"))
+store = OpenSearchChunkStore(client, "bees")
+for search in ("bm25", "knn"):
+    hits = OpenSearchRetriever(client, "bees", encoder, search=search).retrieve(question, k=1)
+    made = composer.compose(hits, store, query=question)
+    print(f"{search}: {hits[0].chunk.text}", *(f"  {span.text}" for span in made.spans), *made.warnings, sep="\n")
+
+client.indices.delete(index="bees")
+client.close()

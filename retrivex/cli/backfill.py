@@ -1,0 +1,104 @@
+"""`retrivex backfill`: chunk numbers for a collection in a vector store that was filled without them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import TaskID
+
+from retrivex.cli.collections import StoreKind, open_collection
+from retrivex.cli.failures import SOME_FAILED
+from retrivex.cli.options import AsJson, parse_pairs
+from retrivex.cli.terminal import note, progress, write_json, write_text
+
+if TYPE_CHECKING:
+    from retrivex.adapters.backfill import Backfilled
+
+_SHOWN = 10  # documents without numbers that are listed
+
+
+def backfill(
+    kind: Annotated[StoreKind, typer.Argument(metavar="STORE", help="Which vector store it is.")],
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="URL, folder, or connection string.")],
+    collection: Annotated[str, typer.Argument(metavar="COLLECTION", help="Collection, table or index.")],
+    layout: Annotated[
+        str, typer.Option("--layout", help="Who filled it: retrivex, langchain, llamaindex, ...")
+    ] = "retrivex",
+    field: Annotated[
+        list[str] | None,
+        typer.Option("--field", metavar="NAME=PATH", help="Where a field is, as doc_id=metadata.file; repeatable."),
+    ] = None,
+    places: Annotated[
+        Path | None,
+        typer.Option("--places", metavar="FILE", help="Where numbers are kept; COLLECTION.places.db if not said."),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the numbers into the collection, too.")] = False,
+    by_order: Annotated[
+        bool, typer.Option("--by-order", help="Trust the order of the records where nothing else says it.")
+    ] = False,
+    batch: Annotated[int, typer.Option("--batch", min=1, max=10_000, metavar="N", help="Records a request.")] = 500,
+    api_key: Annotated[
+        str | None, typer.Option("--api-key", envvar="RETRIVEX_API_KEY", help="Where the server wants one.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give the chunks of a collection the numbers it was filled without, so that hits can grow to neighbours.
+
+    Numbers come from links between records, or from offsets. Without --write the collection is only read, and FILE
+    is used beside it. A run that was stopped goes on where it was. Exit code 1: some documents have no numbers.
+
+    \b
+    Examples:
+      retrivex backfill qdrant http://localhost:6333 docs --layout llamaindex
+      retrivex backfill pgvector postgresql://localhost/rag langchain_pg_embedding --layout langchain --write
+      retrivex backfill lancedb data/lance notes --field doc_id=file --field char_start=offset
+    """
+    adapters = import_module("retrivex.adapters.backfill")
+    files = import_module("retrivex.adapters.places")
+    found = open_collection(kind, address, collection, layout, api_key)
+    if field:
+        found.fields = replace(found.fields, **_names(found.fields, field))
+    path = places or Path(f"{collection}.places.db")
+    with files.Places(path, create=True) as file, progress("reading") as bar:
+        steps: dict[str, TaskID] = {"reading": bar.task_ids[0]}
+
+        def report(step: str, done: int, total: int | None) -> None:
+            if step not in steps:
+                steps[step] = bar.add_task(step, total=total)
+            bar.update(steps[step], completed=done, total=total)
+
+        made = adapters.backfill(found, file, by_order=by_order, write=write, batch=batch, report=report)
+    _show(made, path, as_json=as_json)
+    if made.unnumbered_count or made.orphans:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _names(known: Any, given: list[str]) -> dict[str, tuple[str, ...]]:
+    allowed = [one.name for one in fields(known) if one.name != "root"]
+    pairs = parse_pairs(given, "--field", as_text=tuple(allowed))
+    wrong = [name for name in pairs if name not in allowed]
+    if wrong:
+        raise typer.BadParameter(f"--field {wrong[0]}: there is no such field; choose of {', '.join(allowed)}")
+    root = known.root
+    prefix = f"{root}." if root else ""
+    return {name: (str(path).removeprefix(prefix),) for name, path in pairs.items()}
+
+
+def _show(made: Backfilled, path: Path, *, as_json: bool) -> None:
+    if as_json:
+        write_json({**asdict(made), "places": str(path)})
+        return
+    how = ", ".join(f"{count:,} by {name}" for name, count in sorted(made.documents.items()))
+    write_text(f"{made.records:,} records; documents numbered: {how or 'none'}; places in {path}\n")
+    if made.written:
+        write_text(f"{made.written:,} records have their numbers in the collection\n")
+    if made.orphans:
+        note(f"{made.orphans:,} records name no document or have no text")
+    for name, reason in list(made.unnumbered.items())[:_SHOWN]:
+        note(f"{name}: {reason}")
+    if made.unnumbered_count > _SHOWN:
+        note(f"and {made.unnumbered_count - _SHOWN:,} more documents without numbers")

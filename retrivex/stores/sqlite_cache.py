@@ -1,0 +1,150 @@
+"""A cache of chunks in a file, which several processes may share."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from retrivex.chunk import ChunkKey
+from retrivex.chunk_json import check_metadata, chunk_from_dict, chunk_to_dict
+from retrivex.errors import ChunkError
+from retrivex.stores.cached import Entry, check_limits
+from retrivex.stores.connection import connect, sqlite_errors
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entry (
+    space TEXT NOT NULL, place TEXT NOT NULL, expires REAL NOT NULL, chunks TEXT NOT NULL, PRIMARY KEY (space, place)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entry_expires ON entry (expires);
+"""
+_CACHE_KIB = 4096
+
+
+class SQLiteCache:
+    """Keeps places in a file for a while; threads and processes may share it, each with a cache of its own.
+
+    Parameters
+    ----------
+    path : the file, made where it does not exist
+    max_places : places kept at most; the oldest go first
+    ttl_s : seconds that a place is kept
+    busy_timeout_s : seconds to wait for another process that writes
+    clock : Unix seconds, the same for all processes
+
+    Raises
+    ------
+    StoreError
+        If a limit is not positive, or the file cannot be opened or is no cache.
+
+    Notes
+    -----
+    Chunks are kept as JSON: embeddings as 64-bit floats, tuples in custom metadata come back as lists. A chunk that
+    JSON or UTF-8 cannot hold is not kept.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        max_places: int = 1_000_000,
+        ttl_s: float = 3600.0,
+        *,
+        busy_timeout_s: float = 5.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        check_limits(max_places, ttl_s)
+        self.path = Path(path)
+        self._max_places = max_places
+        self._ttl_s = ttl_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        with sqlite_errors(str(self.path)):
+            self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s, cache_kib=_CACHE_KIB)
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.executescript(_SCHEMA)
+            except sqlite3.Error:
+                self._connection.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._transaction() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM entry WHERE expires > ?", (self._clock(),)).fetchone()
+        return int(count)
+
+    def close(self) -> None:
+        """Close the file; the cache may not be used afterwards."""
+        with self._lock:
+            self._connection.close()
+
+    def read(self, space: str, places: Sequence[ChunkKey]) -> dict[ChunkKey, Entry]:
+        """Return what is kept of `places` and not too old."""
+        now = self._clock()
+        found: dict[ChunkKey, Entry] = {}
+        with self._transaction() as connection:
+            for place in places:
+                row = connection.execute(
+                    "SELECT chunks FROM entry WHERE space = ? AND place = ? AND expires > ?", (*_row(space, place), now)
+                ).fetchone()
+                if row is not None:
+                    found[place] = tuple(chunk_from_dict(record) for record in json.loads(row[0]))
+        return found
+
+    def write(self, space: str, entries: Mapping[ChunkKey, Entry]) -> None:
+        """Keep entries, and drop what is too old or too much."""
+        now = self._clock()
+        rows = [(*_row(space, place), now + self._ttl_s, text) for place, text in _encoded(entries)]
+        with self._transaction(write=True) as connection:
+            connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)", rows)
+            connection.execute("DELETE FROM entry WHERE expires <= ?", (now,))
+            (count,) = connection.execute("SELECT count(*) FROM entry").fetchone()
+            if count > self._max_places:
+                connection.execute(
+                    "DELETE FROM entry WHERE (space, place) IN "
+                    "(SELECT space, place FROM entry ORDER BY expires LIMIT ?)",
+                    (count - self._max_places,),
+                )
+
+    @contextmanager
+    def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+        with self._lock, sqlite_errors(str(self.path)):
+            # one that will write says so at once: turning from reader to writer in between may fail
+            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+
+def _row(space: str, place: ChunkKey) -> tuple[str, str]:
+    # as JSON in ASCII: SQLite refuses half surrogate pairs, and some of its functions stop at a NUL
+    return (json.dumps(space), json.dumps(place))
+
+
+def _encoded(entries: Mapping[ChunkKey, Entry]) -> Iterator[tuple[ChunkKey, str]]:
+    for place, entry in entries.items():
+        try:
+            for chunk in entry:
+                check_metadata(chunk)
+            text = json.dumps([chunk_to_dict(chunk) for chunk in entry], ensure_ascii=False)
+            text.encode()
+        except (ChunkError, UnicodeEncodeError):
+            continue  # documented: fetched anew every time
+        yield place, text

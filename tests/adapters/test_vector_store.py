@@ -1,0 +1,279 @@
+"""What all vector stores share, over a collection in memory; the contract over that, and over the core's own stores."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from memory_collection import MemoryCollection
+
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
+from retrivex.adapters.collection import ByWindows, Record, Records, Request
+from retrivex.adapters.fields import LAYOUTS, FieldMap, MakeId, colon_id, uuid5_id
+from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
+from retrivex.document import Document
+from retrivex.errors import EncoderError, StoreError, StoreTimeoutError
+from retrivex.intervals import Window
+from retrivex.stores.memory import InMemoryChunkStore
+from retrivex.stores.sqlite import SQLiteStore
+from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+
+
+class Unreachable(MemoryCollection):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def ask(self, request: Request) -> Records:
+        raise self.error
+
+
+class _OverMemory(ChunkStoreContract):
+    make_id: Callable[..., MakeId | None]
+
+    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        make_id = self.make_id()
+        collection = MemoryCollection(chunks, make_id or colon_id)
+        return StoreUnderTest(VectorChunkStore(collection, make_id=make_id), lambda: len(collection.asked))
+
+    def make_down(self) -> VectorChunkStore:
+        return VectorChunkStore(Unreachable(ConnectionRefusedError("nobody listens")), retries=0)
+
+    def make_hanging(self) -> VectorChunkStore:
+        return VectorChunkStore(Unreachable(TimeoutError("too late")))
+
+
+class TestByWindows(_OverMemory):
+    make_id = staticmethod(lambda: None)
+
+
+class TestByIds(_OverMemory):
+    make_id = staticmethod(lambda: colon_id)
+
+
+class TestByUuids(_OverMemory):
+    make_id = staticmethod(lambda: uuid5_id)
+
+
+class TestInMemoryStore(ChunkStoreContract):
+    holds_duplicates = False
+
+    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        store = _Counting(chunks)
+        return StoreUnderTest(store, lambda: store.requests)
+
+
+class _Counting(InMemoryChunkStore):
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        super().__init__(chunks)
+        self.requests = 0
+
+    def fetch(self, windows: Sequence[Window], scope: Any = None) -> list[Chunk]:
+        self.requests += 1
+        return super().fetch(windows, scope)
+
+
+class _CountingSQLite(SQLiteStore):
+    requests = 0
+
+    def fetch(self, windows: Sequence[Window], scope: Any = None) -> list[Chunk]:
+        self.requests += 1
+        return super().fetch(windows, scope)
+
+    def fetch_counted(self, windows: Sequence[Window], scope: Any = None, *, tokenizer: str) -> Any:
+        self.requests += 1
+        return super().fetch_counted(windows, scope, tokenizer=tokenizer)
+
+
+class TestSQLiteStore(ChunkStoreContract):
+    holds_duplicates = False
+    holds_nul = False  # refused when it is written, with a clear error
+
+    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        folder = tempfile.TemporaryDirectory()
+        store = _CountingSQLite(Path(folder.name) / "store.db")
+        by_document: dict[str, list[Chunk]] = {}
+        for chunk in chunks:
+            by_document.setdefault(chunk.metadata.doc_id, []).append(chunk)
+        for doc_id, own in by_document.items():
+            store.put(Document(doc_id, "", scope=own[0].metadata.scope), own, encoder="test")
+
+        def close() -> None:
+            store.close()
+            folder.cleanup()
+
+        return StoreUnderTest(store, lambda: store.requests, close)
+
+
+# ---- asking
+
+
+def test_a_store_that_is_down_for_a_moment_is_asked_again() -> None:
+    collection = MemoryCollection(contract_chunks(1, 3))
+    collection.failures = [ConnectionError("no"), ConnectionError("not yet")]
+    assert len(VectorChunkStore(collection, make_id=colon_id).fetch([Window("doc-0", 0, 3)])) == 3
+    assert len(collection.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "asked"),
+    [
+        (ConnectionError("no"), "is down, asked 2 times", 2),
+        (PermissionError("key"), "refused the request .PermissionError: key", 1),
+    ],
+)
+def test_what_will_not_pass_is_one_clear_error(error: Exception, expected: str, asked: int) -> None:
+    collection = MemoryCollection(contract_chunks(1, 3))
+    collection.failures = [error, error, error]
+    with pytest.raises(StoreError, match=expected):
+        VectorChunkStore(collection, make_id=colon_id, retries=1).fetch([Window("doc-0", 0, 3)])
+    assert len(collection.asked) == asked
+
+
+def test_a_timeout_is_not_asked_again() -> None:
+    collection = MemoryCollection(contract_chunks(1, 3))
+    collection.failures = [TimeoutError("late")]
+    with pytest.raises(StoreTimeoutError, match="memory 'test' did not answer in time"):
+        VectorChunkStore(collection).fetch([Window("doc-0", 0, 3)])
+    assert len(collection.asked) == 1
+
+
+def test_many_chunks_are_asked_for_in_batches() -> None:
+    collection = MemoryCollection(contract_chunks(1, 12))
+    store = VectorChunkStore(collection, batch_limit=5)
+    assert len(store.fetch([Window("doc-0", 0, 12)])) == 12
+    assert [sum(map(len, asked.windows)) for asked in collection.asked if isinstance(asked, ByWindows)] == [5, 5, 2]
+
+
+@pytest.mark.parametrize("bad", [0, -1, True, 2.5, "many"])
+def test_limits_that_are_none_are_refused(bad: Any) -> None:
+    with pytest.raises(StoreError, match="batch_limit is"):
+        VectorChunkStore(MemoryCollection(), batch_limit=bad)
+    if bad != 0:
+        with pytest.raises(StoreError, match="retries is"):
+            VectorChunkStore(MemoryCollection(), retries=bad)
+
+
+def test_a_window_without_end_is_refused() -> None:
+    with pytest.raises(StoreError, match="at most 100000 in one call"):
+        VectorChunkStore(MemoryCollection(), make_id=colon_id).fetch([Window("d", 0, 10**12)])
+
+
+def test_a_collection_without_chunk_numbers_needs_ids() -> None:
+    collection = MemoryCollection(fields=FieldMap(chunk_id=()))
+    with pytest.raises(StoreError, match="has no field for the document or the chunk number"):
+        VectorChunkStore(collection)
+    assert VectorChunkStore(collection, make_id=colon_id).fetch([]) == []
+
+
+# ---- reading
+
+
+def test_ids_alone_place_records_that_know_nothing_of_it() -> None:
+    collection = MemoryCollection()
+    collection.fields = FieldMap(chunk_id=())
+    collection.records = [Record(f"d:{n}", {"text": f"text {n}"}) for n in range(3)]
+    found = VectorChunkStore(collection, make_id=colon_id).fetch([Window("d", 1, 3)])
+    assert [(chunk.key, chunk.text) for chunk in found] == [(("d", 1), "text 1"), (("d", 2), "text 2")]
+
+
+def test_records_that_cannot_be_read_are_left_out_and_told_of() -> None:
+    collection = MemoryCollection(contract_chunks(1, 3))
+    collection.records.append(Record("doc-0:3", {"text": "", "doc_id": "doc-0", "chunk_id": 3}))
+    collection.records.append(Record("doc-0:4", {"text": "another's", "doc_id": "elsewhere", "chunk_id": 4}))
+    store = VectorChunkStore(collection, make_id=colon_id)
+    assert len(store.fetch([Window("doc-0", 0, 9)])) == 3
+    assert "records left out" in store.warnings[0]
+
+
+def test_records_of_another_scope_are_left_out_even_if_the_server_sends_them() -> None:
+    collection = MemoryCollection([*contract_chunks(1, 2), *contract_chunks(1, 2, "acme", "acme")])
+    collection.checks_scope = False
+    store = VectorChunkStore(collection)
+    assert {c.metadata.doc_id for c in store.fetch([Window("doc-0", 0, 2), Window("acme-0", 0, 2)])} == {"doc-0"}
+    assert "another scope" in store.warnings[0]
+
+
+@pytest.mark.parametrize("layout", list(LAYOUTS))
+@pytest.mark.parametrize("root", [None, "metadata"])
+def test_every_layout_reads_what_it_writes(layout: Any, root: str | None) -> None:
+    fields = LAYOUTS[layout].under(root)
+    chunk = Chunk("Bees sleep.", ChunkMetadata("bees.md", 3, 7, 18, custom_metadata={"author": "Ann"}), [1.0, 0.0])
+    collection = MemoryCollection([chunk], fields=fields)
+    found = VectorChunkStore(collection, make_id=colon_id).fetch([Window("bees.md", 0, 9)])
+    assert [(c.key, c.text, c.metadata.custom_metadata["author"]) for c in found] == [(chunk.key, chunk.text, "Ann")]
+
+
+def test_a_node_of_llamaindex_is_read_out_of_its_json() -> None:
+    content = (
+        '{"text": "Bees sleep.", "start_char_idx": 7, "end_char_idx": 18, "relationships": {"3": {"node_id": "n"}}}'
+    )
+    record = {"ref_doc_id": "bees.md", "_node_content": content}
+    names = LAYOUTS["llamaindex"]
+    read = {name: names.read(record, name) for name in ("text", "doc_id", "char_start", "char_end", "after", "before")}
+    assert read == {
+        "text": "Bees sleep.",
+        "doc_id": "bees.md",
+        "char_start": 7,
+        "char_end": 18,
+        "after": "n",
+        "before": None,
+    }
+
+
+# ---- the retriever
+
+
+def test_hits_come_best_first_and_go_into_the_composer() -> None:
+    chunks = contract_chunks()
+    collection = MemoryCollection(chunks)
+    wanted = chunks[17]
+    hits = VectorRetriever(collection, lambda question: wanted.embedding).retrieve("which?", k=4)
+    assert hits[0].key == wanted.key
+    assert [hit.similarity_score for hit in hits] == sorted((hit.similarity_score for hit in hits), reverse=True)
+    made = SpanComposer(RetrievalConfig(window=1)).compose(hits[:1], VectorChunkStore(collection), query="which?")
+    assert wanted.text.strip() in made.text
+    assert asyncio.run(VectorRetriever(collection, lambda question: wanted.embedding).aretrieve("which?", k=4)) == hits
+
+
+def test_hits_without_a_place_stay_as_they_are_with_a_warning() -> None:
+    collection = MemoryCollection()
+    vector = np.ones(8, dtype=np.float32)
+    collection.records = [Record("a", {"text": "one"}, None, vector), Record("b", {"text": "two"}, None, vector)]
+    retriever = VectorRetriever(collection, lambda question: vector)
+    hits = retriever.retrieve("which?")
+    assert [hit.chunk.text for hit in hits] == ["one", "two"]
+    assert "stay as they are" in retriever.warnings[0]
+    made = SpanComposer().compose(hits, VectorChunkStore(collection), query="which?")
+    assert sorted(span.text for span in made.spans) == ["one", "two"]
+
+
+def test_a_scope_finds_its_own_hits_alone() -> None:
+    collection = MemoryCollection([*contract_chunks(1, 2), *contract_chunks(1, 2, "acme", "acme")])
+    collection.checks_scope = False
+    retriever = VectorRetriever(collection, lambda question: np.ones(8))
+    assert {hit.chunk.metadata.scope for hit in retriever.retrieve("x", scope="acme")} == {"acme"}
+    assert {hit.chunk.metadata.scope for hit in retriever.retrieve("x")} == {None}
+
+
+@pytest.mark.parametrize("bad", [[], [float("nan")], [[1.0], [2.0]], 3.0])
+def test_an_embedding_that_is_none_is_refused(bad: Any) -> None:
+    with pytest.raises(EncoderError, match="one finite vector"):
+        VectorRetriever(MemoryCollection(), lambda question: bad).retrieve("x")
+
+
+@pytest.mark.parametrize("bad", [0, -1, True, "5"])
+def test_k_must_be_a_number(bad: Any) -> None:
+    with pytest.raises(StoreError, match="k is"):
+        VectorRetriever(MemoryCollection(), lambda question: [1.0]).retrieve("x", k=bad)
+
+
+def test_an_empty_question_finds_nothing_without_a_request() -> None:
+    collection = MemoryCollection(contract_chunks(1, 2))
+    assert VectorRetriever(collection, lambda question: [1.0]).retrieve("  ") == []
+    assert collection.asked == []

@@ -1,0 +1,527 @@
+"""Weaviate: the contract through the real client, to a stand-in for the server or to a real one.
+
+RETRIVEX_WEAVIATE_URL (http://127.0.0.1:8080) and RETRIVEX_WEAVIATE_GRPC_PORT (50051) name a real server; what needs the
+stand-in itself is skipped then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+weaviate = pytest.importorskip("weaviate")
+
+from test_examples import ROOT, run  # noqa: E402
+from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances  # noqa: E402
+from weaviate.classes.data import DataObject  # noqa: E402
+from weaviate.classes.init import AdditionalConfig, Timeout  # noqa: E402
+from weaviate_server import WeaviateDouble, weaviate_server  # noqa: E402
+
+from retrivex import Chunk, RetrievalConfig, SpanComposer  # noqa: E402
+from retrivex.adapters.collection import Scan  # noqa: E402
+from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id  # noqa: E402
+from retrivex.adapters.weaviate import (  # noqa: E402
+    WeaviateChunkStore,
+    WeaviateCollection,
+    WeaviateRetriever,
+)
+from retrivex.errors import StoreError, StoreTimeoutError  # noqa: E402
+from retrivex.intervals import Window  # noqa: E402
+from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids  # noqa: E402
+
+pytestmark = pytest.mark.integration
+
+REAL = os.environ.get("RETRIVEX_WEAVIATE_URL")
+needs_double = pytest.mark.skipif(REAL is not None, reason="looks at what the stand-in was sent, or makes it slow")
+_numbers = itertools.count()
+
+_EXACT = {"data_type": DataType.TEXT, "tokenization": Tokenization.FIELD}
+MADE_FOR_IT = [
+    Property(name="text", data_type=DataType.TEXT),
+    Property(name="doc_id", **_EXACT),
+    Property(name="chunk_id", data_type=DataType.INT, index_range_filters=True),
+    Property(name="scope", **_EXACT),
+    *(Property(name=n, data_type=DataType.INT) for n in ("char_start", "char_end", "page", "chunk_count")),
+    Property(name="timestamp", data_type=DataType.NUMBER),
+    Property(name="heading_path", data_type=DataType.TEXT_ARRAY),
+]
+
+
+@dataclass(frozen=True)
+class Server:
+    client: Any
+    connect_async: Callable[[], Any]
+    double: WeaviateDouble
+
+    def fill(
+        self,
+        chunks: Sequence[Chunk] = (),
+        properties: Sequence[Property] | None = None,
+        *,
+        name: str = "Test",
+        make_id: MakeId | None = None,
+        null_state: bool = True,
+        distance: VectorDistances = VectorDistances.COSINE,
+        vector_names: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+    ) -> str:
+        """Make a collection of chunks, by the real client."""
+        name = f"{name}{next(_numbers)}x{uuid.uuid4().hex[:8]}"
+        index = Configure.VectorIndex.hnsw(distance_metric=distance)
+        vectors: Any = Configure.Vectors.self_provided(vector_index_config=index)
+        if vector_names:
+            vectors = [Configure.Vectors.self_provided(name=n, vector_index_config=index) for n in vector_names]
+        made = self.client.collections.create(
+            name,
+            properties=MADE_FOR_IT if properties is None else list(properties),
+            inverted_index_config=Configure.inverted_index(index_null_state=null_state),
+            vector_config=vectors,
+            multi_tenancy_config=Configure.multi_tenancy(enabled=True) if tenants else None,
+        )
+        objects = [
+            DataObject(
+                properties=FieldMap().payload(chunk),
+                uuid=make_id(*chunk.key) if make_id else str(uuid.uuid4()),
+                vector=_vector(chunk, vector_names),
+            )
+            for chunk in chunks
+        ]
+        for tenant in tenants:
+            made.tenants.create(tenant)
+        for target in [made.with_tenant(tenant) for tenant in tenants] or [made]:
+            for start in range(0, len(objects), 1000):
+                answer = target.data.insert_many(objects[start : start + 1000])
+                assert not answer.has_errors, answer.errors
+        return name
+
+
+def _vector(chunk: Chunk, names: Sequence[str]) -> Any:
+    assert chunk.embedding is not None
+    vector = [float(x) for x in chunk.embedding]
+    return {name: vector if at == 0 else vector[:4] for at, name in enumerate(names)} if names else vector
+
+
+def _ports(http: int, grpc: int, host: str = "127.0.0.1") -> dict[str, Any]:
+    return {
+        "http_host": host,
+        "http_port": http,
+        "http_secure": False,
+        "grpc_host": host,
+        "grpc_port": grpc,
+        "grpc_secure": False,
+        "skip_init_checks": True,  # one of them asks a package index for the newest client
+        "additional_config": AdditionalConfig(timeout=Timeout(query=20, insert=20)),
+    }
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    with weaviate_server() as (double, http, grpc):
+        where = _ports(http, grpc)
+        if REAL is not None:
+            found = urlsplit(REAL)
+            grpc = int(os.environ.get("RETRIVEX_WEAVIATE_GRPC_PORT", "50051"))
+            where = _ports(found.port or 8080, grpc, found.hostname or "127.0.0.1")
+        client = weaviate.connect_to_custom(**where)
+        try:
+            yield Server(client, lambda: weaviate.use_async_with_custom(**where), double)
+        finally:
+            client.close()
+
+
+class _OverWeaviate(ChunkStoreContract):
+    make_id: Callable[..., MakeId | None]
+    most_in_a_request = WeaviateCollection.batch_limit
+    properties: Sequence[Property] | None = None
+    null_state = True
+
+    @pytest.fixture(autouse=True)
+    def _serve(self, server: Server) -> None:
+        self.server = server
+
+    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        server, make_id = self.server, self.make_id()
+        name = server.fill(chunks, self.properties, make_id=make_id, null_state=self.null_state)
+        store = WeaviateChunkStore(server.client, name, make_id=make_id, timeout_s=60)
+        sent = _Counted(store) if REAL else None
+        requests = sent if sent is not None else lambda: len(server.double.searches)
+        return StoreUnderTest(store, requests, lambda: server.client.collections.delete(name))
+
+    def make_down(self) -> WeaviateChunkStore:
+        with weaviate_server() as (double, http, grpc):
+            client = weaviate.connect_to_custom(**_ports(http, grpc))
+            name = Server(client, lambda: None, double).fill(contract_chunks(1, 3))
+            store = WeaviateChunkStore(client, name, make_id=self.make_id(), timeout_s=0.3)
+        client.close()
+        return store
+
+    def make_hanging(self) -> WeaviateChunkStore:
+        if REAL:
+            pytest.skip("the server is a real one")
+        name = self.server.fill(contract_chunks(1, 3), name="Slow")
+        return WeaviateChunkStore(self.server.client, name, make_id=self.make_id(), timeout_s=0.3)
+
+
+class TestByWindows(_OverWeaviate):
+    make_id = staticmethod(lambda: None)
+
+
+class TestByIds(_OverWeaviate):
+    make_id = staticmethod(lambda: uuid5_id)
+    holds_duplicates = False  # ids are unique
+
+
+class TestByIdsWithoutNullState(TestByIds):
+    null_state = False
+
+
+class TestByWindowsOverNumbersOfBatches(TestByWindows):
+    """Where a server made the properties itself out of the first batch, whole numbers are floats."""
+
+    properties = tuple(
+        Property(name=p.name, data_type=DataType.NUMBER) if p.dataType is DataType.INT else p for p in MADE_FOR_IT
+    )
+
+
+class _Counted:
+    """Counts the calls of a client, where nobody sees the wire."""
+
+    def __init__(self, store: WeaviateChunkStore) -> None:
+        self.sent = 0
+        ask = store.collection.ask
+
+        def counting(request: Any) -> Any:
+            self.sent += 1
+            return ask(request)
+
+        store.collection.ask = counting  # type: ignore[method-assign]
+
+    def __call__(self) -> int:
+        return self.sent
+
+
+# ---- filters
+
+
+@needs_double
+def test_one_search_holds_every_window_and_the_scope(server: Server) -> None:
+    store = WeaviateChunkStore(server.client, server.fill(contract_chunks(3, 5)))
+    assert len(store.fetch([Window("doc-0", 1, 3), Window("doc-1", 1, 3), Window("doc-2", 0, 1)], "it's")) == 0
+    asked = server.double.searches[-1]
+    assert asked.limit == 2 * 5 + 100
+    windows, scope = asked.filters.filters
+    assert [list(one.filters[0].value_text_array.values) for one in windows.filters] == [["doc-0", "doc-1"], ["doc-2"]]
+    assert [one.value_int for one in windows.filters[0].filters[1:]] == [1, 3]
+    assert list(scope.value_text_array.values) == ["it's"]
+
+
+def test_every_odd_id_finds_its_own_record(server: Server) -> None:
+    names = odd_ids(nul=REAL is None)
+    chunk = contract_chunks(1, 1)[0]
+    chunks = [Chunk(f"text {i}", _placed(chunk, name), chunk.embedding) for i, name in enumerate(names)]
+    name = server.fill(chunks, make_id=uuid5_id)
+    for make_id in (None, uuid5_id):
+        store = WeaviateChunkStore(server.client, name, make_id=make_id)
+        for i, odd in enumerate(names):
+            assert [found.text for found in store.fetch([Window(odd, 0, 1)])] == [f"text {i}"]
+
+
+def _placed(chunk: Chunk, doc_id: str) -> Any:
+    return type(chunk.metadata)(doc_id, 0)
+
+
+def test_a_document_that_matches_by_its_words_alone_is_left_out(server: Server) -> None:
+    chunk = contract_chunks(1, 1)[0]
+    chunks = [Chunk(name, _placed(chunk, name), chunk.embedding) for name in ("bees md", "md.bees", "Bees.md", "ants")]
+    properties = [Property(name="doc_id", data_type=DataType.TEXT), *(p for p in MADE_FOR_IT if p.name != "doc_id")]
+    store = WeaviateChunkStore(server.client, server.fill(chunks, properties))
+    assert [found.text for found in store.fetch([Window("md.bees", 0, 1)])] == ["md.bees"]
+    assert "'doc_id' is indexed by its words" in store.warnings[0]
+    assert "Property(name='doc_id', data_type=DataType.TEXT, tokenization=Tokenization.FIELD)" in store.warnings[0]
+
+
+def test_properties_without_an_index_are_told_of_and_properties_that_are_made_for_it_are_fine(server: Server) -> None:
+    properties = [
+        Property(name="doc_id", **_EXACT),
+        Property(name="chunk_id", data_type=DataType.INT, index_filterable=False),
+    ]
+    assert (
+        "'chunk_id' has no index for filters"
+        in WeaviateChunkStore(server.client, server.fill(properties=properties)).warnings[0]
+    )
+    name = server.fill()
+    assert WeaviateChunkStore(server.client, name).warnings == ()
+    assert WeaviateChunkStore(server.client, name, make_id=uuid5_id).warnings == ()
+
+
+def test_collections_that_cannot_be_filtered_so_say_how_else(server: Server) -> None:
+    name = server.fill(properties=[Property(name="text", data_type=DataType.TEXT)])
+    with pytest.raises(StoreError, match="has no property 'doc_id': it has text"):
+        WeaviateChunkStore(server.client, name).fetch([Window("d", 0, 1)])
+    name = server.fill(properties=[Property(name="doc_id", **_EXACT), Property(name="chunk_id", **_EXACT)])
+    with pytest.raises(StoreError, match="'chunk_id' is of type text: ranges need int or number"):
+        WeaviateChunkStore(server.client, name).fetch([Window("d", 0, 1)])
+    with pytest.raises(StoreError, match=r"make_id gave 'd:0': the ids of Weaviate .* are UUIDs; take uuid5_id"):
+        WeaviateChunkStore(server.client, name, make_id=colon_id).fetch([Window("d", 0, 1)])
+
+
+def test_too_many_records_for_the_places_are_no_silent_loss(server: Server) -> None:
+    chunk = contract_chunks(1, 1)[0]
+    name = server.fill([chunk] * 102)
+    with pytest.raises(StoreError, match="gave 102 records for 1 chunks, maybe not all: its places are kept several"):
+        WeaviateChunkStore(server.client, name).fetch([Window("doc-0", 0, 1)])
+
+
+def test_an_error_of_the_server_is_refused_with_its_words(server: Server) -> None:
+    name = server.fill(contract_chunks(1, 1))
+    store = WeaviateChunkStore(server.client, name)
+    server.client.collections.delete(name)
+    with pytest.raises(StoreError, match=r"refused the request .*could not find class"):
+        store.fetch([Window("doc-0", 0, 1)])
+    with pytest.raises(StoreError, match="its configuration cannot be read"):
+        WeaviateChunkStore(server.client, name)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"timeout_s": 0}, "timeout_s is 0"),
+        ({"timeout_s": True}, "timeout_s is True"),
+        ({"fields": "langchian"}, "fields is 'langchian'"),
+        ({"vector_name": "small"}, r"vector_name is 'small': .* has default"),
+    ],
+)
+def test_bad_arguments_are_one_clear_error(server: Server, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(StoreError, match=said):
+        WeaviateChunkStore(server.client, server.fill(), **given)
+    with pytest.raises(StoreError, match="client is None"):
+        WeaviateChunkStore(None, "Nowhere")
+
+
+def test_tenants_are_kept_apart(server: Server) -> None:
+    name = server.fill(contract_chunks(1, 3), tenants=["acme", "zebra"], make_id=uuid5_id)
+    collection = server.client.collections.get(name).with_tenant("acme")
+    collection.data.update(uuid5_id("doc-0", 1), properties={"text": "of acme alone"})
+    texts = {
+        tenant: WeaviateChunkStore(server.client, name, make_id=uuid5_id, tenant=tenant).fetch([Window("doc-0", 1, 2)])
+        for tenant in ("acme", "zebra")
+    }
+    assert texts["acme"][0].text == "of acme alone"
+    assert texts["zebra"][0].text != "of acme alone"
+    with pytest.raises(StoreError, match="refused"):
+        WeaviateChunkStore(server.client, name, make_id=uuid5_id).fetch([Window("doc-0", 1, 2)])
+
+
+# ---- the retriever
+
+
+@pytest.mark.parametrize("distance", [VectorDistances.COSINE, VectorDistances.DOT, VectorDistances.L2_SQUARED])
+def test_hits_come_best_first_and_grow(server: Server, distance: VectorDistances) -> None:
+    chunks = contract_chunks()
+    name, wanted = server.fill(chunks, distance=distance), chunks[17]
+    retriever = WeaviateRetriever(server.client, name, lambda question: wanted.embedding)
+    hits = retriever.retrieve("which?", k=5)
+    assert hits[0].key == wanted.key
+    assert len(hits) == 5
+    assert [hit.similarity_score for hit in hits] == sorted((hit.similarity_score for hit in hits), reverse=True)
+    best = 0.0 if distance is VectorDistances.L2_SQUARED else 1.0
+    assert hits[0].similarity_score == pytest.approx(best, abs=1e-5)
+    assert hits[1].similarity_score == pytest.approx(_expected(chunks, hits[1].key, wanted, distance), abs=1e-5)
+    composer = SpanComposer(RetrievalConfig(window=1))
+    assert wanted.text.strip() in composer.compose(hits[:1], WeaviateChunkStore(server.client, name), query="x").text
+    assert asyncio.run(retriever.aretrieve("which?", k=5)) == hits
+
+
+def _expected(chunks: Sequence[Chunk], key: Any, wanted: Chunk, distance: VectorDistances) -> float:
+    own = next(np.asarray(chunk.embedding) for chunk in chunks if chunk.key == key)
+    asked = np.asarray(wanted.embedding)
+    return float(-((own - asked) ** 2).sum() if distance is VectorDistances.L2_SQUARED else own @ asked)
+
+
+@pytest.mark.parametrize("null_state", [True, False])
+def test_a_scope_finds_its_own_hits(server: Server, null_state: bool) -> None:
+    name = server.fill([*contract_chunks(5, 2), *contract_chunks(2, 3, "acme", "acme")], null_state=null_state)
+    far = contract_chunks(5, 2)[0].embedding
+    retriever = WeaviateRetriever(server.client, name, lambda question: far)
+    assert [hit.chunk.metadata.scope for hit in retriever.retrieve("x", k=3, scope="acme")] == ["acme"] * 3
+    assert [hit.chunk.metadata.scope for hit in retriever.retrieve("x", k=4)] == [None] * 4
+    assert len(retriever.retrieve("x", k=16, scope=["acme", None])) == 16
+    assert retriever.retrieve("x", scope="nobody") == []
+
+
+@pytest.mark.parametrize("scope", ["it", "no", " ", "The"])
+def test_a_scope_that_servers_cannot_look_for_is_found_all_the_same(server: Server, scope: str) -> None:
+    name = server.fill([*contract_chunks(2, 3), *contract_chunks(1, 3, scope, "own")], make_id=uuid5_id)
+    windows = [Window("own-0", 0, 3), Window("doc-0", 0, 3)]
+    for make_id in (None, uuid5_id):
+        found = WeaviateChunkStore(server.client, name, make_id=make_id).fetch(windows, scope)
+        assert sorted(chunk.key for chunk in found) == [("own-0", n) for n in range(3)]
+    retriever = WeaviateRetriever(server.client, name, lambda question: [1.0] * 8)
+    assert {hit.key[0] for hit in retriever.retrieve("x", k=3, scope=scope)} == {"own-0"}
+
+
+@needs_double
+@pytest.mark.parametrize(("null_state", "limit"), [(True, 7), (False, 28)])
+def test_where_the_server_cannot_filter_more_is_asked_for(server: Server, null_state: bool, limit: int) -> None:
+    name = server.fill(contract_chunks(1, 3), null_state=null_state)
+    WeaviateRetriever(server.client, name, lambda question: [1.0] * 8).retrieve("x", k=7)
+    assert server.double.searches[-1].limit == limit
+
+
+def test_more_hits_than_weaviate_gives_are_refused(server: Server) -> None:
+    retriever = WeaviateRetriever(server.client, server.fill(), lambda question: [1.0] * 8)
+    with pytest.raises(StoreError, match="k is 10001: Weaviate gives at most 10000"):
+        retriever.retrieve("x", k=10_001)
+
+
+def test_of_two_named_vectors_one_is_searched(server: Server) -> None:
+    chunks = contract_chunks(2, 4)
+    name = server.fill(chunks, vector_names=["long", "short"])
+    short = [float(x) for x in chunks[5].embedding[:4]]  # type: ignore[index]
+    retriever = WeaviateRetriever(server.client, name, lambda question: short, vector_name="short", with_vectors=True)
+    hit = retriever.retrieve("x", k=1)[0]
+    assert hit.key == chunks[5].key
+    assert hit.chunk.embedding == pytest.approx(short)
+    with pytest.raises(StoreError, match=r"refused the request .*target vector"):
+        WeaviateRetriever(server.client, name, lambda question: short).retrieve("x")
+
+
+@pytest.mark.parametrize("names", [(), ("only",)])
+def test_vectors_come_where_they_are_asked_for(server: Server, names: Sequence[str]) -> None:
+    chunk = contract_chunks(1, 1)[0]
+    name, window = server.fill([chunk], vector_names=names), [Window("doc-0", 0, 1)]
+    assert WeaviateChunkStore(server.client, name).fetch(window)[0].embedding is None
+    found = WeaviateChunkStore(server.client, name, with_vectors=True).fetch(window)[0].embedding
+    assert found == pytest.approx(chunk.embedding)
+    hits = WeaviateRetriever(server.client, name, lambda question: chunk.embedding).retrieve("x")
+    assert [hit.similarity_score for hit in hits] == [pytest.approx(1.0)]
+
+
+# ---- what frameworks write: objects of the shape that their integrations give them, and a chunk number beside
+
+
+def _langchain(n: int) -> dict[str, Any]:
+    return {"text": f"Sentence {n}.", "source": "bees.md", "start_index": 12 * n, "chunk_id": n}
+
+
+def _llamaindex(n: int) -> dict[str, Any]:
+    content = {"id_": f"node-{n}", "start_char_idx": 12 * n, "end_char_idx": 12 * n + 11, "text": ""}
+    ids = {"document_id": "bees.md", "doc_id": "bees.md", "ref_doc_id": "bees.md"}
+    node = {"_node_type": "TextNode", "_node_content": json.dumps(content)}
+    return {"text": f"Sentence {n}.", "chunk_id": n, **node, **ids}
+
+
+def _haystack(n: int) -> dict[str, Any]:
+    place = {"source_id": "bees.md", "split_id": n, "split_idx_start": 12 * n, "page_number": 1}
+    return {"content": f"Sentence {n}.", "_original_id": f"hash-{n}", **place}
+
+
+@pytest.mark.parametrize(
+    ("layout", "written"), [("langchain", _langchain), ("llamaindex", _llamaindex), ("haystack", _haystack)]
+)
+def test_layouts_of_frameworks(server: Server, layout: Any, written: Callable[[int], dict[str, Any]]) -> None:
+    # as auto-schema makes them: texts indexed by words, whole numbers as numbers
+    types = {name: DataType.TEXT if isinstance(v, str) else DataType.NUMBER for name, v in written(0).items()}
+    name = server.fill(properties=[Property(name=n, data_type=t) for n, t in types.items()])
+    objects = [DataObject(properties=written(n), vector=[1.0, n, *[0.0] * 6]) for n in range(5)]
+    assert not server.client.collections.get(name).data.insert_many(objects).has_errors
+    store = WeaviateChunkStore(server.client, name, fields=layout)
+    found = sorted(store.fetch([Window("bees.md", 1, 4)]), key=lambda chunk: chunk.metadata.chunk_id)
+    assert [(c.key, c.text, c.metadata.char_start) for c in found] == [
+        (("bees.md", n), f"Sentence {n}.", 12 * n) for n in (1, 2, 3)
+    ]
+    retriever = WeaviateRetriever(server.client, name, lambda question: [1.0, *[0.0] * 7], fields=layout)
+    assert [hit.key for hit in retriever.retrieve("x", k=2)] == [("bees.md", 0), ("bees.md", 1)]
+
+
+# ---- at the same time, and later
+
+
+def test_an_async_client_asks_by_itself(server: Server) -> None:
+    chunks = contract_chunks()
+    name = server.fill(chunks)
+
+    async def ask() -> tuple[list[Any], list[Any], int]:
+        async with server.connect_async() as client:
+            store = WeaviateChunkStore(None, name, async_client=client)
+            retriever = WeaviateRetriever(None, name, lambda question: chunks[3].embedding, async_client=client)
+            before = len(server.double.searches)
+            found = await store.afetch([Window("doc-1", 0, 99)])
+            asked = len(server.double.searches) - before
+            with pytest.raises(StoreError, match="has only an async client"):
+                store.fetch([Window("doc-1", 0, 99)])
+            return found, await retriever.aretrieve("x", k=2), asked
+
+    found, hits, asked = asyncio.run(ask())
+    assert sorted(chunk.key for chunk in found) == sorted(c.key for c in chunks if c.metadata.doc_id == "doc-1")
+    assert hits[0].key == chunks[3].key
+    assert REAL or asked == 1
+
+
+@needs_double
+def test_an_async_client_gives_up_in_time(server: Server) -> None:
+    name = server.fill(contract_chunks(1, 3), name="Slow")
+
+    async def ask() -> None:
+        async with server.connect_async() as client:
+            with pytest.raises(StoreTimeoutError):
+                await WeaviateChunkStore(None, name, async_client=client, timeout_s=0.3).afetch([Window("doc-0", 0, 1)])
+
+    asyncio.run(ask())
+
+
+def test_a_collection_is_scanned_once_and_written_to(server: Server) -> None:
+    chunks = contract_chunks(3, 7)
+    collection = WeaviateCollection(server.client, server.fill(chunks, make_id=uuid5_id))
+    first = _scan(collection)
+    assert sorted(first) == sorted(uuid5_id(*chunk.key) for chunk in chunks)
+    changed = uuid5_id("doc-0", 2)
+    collection.write({changed: {"chunk_id": 70, "file_name": "two words.md", "part": 7, "is_last": False}})
+    now = _scan(collection)
+    assert now[changed] == {**first[changed], "chunk_id": 70, "file_name": "two words.md", "part": 7, "is_last": False}
+    assert {id_: kept for id_, kept in now.items() if id_ != changed} == {
+        id_: kept for id_, kept in first.items() if id_ != changed
+    }
+    fields = FieldMap(doc_id="file_name", chunk_id="part")
+    store = WeaviateChunkStore(server.client, collection.name.split("'")[1], fields=fields)
+    assert store.warnings == ()
+    assert [chunk.key for chunk in store.fetch([Window("two words.md", 7, 8)])] == [("two words.md", 7)]
+    with pytest.raises(StoreError, match=r"'meta.x' leads into an object"):
+        collection.write({changed: {"meta.x": 1}})
+
+
+def _scan(collection: WeaviateCollection) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    after: Any = None
+    while True:
+        answer = collection.ask(Scan(after, 4))
+        assert not found.keys() & {record.id for record in answer.records}
+        found |= {record.id: dict(record.payload) for record in answer.records}
+        after = answer.after
+        if after is None:
+            return found
+
+
+# ---- the example
+
+
+@needs_double
+def test_the_example_finds_a_hit_and_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (ROOT / "examples/neighbours_in_weaviate.py").read_text(encoding="utf-8")
+    with weaviate_server() as (_, http, grpc):
+        monkeypatch.setenv("WEAVIATE_PORT", str(http))
+        monkeypatch.setenv("WEAVIATE_GRPC_PORT", str(grpc))
+        printed = run(program, "neighbours_in_weaviate.py")
+    assert "Found: The queen stays in the middle of the cluster." in printed
+    assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
+    assert "1 request to Weaviate" in printed
