@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
+from operator import neg
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
@@ -44,6 +46,10 @@ def relevance_groups(
         )
     items = listed(items)
     scores = check_scores(items, score)
+    if is_descending(scores):
+        count = bisect_right(scores, -high, key=neg)
+        half = (count + 1) // 2
+        return [*items[:half], *items[count:], *items[half:count]]
     top: list[int] = []
     between: list[T] = []
     low: list[T] = []
