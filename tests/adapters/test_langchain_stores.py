@@ -20,12 +20,14 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.stores import BaseStore, InMemoryBaseStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from retrivex.adapters.fields import FieldMap, colon_id, uuid5_id
+from retrivex.adapters.fields import FieldMap
 from retrivex.adapters.langchain import (
     BaseStoreChunkStore,
     FilteredChunkStore,
     RetriVexRetriever,
     VectorStoreChunkStore,
+    colon_id,
+    uuid5_id,
 )
 
 pytestmark = pytest.mark.integration
