@@ -201,7 +201,7 @@ class LanceDBCollection(Collection):
         found = columns.outer.get(self._id_field)
         if found is None:
             raise StoreError(
-                f"{self.name} has no column {self._id_field!r}: give id_field=..., or leave make_id out if it has no ids"
+                f"{self.name} has no column {self._id_field!r}: give id_field=..., or no make_id if it has none"
             )
         return found
 
