@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.fetching import call_in_time
-from retrivex.intervals import Window
 
+from .chroma_where import all_of, of_scopes, of_windows
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
@@ -42,12 +42,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-Where: TypeAlias = dict[str, Any]
-
 _METADATA = "metadata"  # of a record here: Chroma keeps the text beside them
 _TEXT = "document"
 
-_MOST_ROWS = 2000  # that one alternative may find: more rows are slower than more alternatives
 _OVERFETCH = 4  # hits asked for instead of one, where the filter cannot be sent
 
 
@@ -203,41 +200,22 @@ class ChromaCollection(Collection):
         if isinstance(request, Scan):
             return {**asked, "limit": request.limit, "offset": request.after or 0}
         if isinstance(request, ByIds):
-            return {**asked, "ids": list(request.ids), "where": _all_of(self._scope(request.scopes))}
-        return {**asked, "where": _all_of([self._places(request.windows), *self._scope(request.scopes)])}
+            return {**asked, "ids": list(request.ids), "where": all_of(of_scopes(self.fields, request.scopes))}
+        return {
+            **asked,
+            "where": all_of([of_windows(self.fields, request.windows), *of_scopes(self.fields, request.scopes)]),
+        }
 
     def _query(self, request: Nearest) -> dict[str, Any]:
         return {
             "include": self._included(["documents", "metadatas", "distances"]),
             "query_embeddings": [request.vector],
-            "n_results": request.k * (1 if self._is_sent(request.scopes) else _OVERFETCH),
-            "where": _all_of(self._scope(request.scopes)),
+            "n_results": request.k * (1 if not self.fields.scope or None not in request.scopes else _OVERFETCH),
+            "where": all_of(of_scopes(self.fields, request.scopes)),
         }
 
     def _included(self, wanted: list[str]) -> list[str]:
         return [*wanted, "embeddings"] if self._with_vectors else wanted
-
-    def _is_sent(self, scopes: Scopes) -> bool:
-        """Whether Chroma can check all of a scope."""
-        return not self.fields.scope or None not in scopes
-
-    def _scope(self, scopes: Scopes) -> list[Where]:
-        if not self.fields.scope or None in scopes:
-            return []
-        return [{self.fields.scope[0]: {"$in": sorted(scope for scope in scopes if scope is not None)}}]
-
-    def _places(self, windows: Sequence[Window]) -> Where:
-        """Return the condition that finds all chunks of windows; it may find more, which is left out afterwards.
-
-        Ranges take Chroma ten times as long as lists of numbers, and time grows with the square of the alternatives.
-        So windows at like places share one: their documents in a list, their numbers in another.
-        """
-        doc, number = self.fields.doc_id[0], self.fields.chunk_id[0]
-        each = [
-            {"$and": [{doc: {"$in": sorted(documents)}}, {number: {"$in": sorted(numbers)}}]}
-            for documents, numbers in _groups(windows)
-        ]
-        return each[0] if len(each) == 1 else {"$or": each}
 
     # ---- answers
 
@@ -335,27 +313,6 @@ def _clients(
     if isinstance(client, AsyncClientAPI):
         return None, client
     raise StoreError(f"client is {type(client).__name__}: give a client of chromadb, an async one awaited")
-
-
-def _groups(windows: Sequence[Window]) -> list[tuple[set[str], set[int]]]:
-    """Return documents and numbers which together hold all windows, and not many chunks more."""
-    groups: list[tuple[set[str], set[int]]] = []
-    for window in sorted(windows, key=lambda window: (window.start, window.end)):
-        numbers = range(window.start, window.end)
-        if groups:
-            documents, known = groups[-1]
-            if len(documents | {window.doc_id}) * len(known.union(numbers)) <= _MOST_ROWS:
-                documents.add(window.doc_id)
-                known.update(numbers)
-                continue
-        groups.append(({window.doc_id}, set(numbers)))
-    return groups
-
-
-def _all_of(conditions: list[Where]) -> Where | None:
-    if len(conditions) > 1:
-        return {"$and": conditions}
-    return conditions[0] if conditions else None
 
 
 def _space(opened: SyncCollection | AsyncCollection) -> str:

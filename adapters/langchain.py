@@ -13,7 +13,7 @@ from retrivex.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.stores.protocol import AnyChunkStore
 
-from .fields import FieldMap
+from .fields import FieldMap, colon_id, uuid5_id
 from .hits import NO_STORE, PLAIN_TEXT, Direction, Placed, logger, place
 from .langchain_compressor import RetriVexCompressor
 from .langchain_documents import SCORE_KEY, as_store, chunk_store_from_documents, documents_of, read_document
@@ -38,6 +38,8 @@ __all__ = [
     "RetriVexRetriever",
     "VectorStoreChunkStore",
     "chunk_store_from_documents",
+    "colon_id",
+    "uuid5_id",
 ]
 
 _LIMITS = ("k", "top_k")  # how LangChain's own retrievers call the number of hits

@@ -12,7 +12,7 @@ from retrivex.errors import StoreError
 from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
-from .fields import FieldMap
+from .fields import FieldMap, colon_id, uuid5_id
 from .llamaindex_composer import NodeComposer, ScopedQuery
 from .llamaindex_nodes import chunk_store_from_nodes
 from .llamaindex_postprocessor import RetriVexPostprocessor
@@ -37,6 +37,8 @@ __all__ = [
     "ScopedQuery",
     "VectorStoreChunkStore",
     "chunk_store_from_nodes",
+    "colon_id",
+    "uuid5_id",
 ]
 
 _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits

@@ -280,6 +280,7 @@ class SearchCollection(Collection):
         for id, values in changes.items():
             lines += [{"update": {"_id": id}}, {"doc": _nested(values)}]
         answer = self._send(self._sync, Call("write", lines))
+        self._mapping = None  # there may be new fields
         refused = [item["update"] for item in answer["items"] if "error" in item["update"]]
         if refused:
             first = refused[0]

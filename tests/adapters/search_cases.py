@@ -18,7 +18,7 @@ from search_server import SearchServer
 from test_examples import run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
-from retrivex.adapters.collection import Scan
+from retrivex.adapters.collection import ByWindows, Scan
 from retrivex.adapters.fields import FieldMap, MakeId, colon_id
 from retrivex.adapters.vector_store import VectorChunkStore
 from retrivex.errors import StoreError, StoreTimeoutError
@@ -483,6 +483,7 @@ class SearchCases:
         collection = self.kit.collection(client, index, fields=fields)
         collection.write({"a": {"metadata.chunk_id": 3, "metadata.chunk_count": 9}})
         collection.write({})
+        assert collection.ask(ByWindows((Window("bees.md", 3, 4),), frozenset({None}))).records[0].id == "a"
         (chunk,) = self.kit.store(client, index, fields=fields).fetch([Window("bees.md", 0, 9)])
         assert (chunk.key, chunk.metadata.chunk_count) == (("bees.md", 3), 9)
         assert chunk.metadata.custom_metadata["author"] == "Ann"

@@ -182,13 +182,13 @@ class TestByIds(_OverServer):
     holds_duplicates = False  # ids are unique
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = ChromaChunkStore(self.server.client, self.server.fill(chunks), make_id=colon_id)
+        store = ChromaChunkStore(self.server.client, self.server.fill(chunks), make_id=colon_id, timeout_s=60)
         return StoreUnderTest(store, lambda: self.server.requests)
 
 
 class TestByWindows(_OverServer):
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = ChromaChunkStore(self.server.client, self.server.fill(chunks, make_id=None))
+        store = ChromaChunkStore(self.server.client, self.server.fill(chunks, make_id=None), timeout_s=60)
         return StoreUnderTest(store, lambda: self.server.requests)
 
 
@@ -197,7 +197,7 @@ class TestInTheClientItself(ChunkStoreContract):
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
         client = chromadb.EphemeralClient(_quiet())
-        store = ChromaChunkStore(client, fill(client, chunks, uuid5_id), make_id=uuid5_id)
+        store = ChromaChunkStore(client, fill(client, chunks, uuid5_id), make_id=uuid5_id, timeout_s=60)
         asked: list[Any] = []
         ask = store.collection.ask
         store.collection.ask = lambda request: (asked.append(request), ask(request))[1]  # type: ignore[method-assign]
@@ -303,13 +303,13 @@ def test_the_most_chunks_of_one_request(server: Server) -> None:
     chunks = [Chunk(f"text {n}", ChunkMetadata(f"d{n % 50}", n), [1.0, 0.0]) for n in range(6000)]
     name = server.fill(chunks)
     windows = [Window(f"d{d}", 0, 1999) for d in range(50)]
-    store = ChromaChunkStore(server.client, name, make_id=lambda doc, n: f"{doc}:{n}")
+    store = ChromaChunkStore(server.client, name, make_id=colon_id, timeout_s=60)
     before = server.requests
     found = store.fetch(windows[:5])
     assert server.requests - before == 2
     assert len(found) == 5 * 40
     scattered = [Window(f"d{n % 50}", n, n + 1) for n in range(0, 6000, 7)]
-    by_windows = ChromaChunkStore(server.client, name)
+    by_windows = ChromaChunkStore(server.client, name, timeout_s=60)
     before = server.requests
     assert len(by_windows.fetch(scattered)) == len(scattered)
     assert server.requests - before == 1
@@ -417,7 +417,7 @@ def test_an_async_store_gives_up_in_time(server: Server) -> None:
     async def ask() -> None:
         gate = Gate(server.port)
         client = await chromadb.AsyncHttpClient("127.0.0.1", gate.port, settings=_quiet())
-        store = ChromaChunkStore(client, name, make_id=colon_id, timeout_s=0.5)
+        store = ChromaChunkStore(client, name, make_id=colon_id, timeout_s=2.0)
         gate.shut()
         with pytest.raises(StoreTimeoutError, match="did not answer in time"):
             await store.afetch([Window("doc-0", 0, 3)])

@@ -21,6 +21,7 @@ from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 
 pytest.importorskip("haystack", reason="needs haystack-ai")
 
+import haystack
 from haystack import Document, Pipeline, SuperComponent, component
 from haystack.components.builders import PromptBuilder
 from haystack.components.joiners import DocumentJoiner
@@ -225,6 +226,20 @@ def test_async_gives_the_same_and_ids_are_stable() -> None:
     assert asyncio.run(blocking.run_async(QUESTION)) == first
     plain = RetriVexRetriever(Found(BEES[1:2]), CONFIG, document_store=filled(BEES))
     assert asyncio.run(plain.run_async("queen")) == plain.run("queen")
+
+
+def test_an_async_pipeline_gives_the_same() -> None:
+    documents = filled(split())
+    retriever = RetriVexRetriever(InMemoryBM25Retriever(documents), CONFIG, document_store=documents)
+    # what older versions call AsyncPipeline is any Pipeline in newer ones
+    pipeline = Pipeline() if hasattr(Pipeline, "run_async") else haystack.AsyncPipeline()
+    pipeline.add_component("retriever", retriever)
+    pipeline.add_component("ranker", RetriVexRanker(CONFIG.override(window=0)))
+    pipeline.connect("retriever.documents", "ranker.documents")
+    asked = {name: {"query": QUESTION} for name in ("retriever", "ranker")}
+    answer = asyncio.run(pipeline.run_async(asked, include_outputs_from={"retriever"}))
+    assert answer["retriever"] == retriever.run(QUESTION)
+    assert contents(answer["ranker"])
 
 
 def test_a_retriever_by_embedding() -> None:

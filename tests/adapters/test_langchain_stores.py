@@ -20,12 +20,14 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.stores import BaseStore, InMemoryBaseStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from retrivex.adapters.fields import FieldMap, colon_id, uuid5_id
+from retrivex.adapters.fields import FieldMap
 from retrivex.adapters.langchain import (
     BaseStoreChunkStore,
     FilteredChunkStore,
     RetriVexRetriever,
     VectorStoreChunkStore,
+    colon_id,
+    uuid5_id,
 )
 
 pytestmark = pytest.mark.integration
@@ -244,6 +246,16 @@ def test_a_document_under_another_ones_key_is_left_out() -> None:
     store = BaseStoreChunkStore(keys)
     assert store.fetch([Window("bees", 0, 2)]) == []
     assert "records left out" in store.warnings[0]
+
+
+def test_documents_that_come_without_their_ids_are_placed_by_their_metadata() -> None:
+    class Nameless(Vectors):
+        def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+            return [document.model_copy(update={"id": None}) for document in super().get_by_ids(ids)]
+
+    chunks = contract_chunks(1, 5)
+    store = VectorStoreChunkStore(Nameless([document_of(chunk) for chunk in chunks]))
+    assert sorted(chunk.key for chunk in store.fetch([Window("doc-0", 1, 4)])) == [("doc-0", n) for n in (1, 2, 3)]
 
 
 def test_what_is_named_after_its_failure_is_told_apart() -> None:

@@ -33,12 +33,14 @@ from llama_index.core.vector_stores.types import (
 )
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
-from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id
+from retrivex.adapters.fields import FieldMap, MakeId
 from retrivex.adapters.llamaindex import (
     DocstoreChunkStore,
     DocstoreParentStore,
     RetriVexRetriever,
     VectorStoreChunkStore,
+    colon_id,
+    uuid5_id,
 )
 
 pytestmark = pytest.mark.integration

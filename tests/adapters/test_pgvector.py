@@ -561,9 +561,9 @@ def test_a_server_that_is_frozen_does_not_hold_us(server: Server) -> None:
 
 def test_threads_that_wait_for_one_connection_do_not_cancel_each_other(server: Server) -> None:
     table = server.flat(contract_chunks(1, 3))
-    server.admin.execute(f"CREATE VIEW half_{table} AS SELECT t.* FROM {table} AS t, pg_sleep(0.2)")
+    server.admin.execute(f"CREATE VIEW half_{table} AS SELECT t.* FROM {table} AS t, pg_sleep(0.5)")
     with psycopg.connect(server.uri, autocommit=True) as connection:
-        store = PgvectorChunkStore(connection, f"half_{table}", make_id=colon_id, timeout_s=0.9)
+        store = PgvectorChunkStore(connection, f"half_{table}", make_id=colon_id, timeout_s=2.0)
 
         def ask(_: int) -> str:
             try:
@@ -580,7 +580,7 @@ def test_threads_that_wait_for_one_connection_do_not_cancel_each_other(server: S
 def test_a_pool_with_no_connection_free_is_a_timeout(server: Server) -> None:
     table = server.flat(contract_chunks(1, 3))
     with ConnectionPool(server.uri, min_size=1, max_size=1, kwargs={"autocommit": True}, open=True) as pool:
-        store = PgvectorChunkStore(pool, table, make_id=colon_id, timeout_s=0.3)
+        store = PgvectorChunkStore(pool, table, make_id=colon_id, timeout_s=2.0)
         with pool.connection(), pytest.raises(StoreTimeoutError, match="PoolTimeout"):
             store.fetch([Window("doc-0", 0, 3)])
         assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
