@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from strategies import bare, count_words, make_chunk, texts, tile, worlds
 
 from retrivex import Chunk, ChunkMetadata
+from retrivex.sentence_groups import UNIT_TOKENS, group_sentences
 from retrivex.stitching import Run, stitch
 from retrivex.tokens import CallableTokenizer, TokenCache
-from retrivex.units import UNIT_TOKENS, Unit, UnitCutter, group_sentences
+from retrivex.units import Unit, UnitCutter
 
 BEES = (
     "Bees live in hives. A hive has one queen. ",
