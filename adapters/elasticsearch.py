@@ -88,6 +88,12 @@ class ElasticsearchCollection(SearchCollection):
     ) -> None:
         if not isinstance(client, (Elasticsearch, AsyncElasticsearch)):
             raise StoreError(f"client is {type(client).__name__}: give an Elasticsearch or an AsyncElasticsearch")
+        if async_client is not None and (
+            not isinstance(async_client, AsyncElasticsearch) or not isinstance(client, Elasticsearch)
+        ):
+            raise StoreError(
+                f"async_client is {type(async_client).__name__}: give an AsyncElasticsearch beside an Elasticsearch"
+            )
         sync = client if isinstance(client, Elasticsearch) else None
         super().__init__(
             sync,

@@ -94,8 +94,12 @@ class OpenSearchCollection(SearchCollection):
         with_vectors: bool = False,
         timeout_s: float = 10.0,
     ) -> None:
-        if not _is_client(client):
+        if not isinstance(client, OpenSearch) and not _is_async(client):
             raise StoreError(f"client is {type(client).__name__}: give an OpenSearch or an AsyncOpenSearch")
+        if async_client is not None and (not _is_async(async_client) or not isinstance(client, OpenSearch)):
+            raise StoreError(
+                f"async_client is {type(async_client).__name__}: give an AsyncOpenSearch beside an OpenSearch"
+            )
         sync = client if isinstance(client, OpenSearch) else None
         super().__init__(
             sync,
@@ -172,9 +176,9 @@ class OpenSearchCollection(SearchCollection):
         return Records(*self._page((yield Call("search", body))["hits"]["hits"], request))
 
 
-def _is_client(client: Any) -> bool:
-    """Whether it is a client, or an async one, whose class is there only where aiohttp is."""
-    return isinstance(client, OpenSearch) or any(kind.__name__ == "AsyncOpenSearch" for kind in type(client).__mro__)
+def _is_async(client: Any) -> bool:
+    """Whether it is an async client, whose class is there only where aiohttp is."""
+    return any(kind.__name__ == "AsyncOpenSearch" for kind in type(client).__mro__)
 
 
 class OpenSearchChunkStore(VectorChunkStore):

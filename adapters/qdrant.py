@@ -130,7 +130,8 @@ class QdrantCollection(Collection):
             return Records(self._scored(client.query_points(**self._nearest(request)).points))
         if isinstance(request, ByIds) and _is_local(client):
             return self._seen(client.retrieve(**self._retrieve(request)), request)
-        return self._found(*client.scroll(**self._scroll(request)), request)
+        points, after = client.scroll(**self._scroll(request))
+        return self._found(points, after, request)
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
@@ -144,7 +145,8 @@ class QdrantCollection(Collection):
             return Records(self._scored((await client.query_points(**self._nearest(request))).points))
         if isinstance(request, ByIds) and _is_local(client):
             return self._seen(await client.retrieve(**self._retrieve(request)), request)
-        return self._found(*(await client.scroll(**self._scroll(request))), request)
+        points, after = await client.scroll(**self._scroll(request))
+        return self._found(points, after, request)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means, over HTTP or gRPC."""

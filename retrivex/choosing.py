@@ -44,6 +44,17 @@ class _Point(NamedTuple):
     value: float
 
 
+class _Task(NamedTuple):
+    """What is to be chosen under caps; fields as the arguments of `choose`."""
+
+    candidates: Candidates
+    budget: int
+    run_cost: float
+    max_runs: int | None
+    caps: Sequence[int]
+    kept: Sequence[int]
+
+
 def choose(
     candidates: Candidates,
     budget: int,
@@ -95,7 +106,7 @@ def choose(
     lifted, lift = _lifted(candidates, kept, run_cost)
     made = select(lifted, budget, run_cost=run_cost, max_runs=max_runs)
     if caps is not None and min(room_left(candidates, made.chosen, caps), default=0) < 0:
-        made = _capped(lifted, budget, run_cost, max_runs, caps, made.bound, kept)
+        made = _capped(_Task(lifted, budget, run_cost, max_runs, caps, kept), made.bound)
     chosen, proven = made.chosen, made.proven
     if not set(kept) <= set(chosen):  # only where a row was too large to be proven
         chosen = fill(candidates, kept, budget, run_cost=run_cost, max_runs=max_runs, caps=caps)
@@ -129,22 +140,15 @@ def _lifted(candidates: Candidates, kept: Sequence[int], run_cost: float) -> tup
     return replace(candidates, gains=gains), lift
 
 
-def _capped(
-    candidates: Candidates,
-    budget: int,
-    run_cost: float,
-    max_runs: int | None,
-    caps: Sequence[int],
-    bound: float,
-    kept: Sequence[int],
-) -> Selection:
+def _capped(task: _Task, bound: float) -> Selection:
     """Choose exactly under caps; `bound` is that of the relaxation without them."""
+    candidates, budget, run_cost, max_runs, caps, _ = task
     parts = _parts(candidates)
     layers = 1 if max_runs is None else 1 + min(max_runs, len(candidates))
     room = [min(caps[number], budget) for number in parts]
     cells = sum(len(part) * (width + 1) * layers for part, width in zip(parts.values(), room, strict=True))
     if max(cells, len(parts) * (budget + 1) * layers) > MAX_CELLS:
-        return _simply(candidates, budget, run_cost, max_runs, caps, bound, kept)
+        return _simply(task, bound)
     rows = [_part_of(candidates, part) for part in parts.values()]
     points = [_points(_values(row, width, run_cost, layers)) for row, width in zip(rows, room, strict=True)]
     best, taken = _combined(points, budget, layers)
@@ -164,16 +168,9 @@ def _capped(
     return Selection(tuple(sorted(chosen)), value, spent, best, proven)
 
 
-def _simply(
-    candidates: Candidates,
-    budget: int,
-    run_cost: float,
-    max_runs: int | None,
-    caps: Sequence[int],
-    bound: float,
-    kept: Sequence[int],
-) -> Selection:
+def _simply(task: _Task, bound: float) -> Selection:
     """Choose the better of two simple ways, where the exact one would be too large."""
+    candidates, budget, run_cost, max_runs, caps, kept = task
     ways = [
         fill(candidates, kept, budget, run_cost=price, max_runs=max_runs, by_rank=by_rank, caps=caps)
         for price, by_rank in ((run_cost, False), (0.0, True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 from fuzz_worlds import World
 from hypothesis import given, settings
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from strategies import bare, count_words, make_chunk, texts, tile, worlds
 
 from retrivex import Chunk, ChunkMetadata
+from retrivex.sentence_groups import UNIT_TOKENS, group_sentences
 from retrivex.stitching import Run, stitch
 from retrivex.tokens import CallableTokenizer, TokenCache
-from retrivex.units import UNIT_TOKENS, Unit, UnitCutter, group_sentences
+from retrivex.units import Unit, UnitCutter
 
 BEES = (
     "Bees live in hives. A hive has one queen. ",
@@ -34,7 +36,7 @@ def cut(run: Run, size: int) -> list[str]:
     return [run.text[unit.start : unit.end].strip() for unit in cutter(size).units([run])]
 
 
-def check_tiling(runs: list[Run], units: list[Unit]) -> None:
+def check_tiling(runs: list[Run], units: Sequence[Unit]) -> None:
     """Every character that a chunk says lies in one unit of its run."""
     for number, run in enumerate(runs):
         own = [unit for unit in units if unit.run == number]
@@ -62,6 +64,11 @@ def test_the_units_of_a_run_tile_it(world: World, size: int) -> None:
     units = made.units(runs)
     check_tiling(runs, units)
     assert made.units(runs) == units  # and again from what it remembers
+    assert units.pick([0, len(units) - 1]) == [units[0], units[len(units) - 1]] if runs else not units
+    chunks = [(number, at) for number, run in enumerate(runs) for at in range(len(run))]
+    for chunk, (run, at) in enumerate(chunks):
+        touching = [number for number, u in enumerate(units) if u.run == run and u.first <= at <= u.last]
+        assert list(units.touching(chunk)) == touching
 
 
 @given(texts, st.integers(1, 60))

@@ -38,7 +38,8 @@ _CLOSED_BY = dict(zip("\"'`([{<\u3010\u300a\u300c\xab", "\"'`)]}>\u3011\u300b\u3
 _CLOSING = frozenset({*_CLOSED_BY.values(), "|"})
 _BESIDE_WORDS = r"[\s*_]*"  # emphasis
 
-_NUMBER = r"\d+(?:[.,]\d+)*"
+_MOST_RUN = 40  # signs or digits; a search for longer runs would take squared time on hostile text
+_NUMBER = rf"\d{{1,{_MOST_RUN}}}(?:[.,]\d{{1,{_MOST_RUN}}}){{0,9}}"
 _BUILT_IN = (
     r"[\[\u3010\u3014]\s*\d[\d\s,;-]*[\]\u3011\u3015]",
     r"\[\s*\.\.\.\s*[\d,]+ \w+ omitted",
@@ -246,18 +247,18 @@ def _pattern(tokens: Sequence[str]) -> str:
             emphasis = _is_sign(token) and not _is_sign(before) and token[0] not in "*_"
             made += r"\s+" if words else (_BESIDE_WORDS if emphasis else r"\s*")
         made += _NUMBER if token == NUMBER else (_sign(token) if _is_sign(token) else re.escape(token))
-    start = r"(?<![^\W_])" if tokens and not _is_sign(tokens[0]) else ""
-    return start + made + (r"(?![^\W_])" if tokens and not _is_sign(tokens[-1]) else "")
+    start = r"(?<![^\W_])" if not _is_sign(tokens[0]) else ""
+    return start + made + (r"(?![^\W_])" if not _is_sign(tokens[-1]) else "")
 
 
 def _sign(token: str) -> str:
     """Pattern of a run of one sign: rules, fences and headings may be longer or shorter than those of the template."""
     sign = re.escape(token[0])
     if token[0] == "#":
-        return f"{sign}+"
+        return f"{sign}{{1,{_MOST_RUN}}}"
     if len(token) == 1:
         return sign
-    return rf"{sign}(?:\s?{sign}){{{min(len(token), 3) - 1},}}"
+    return rf"{sign}(?:\s?{sign}){{{min(len(token), 3) - 1},{_MOST_RUN}}}"
 
 
 def _escaped_inside(text: str, marks: re.Pattern[str]) -> str:
@@ -276,5 +277,7 @@ def _escaped_inside(text: str, marks: re.Pattern[str]) -> str:
 
 
 def _is_escaped(text: str, at: int) -> bool:
-    before = text[:at]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+    start = at
+    while start > 0 and text[start - 1] == "\\":
+        start -= 1
+    return (at - start) % 2 == 1

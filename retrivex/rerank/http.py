@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, RerankUnavailableError
+from retrivex.errors import RerankError, RerankUnavailableError, shown
 from retrivex.rerank.calling import check_seconds
 from retrivex.tokens import TokenizerSpec, get_tokenizer, without_surrogates
 
@@ -74,6 +74,12 @@ class HttpReranker:
         if model is None and shape != "tei":
             raise RerankError(f"model is None: an endpoint of the shape {shape!r} is told which model to use")
         check_seconds("timeout_s", timeout_s)
+        if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):
+            raise RerankError(
+                "api_key is no printable ASCII text: see that the key alone was copied, without line ends"
+            )
+        if options is not None and not isinstance(options, Mapping):
+            raise RerankError(f"options are {shown(options)}: give a mapping of further fields of the request")
         if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
             raise RerankError(f"max_tokens is {max_tokens!r}: it must be a whole number of at least 1, or None")
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):

@@ -9,6 +9,7 @@ import re
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -385,6 +386,20 @@ class SearchCases:
         with pytest.raises(StoreTimeoutError):
             retriever.retrieve("which?")
 
+    def test_two_tenants_and_64_threads_on_one_retriever(self, client: Any) -> None:
+        chunks = [*contract_chunks(2, 6, "acme", "acme"), *contract_chunks(2, 6, "zebra", "zebra")]
+        index = self.kit.fill(client, chunks)
+        retriever = self.kit.retriever(client, index, lambda question: vector_of(question))
+        asked = [(f"question {n % 8}", ("acme", "zebra")[n % 2]) for n in range(64)]
+
+        def ask(question: str, scope: str) -> list[Any]:
+            return [hit.key for hit in retriever.retrieve(question, k=4, scope=scope)]
+
+        with ThreadPoolExecutor(64) as pool:
+            found = list(pool.map(lambda each: ask(*each), asked))
+        assert found == [ask(*each) for each in asked]
+        assert all(key[0].startswith(scope) for keys, (_, scope) in zip(found, asked, strict=True) for key in keys)
+
     # ---- async
 
     def test_an_async_client_alone_does_all_of_it(self, client: Any, server: SearchServer) -> None:
@@ -411,6 +426,8 @@ class SearchCases:
                 assert len(server.log) == before + 1
                 with pytest.raises(StoreError, match="has only an async client"):
                     store.fetch(windows)
+                with pytest.raises(StoreError, match="async_client is Async"):
+                    self.kit.store(async_client, index, async_client=async_client)
             finally:
                 await async_client.close()
 
@@ -530,6 +547,7 @@ class SearchCases:
             ({"timeout_s": True}, "timeout_s is True"),
             ({"index": ""}, "index is ''"),
             ({"client": "http://localhost"}, "client is str"),
+            ({"async_client": "http://localhost"}, "async_client is str"),
             ({"search": "hybrid"}, "search is 'hybrid'"),
             ({"embed": None}, "embed is missing"),
             ({"fields": "elastic"}, "fields is 'elastic'"),

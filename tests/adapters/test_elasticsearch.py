@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("elasticsearch")
+
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 from search_cases import Kit, SearchCases, SearchContract
 from search_queries import Index

@@ -13,8 +13,9 @@ import pytest
 
 pytest.importorskip("milvus_lite")
 
+import pymilvus
 from milvus_server import LiteServicer, TemplateServicer, milvus_server
-from pymilvus import AsyncMilvusClient, DataType, MilvusClient
+from pymilvus import DataType, MilvusClient
 from pymilvus.exceptions import MilvusException
 from test_examples import ROOT, run
 
@@ -35,6 +36,9 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
+
+AsyncMilvusClient: Any = getattr(pymilvus, "AsyncMilvusClient", None)
+with_async = pytest.mark.skipif(not hasattr(AsyncMilvusClient, "describe_collection"), reason="pymilvus before 2.6")
 
 _numbers = itertools.count()
 
@@ -406,6 +410,7 @@ def test_layouts_of_frameworks(server: Server, layout: Any, written: Callable[[i
 # ---- at the same time, and later
 
 
+@with_async
 def test_an_async_client_asks_by_itself(server: Server) -> None:
     chunks = contract_chunks()
     name = server.fill(chunks)
@@ -432,6 +437,7 @@ def test_an_async_client_asks_by_itself(server: Server) -> None:
     assert asked == 1
 
 
+@with_async
 def test_an_async_client_gives_up_in_time(lite: Server) -> None:
     name = lite.fill(contract_chunks(1, 3), name=f"slow_{next(_numbers)}")
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("opensearchpy")
+
 from opensearchpy import AsyncOpenSearch, OpenSearch
 from search_cases import EXACT, Kit, SearchCases, SearchContract
 from search_server import SearchServer

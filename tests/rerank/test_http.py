@@ -350,10 +350,14 @@ def test_the_composer_reranks_over_http_or_says_why_not(endpoint: Endpoint, stat
         ({"url": "http://localhost", "shape": "cohere"}, "model is None"),
         ({"url": "http://localhost", "shape": "tei", "timeout_s": 0}, "timeout_s is 0"),
         ({"url": "http://localhost", "shape": "tei", "timeout_s": 10**400}, "timeout_s is a whole number"),
+        ({"url": "http://localhost", "shape": "tei", "api_key": "secret\n"}, "api_key is no printable ASCII text"),
+        ({"url": "http://localhost", "shape": "tei", "api_key": "schlüssel"}, "api_key is no printable ASCII text"),
+        ({"url": "http://localhost", "shape": "tei", "options": ["truncate"]}, "options are"),
         ({"url": "http://localhost", "shape": "tei", "timeout_s": "5"}, "timeout_s is '5'"),
         ({"url": "http://localhost", "shape": "tei", "max_tokens": 0}, "max_tokens is 0"),
     ],
 )
 def test_an_argument_that_breaks_its_rule_is_refused(said: dict[str, Any], words: str) -> None:
-    with pytest.raises(RerankError, match=words):
+    with pytest.raises(RerankError, match=words) as caught:
         HttpReranker(said.pop("url"), **said)
+    assert said.get("api_key", "no key") not in str(caught.value)
