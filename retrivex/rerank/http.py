@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, RerankUnavailableError, shown
+from retrivex.errors import RerankError, RerankUnavailableError, quoted
 from retrivex.rerank.calling import check_seconds
 from retrivex.tokens import TokenizerSpec, get_tokenizer, without_surrogates
 
@@ -79,7 +79,7 @@ class HttpReranker:
                 "api_key is no printable ASCII text: see that the key alone was copied, without line ends"
             )
         if options is not None and not isinstance(options, Mapping):
-            raise RerankError(f"options are {shown(options)}: give a mapping of further fields of the request")
+            raise RerankError(f"options are {quoted(options)}: give a mapping of further fields of the request")
         if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
             raise RerankError(f"max_tokens is {max_tokens!r}: it must be a whole number of at least 1, or None")
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import lancedb
 import numpy as np
-import pyarrow as pa
 import pytest
+
+pytest.importorskip("lancedb")
+
+import lancedb
+import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lancedb.query import AsyncQueryBase

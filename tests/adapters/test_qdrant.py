@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import grpc
 import numpy as np
 import pytest
+
+pytest.importorskip("qdrant_client")
+
+import grpc
 from qdrant_client import AsyncQdrantClient, QdrantClient, models
 from qdrant_server import QdrantServer
 from test_examples import ROOT, run

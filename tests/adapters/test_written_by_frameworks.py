@@ -6,8 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import lancedb
 import pytest
+
+pytest.importorskip("lancedb")
+pytest.importorskip("langchain_community")
+pytest.importorskip("llama_index.vector_stores.lancedb")
+pytest.importorskip("haystack_integrations")
+
+import lancedb
 from haystack import Document as HaystackDocument
 from haystack.components.preprocessors import DocumentSplitter
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore

@@ -251,7 +251,9 @@ def test_a_time_that_is_none_rules_chronological_order_out(bad: Any) -> None:
 
 
 @pytest.mark.parametrize("question", ["A vs B", "How to?"])
-@pytest.mark.parametrize("bad", [["a"], {"a": 1}, ("a", [1]), np.zeros(3), Odd()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "bad", [["a"], {"a": 1}, ("a", [1]), np.zeros(3), Odd()], ids=lambda value: type(value).__name__
+)
 def test_a_source_that_cannot_be_told_from_others_rules_document_orders_out(question: str, bad: Any) -> None:
     items = [*passages(4, sourced=4, placed=4), {"id": 4, "score": 0.1, "source_id": bad}]
     choice = choose_order(items, question)
