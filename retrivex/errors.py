@@ -75,11 +75,11 @@ def quoted(value: Any, most: int = 80) -> str:
     >>> quoted("hive"), quoted(10**5000)
     ("'hive'", 'a whole number of 16610 bits')
     """
-    if isinstance(value, int) and value.bit_length() > 4 * most:
-        return f"a whole number of {value.bit_length()} bits"  # Python refuses to write very long ones
     try:
         return repr(value)[:most]
-    except ValueError:  # such a number inside something else
+    except ValueError:  # Python writes no whole number of more than some 4,300 digits
+        if isinstance(value, int):
+            return f"a whole number of {value.bit_length()} bits"
         return f"{type(value).__name__} too long to be shown"
     except Exception:  # noqa: BLE001 - a class of the caller's may raise anything, and must not hide what was wrong
         return f"{type(value).__name__} that cannot be shown"
