@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ from retrivex.adapters.pgvector import (  # noqa: E402
     PgvectorCollection,
     PgvectorRetriever,
 )
+from retrivex.adapters.vector_store import VectorChunkStore  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -681,6 +683,14 @@ def test_writing_sets_columns_and_keys_and_leaves_the_rest(server: Server) -> No
     assert rows[ids[2]] == ["text", {"doc_id": "d", "chunk_id": 4}, 7]
     with pytest.raises(StoreError, match="no column for 'chunk_count'"):
         collection.write({ids[0]: {"chunk_count": 3}})
+
+
+def test_fields_may_be_named_later(server: Server) -> None:
+    table = server.table("id text, text text, file text, part int")
+    server.admin.execute(f"INSERT INTO {table} VALUES ('x', 'one', 'a.md', 3)")
+    collection = PgvectorCollection(server.pool, table)
+    collection.fields = replace(collection.fields, doc_id=("file",), chunk_id=("part",))
+    assert [chunk.key for chunk in VectorChunkStore(collection).fetch([Window("a.md", 0, 9)])] == [("a.md", 3)]
 
 
 def test_ids_of_another_type_are_not_there(server: Server) -> None:
