@@ -52,12 +52,11 @@ PGVECTOR_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     # pgvector-haystack 8.1: haystack_documents(id, embedding, content, blob_data, blob_meta, blob_mime_type, meta)
     "haystack": LAYOUTS["haystack"].under("meta"),
 }  # fmt: skip
-"""What frameworks write into PostgreSQL."""
+"""What frameworks write into PostgreSQL; `langchain` gives way to `PGVECTORSTORE` where the table is of that kind."""
 
 PGVECTORSTORE = FieldMap(doc_id=("source", "doc_id", "file_path"), text=("content",), root="langchain_metadata")
 """What the newer store of langchain-postgres writes, PGVectorStore: (langchain_id, content, embedding,
-langchain_metadata). Of a column of its own, say the name: `FieldMap(doc_id="source", chunk_id="chunk_index",
-text="content")`."""
+langchain_metadata). Metadata in columns of their own are named: `FieldMap(doc_id="source", text="content")`."""
 
 
 class PgvectorOptions(TypedDict, total=False):
@@ -82,7 +81,8 @@ class PgvectorCollection(Collection):
     client : psycopg `Connection` with `autocommit=True`, `ConnectionPool`, or the async one of either
     table : its name; in `schema`, or where the connection's search path finds it
     async_client : one more, so that both `fetch` and `afetch` have their own
-    fields : names of columns; a dot steps into JSON or JSONB, `root` is the column that holds all metadata
+    fields : names of columns; a dot steps into JSON or JSONB, `root` is the column that holds all metadata. `langchain`
+        takes the names of whichever of LangChain's two stores made the table
     id_name : column of the ids; None takes `node_id` for LlamaIndex, otherwise `id` or `langchain_id`
     vector_name : column of type `vector` or `halfvec`
     metric : which nearness the vectors are made for, and their index is of
@@ -200,6 +200,9 @@ class PgvectorCollection(Collection):
                 f"{self.name} keeps all of LangChain's collections: say which one with only={{'collection_id': uuid}}; "
                 "SELECT uuid FROM langchain_pg_collection WHERE name = '...'"
             )
+        is_newer = "cmetadata" not in table.columns and "langchain_metadata" in table.columns
+        if is_newer and self.fields is PGVECTOR_LAYOUTS["langchain"]:
+            self.fields = PGVECTORSTORE
         self._table = table
         return table
 
@@ -242,7 +245,7 @@ class PgvectorChunkStore(VectorChunkStore):
 
         CREATE INDEX CONCURRENTLY ON "docs" (("langchain_metadata" ->> 'source'), ("langchain_metadata" ->> 'chunk_index'))
 
-        store = PgvectorChunkStore(pool, "docs", fields=PGVECTORSTORE)
+        store = PgvectorChunkStore(pool, "docs", fields="langchain")
     """  # noqa: E501 - a command is copied as a whole
 
     def __init__(

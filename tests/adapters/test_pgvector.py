@@ -443,10 +443,17 @@ def test_langchain_pgvectorstore_tables(server: Server) -> None:
             f"INSERT INTO {table} VALUES (%s, %s, '[1,0]', 'a.md', %s)",
             (uuid5_id("a.md", n), f"text {n}", json.dumps({"source": "a.md", "chunk_id": n})),
         )
-    for fields in (PGVECTORSTORE, FieldMap(doc_id="source", chunk_id="langchain_metadata.chunk_id", text="content")):
+    in_columns = FieldMap(doc_id="source", chunk_id="langchain_metadata.chunk_id", text="content")
+    for fields in ("langchain", PGVECTORSTORE, in_columns):
         for make_id in (None, uuid5_id):
-            store = PgvectorChunkStore(server.pool, table, fields=fields, make_id=make_id)
+            store = PgvectorChunkStore(server.pool, table, fields=fields, make_id=make_id)  # type: ignore[arg-type]
             assert sorted(c.text for c in store.fetch([Window("a.md", 1, 3)])) == ["text 1", "text 2"]
+
+    async def ask() -> list[Chunk]:
+        async with await psycopg.AsyncConnection.connect(server.uri, autocommit=True) as connection:
+            return await PgvectorChunkStore(connection, table, fields="langchain").afetch([Window("a.md", 1, 3)])
+
+    assert sorted(chunk.text for chunk in asyncio.run(ask())) == ["text 1", "text 2"]
 
 
 def test_llamaindex_tables(server: Server) -> None:
