@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -502,6 +504,13 @@ def test_a_collection_that_makes_its_own_ids_is_not_written_to(lite: Server) -> 
     lite.client.create_collection(name, dimension=8, auto_id=True)
     with pytest.raises(StoreError, match="makes ids by itself"):
         MilvusCollection(lite.client, name).write({"1": {"doc_id": "d"}})
+
+
+def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pymilvus", None)
+    monkeypatch.delitem(sys.modules, "retrivex.adapters.milvus")
+    with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[milvus\]'"):
+        importlib.import_module("retrivex.adapters.milvus")
 
 
 # ---- the example

@@ -7,9 +7,11 @@ stand-in itself is skipped then.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import json
 import os
+import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -545,6 +547,13 @@ def _scan(collection: WeaviateCollection) -> dict[str, Any]:
         after = answer.after
         if after is None:
             return found
+
+
+def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "weaviate.classes.query", None)
+    monkeypatch.delitem(sys.modules, "retrivex.adapters.weaviate")
+    with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[weaviate\]'"):
+        importlib.import_module("retrivex.adapters.weaviate")
 
 
 # ---- the example
