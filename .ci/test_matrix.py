@@ -97,7 +97,7 @@ def pinned(extra: str) -> list[str]:
     Examples
     --------
     >>> pinned("pgvector")
-    ['psycopg==3.2']
+    ['psycopg==3.2.1']
     """
     found = []
     for requirement in EXTRAS[extra]:
