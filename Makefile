@@ -47,7 +47,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: bench-dedup bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
+.PHONY: bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -87,6 +87,11 @@ integration-wheel: $(call ready,frameworks)
 	cd .venv/wheel && PYTHONPATH=unpacked ../frameworks/bin/python ../../.ci/import_adapters.py
 	cd .venv/wheel && MYPYPATH=unpacked ../frameworks/bin/mypy --config-file ../../pyproject.toml -p retrivex.adapters
 
+# Every extra alone, at its oldest and newest versions; not part of CI: it takes an hour and downloads gigabytes.
+# Some of it: make test-matrix EXTRAS="qdrant cache" ENDS=oldest
+test-matrix: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python .ci/test_matrix.py $(EXTRAS) $(if $(ENDS),--ends $(ENDS))
+
 fuzz: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/fuzz.py
 
@@ -101,6 +106,11 @@ bench-store: $(call ready,core)
 
 bench-dedup: $(call ready,core) $(call ready,node)
 	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/dedup.py
+	$(CORE)/python benchmarks/tables.py
+
+# Neighbours out of every vector store that runs here, and what frameworks have for them.
+bench-adapters: $(call ready,core) $(call ready,engines) $(call ready,frameworks)
+	$(WITH_TIKTOKEN) .venv/engines/bin/python benchmarks/adapters.py
 	$(CORE)/python benchmarks/tables.py
 
 # Orders, beside those of the frameworks and of the npm package.

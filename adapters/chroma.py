@@ -320,7 +320,7 @@ def _space(opened: SyncCollection | AsyncCollection) -> str:
     # as JSON: read in, it would bring the collection's embedding function to life
     configured = opened.configuration_json
     index = configured.get("hnsw") or configured.get("spann") or {}
-    return str(index.get("space") or "l2")
+    return str(index.get("space") or (opened.metadata or {}).get("hnsw:space") or "l2")
 
 
 def _score(distance: float, space: str) -> float:

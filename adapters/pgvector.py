@@ -17,7 +17,7 @@ from .collection import Collection, Failure, Nearest, Record, Records, Request, 
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .pgvector_client import AsyncClient, SyncClient, TimedClient
 from .pgvector_query import FLOATS, OPERATORS, Metric, TableQuery
-from .pgvector_table import LEARN, Field, Values, learned, name, shown
+from .pgvector_table import LEARN, Field, Table, Values, learned, name, shown
 from .pgvector_write import updates
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
@@ -52,12 +52,11 @@ PGVECTOR_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     # pgvector-haystack 8.1: haystack_documents(id, embedding, content, blob_data, blob_meta, blob_mime_type, meta)
     "haystack": LAYOUTS["haystack"].under("meta"),
 }  # fmt: skip
-"""What frameworks write into PostgreSQL."""
+"""What frameworks write into PostgreSQL; `langchain` gives way to `PGVECTORSTORE` where the table is of that kind."""
 
 PGVECTORSTORE = FieldMap(doc_id=("source", "doc_id", "file_path"), text=("content",), root="langchain_metadata")
 """What the newer store of langchain-postgres writes, PGVectorStore: (langchain_id, content, embedding,
-langchain_metadata). Of a column of its own, say the name: `FieldMap(doc_id="source", chunk_id="chunk_index",
-text="content")`."""
+langchain_metadata). Metadata in columns of their own are named: `FieldMap(doc_id="source", text="content")`."""
 
 
 class PgvectorOptions(TypedDict, total=False):
@@ -82,7 +81,8 @@ class PgvectorCollection(Collection):
     client : psycopg `Connection` with `autocommit=True`, `ConnectionPool`, or the async one of either
     table : its name; in `schema`, or where the connection's search path finds it
     async_client : one more, so that both `fetch` and `afetch` have their own
-    fields : names of columns; a dot steps into JSON or JSONB, `root` is the column that holds all metadata
+    fields : names of columns; a dot steps into JSON or JSONB, `root` is the column that holds all metadata. `langchain`
+        takes the names of whichever of LangChain's two stores made the table
     id_name : column of the ids; None takes `node_id` for LlamaIndex, otherwise `id` or `langchain_id`
     vector_name : column of type `vector` or `halfvec`
     metric : which nearness the vectors are made for, and their index is of
@@ -114,6 +114,7 @@ class PgvectorCollection(Collection):
         self.is_sync, self.is_async = sync_client is not None, async_client is not None
         layout = options.get("fields", "retrivex")
         self.fields = field_map(layout, PGVECTOR_LAYOUTS)
+        self._is_langchain = layout == "langchain" or layout is PGVECTOR_LAYOUTS["langchain"]
         parts = [part for part in (options.get("schema"), table) if part is not None]
         if not all(isinstance(part, str) and part and "\0" not in part for part in parts):
             raise StoreError(f"table is {table!r}, schema is {options.get('schema')!r}: both must be names")
@@ -128,23 +129,23 @@ class PgvectorCollection(Collection):
             raise StoreError(f"metric is {self._metric!r}: it must be one of {', '.join(OPERATORS)}")
         self._only = {column: str(value) for column, value in options.get("only", {}).items()}
         self._with_vectors = options.get("with_vectors", False)
-        self._query: TableQuery | None = None
+        self._table: Table | None = None
         self._learn_at_once()
 
     def ask(self, request: Request) -> Records:
         """Answer a request with one statement."""
-        query = self._query or self._learn(self._client.rows(*self._learning()))
+        query = self._query(self._table or self._learn(self._client.rows(*self._learning())))
         return self._records(query, self._client.rows(*query.statement(request)), request)
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
-        query = self._query or self._learn(await self._client.arows(*self._learning()))
+        query = self._query(self._table or self._learn(await self._client.arows(*self._learning())))
         return self._records(query, await self._client.arows(*query.statement(request)), request)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of psycopg or its pool means."""
         if isinstance(error, (psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedTable)):
-            self._query = None  # it was changed under our hands: look again next time
+            self._table = None  # it was changed under our hands: look again next time
         late = (TimeoutError, psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)
         if isinstance(error, late) or type(error).__name__ in ("PoolTimeout", "ConnectionTimeout"):
             return "timeout"
@@ -152,8 +153,11 @@ class PgvectorCollection(Collection):
 
     def missing_index(self) -> str | None:
         """Say how to index the document and the chunk number."""
-        query, path, number = self._query, self.fields.path("doc_id"), self.fields.path("chunk_id")
-        if query is None or path is None or number is None or query.is_indexed or query.table.contains(self.fields):
+        path, number = self.fields.path("doc_id"), self.fields.path("chunk_id")
+        if self._table is None or path is None or number is None:
+            return None
+        query = self._query(self._table)
+        if query.is_indexed or query.table.contains(self.fields):
             return None
         columns = ", ".join(_indexed(field, known) for field, known in ((query.doc, path), (query.number, number)))
         return (
@@ -163,7 +167,7 @@ class PgvectorCollection(Collection):
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns, or keys inside JSON, in one transaction."""
-        query = self._query or self._learn(self._client.rows(*self._learning()))
+        query = self._query(self._table or self._learn(self._client.rows(*self._learning())))
         statements = updates(query.table, query.id, changes)
 
         def send(connection: psycopg.Connection[Any]) -> None:
@@ -186,20 +190,28 @@ class PgvectorCollection(Collection):
     def _learning(self) -> tuple[Composed, Values]:
         return Composed([LEARN]), {"table": self._written}
 
-    def _learn(self, rows: Iterable[tuple[Any, ...]]) -> TableQuery:
+    def _learn(self, rows: Iterable[tuple[Any, ...]]) -> Table:
         table = learned(self._written, self._quoted, rows)
-        id_name = next((given for given in self._ids if given in table.columns), self._ids[0])
-        query = TableQuery(table, self.fields, id_name, self._vector_name, self._metric, self._with_vectors, self._only)
-        table.require(id_name, "ids, which id_name names")
+        table.require(self._id_name(table), "ids, which id_name names")
         for column in self._only:
             table.require(column, "only")
-        if self.fields is PGVECTOR_LAYOUTS["langchain"] and "collection_id" in set(table.columns) - set(self._only):
+        if self._is_langchain and "collection_id" in set(table.columns) - set(self._only):
             raise StoreError(
                 f"{self.name} keeps all of LangChain's collections: say which one with only={{'collection_id': uuid}}; "
                 "SELECT uuid FROM langchain_pg_collection WHERE name = '...'"
             )
-        self._query = query
-        return query
+        is_newer = "cmetadata" not in table.columns and "langchain_metadata" in table.columns
+        if is_newer and self.fields is PGVECTOR_LAYOUTS["langchain"]:
+            self.fields = PGVECTORSTORE
+        self._table = table
+        return table
+
+    def _id_name(self, table: Table) -> str:
+        return next((given for given in self._ids if given in table.columns), self._ids[0])
+
+    def _query(self, table: Table) -> TableQuery:
+        id_name = self._id_name(table)
+        return TableQuery(table, self.fields, id_name, self._vector_name, self._metric, self._with_vectors, self._only)
 
     # ---- rows
 
@@ -233,7 +245,7 @@ class PgvectorChunkStore(VectorChunkStore):
 
         CREATE INDEX CONCURRENTLY ON "docs" (("langchain_metadata" ->> 'source'), ("langchain_metadata" ->> 'chunk_index'))
 
-        store = PgvectorChunkStore(pool, "docs", fields=PGVECTORSTORE)
+        store = PgvectorChunkStore(pool, "docs", fields="langchain")
     """  # noqa: E501 - a command is copied as a whole
 
     def __init__(

@@ -110,8 +110,10 @@ class SearchCollection(Collection):
 
     def _steps(self, request: Request) -> Steps:
         mapping = self._mapping
-        if mapping is None or (isinstance(request, ByWindows) and self._lacks(mapping) is not None):
+        if mapping is None or self._lacks(mapping, request) is not None:  # it may have been written since
             mapping = self._mapping = IndexMapping.read((yield Call("mapping")))
+        if (lacking := self._lacks(mapping, request)) is not None:
+            raise StoreError(lacking)
         match request:
             case ByIds(ids, scopes):
                 clauses = [{"ids": {"values": list(ids)}}, *self._in_scope(mapping, scopes)]
@@ -123,14 +125,27 @@ class SearchCollection(Collection):
             case Scan():
                 return (yield from self._scan(request))
 
+    def _lacks(self, mapping: IndexMapping, request: Request) -> str | None:
+        """Say what the index lacks to answer the request; None where it lacks nothing, or nothing is known."""
+        if isinstance(request, Matching):
+            text = self._path(mapping, "text")
+            if text is None or not mapping.is_mapped(text):
+                return f"{self.name} has no text in {text!r}: name the field with fields=FieldMap(text=...)"
+        elif isinstance(request, Nearest):
+            path, vectors = self._vector_path(mapping), mapping.vectors()
+            if path is None or (mapping.problem is None and path not in vectors):
+                fields = ", ".join(vectors) or "none"
+                return f"{self.name} has no vectors in {path!r}: give vector_name=... (its vector fields: {fields})"
+        elif isinstance(request, ByWindows) and mapping.problem is None:
+            return self._advice(mapping)
+        return None
+
     # ---- neighbours
 
     def _windows(self, mapping: IndexMapping, request: ByWindows) -> Steps:
         doc_id, chunk_id = self._path(mapping, "doc_id"), self._path(mapping, "chunk_id")
         assert doc_id is not None
         assert chunk_id is not None
-        if (lacking := self._lacks(mapping)) is not None:
-            raise StoreError(lacking)
         scope = self._in_scope(mapping, request.scopes)
         queries = in_windows(
             request.windows,
@@ -181,7 +196,9 @@ class SearchCollection(Collection):
             query = {"bool": {"must": [{"match": {text: {"query": request.question}}}], "filter": scope}}
             answer = yield Call("search", {**self._shown, "query": query, "size": request.k})
             return Records([self._record(hit, hit["_score"]) for hit in answer["hits"]["hits"]])
-        path, known = self._known_vector(mapping)
+        path = self._vector_path(mapping)
+        assert path is not None
+        known = mapping.definition(path) or {}
         near = self._nearest(request, path, known, scope)
         answer = yield Call("search", {**self._shown, **near, "size": request.k})
         return Records([self._record(hit, self._similarity(known, hit["_score"])) for hit in answer["hits"]["hits"]])
@@ -193,15 +210,6 @@ class SearchCollection(Collection):
     @abstractmethod
     def _similarity(self, known: Mapping[str, Any], score: float) -> float:
         """Return the similarity, or minus the distance, that the server made a score of; `known` is its mapping."""
-
-    def _known_vector(self, mapping: IndexMapping) -> tuple[str, Mapping[str, Any]]:
-        path, vectors = self._vector_path(mapping), mapping.vectors()
-        if path is None or (mapping.problem is None and path not in vectors):
-            raise StoreError(
-                f"{self.name} has no vectors in {path!r}: give vector_name=... "
-                f"(its vector fields: {', '.join(vectors) or 'none'})"
-            )
-        return path, mapping.definition(path) or {}
 
     def _vector_path(self, mapping: IndexMapping) -> str | None:
         return self._vector or self._path(mapping, "embedding")
@@ -252,10 +260,6 @@ class SearchCollection(Collection):
         if self._mapping is None:
             return None
         return self._advice(self._mapping)
-
-    def _lacks(self, mapping: IndexMapping) -> str | None:
-        """Say why windows cannot be asked for; None where they can, or nothing is known."""
-        return None if mapping.problem is not None else self._advice(mapping)
 
     def _advice(self, mapping: IndexMapping) -> str | None:
         doc_id, chunk_id = self._path(mapping, "doc_id"), self._path(mapping, "chunk_id")

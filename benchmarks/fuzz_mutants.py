@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
+from numpy.typing import NDArray
+
 from retrivex import (
     assembly,
     exclusions,
@@ -151,9 +154,25 @@ def _torn_twice(original: Any) -> Any:
     """Make a sentence that goes on in the next chunk a unit of both."""
 
     def units(self: Any, runs: Any) -> Any:
-        return [copy for unit in original(self, runs) for copy in [unit] * (1 + (unit.first < unit.last))]
+        made = original(self, runs)
+        return _some(made, np.arange(len(made)).repeat(1 + (made.first < made.last)))
 
     return units
+
+
+def _last_lost(original: Any) -> Any:
+    """Lose the last unit."""
+
+    def units(self: Any, runs: Any) -> Any:
+        made = original(self, runs)
+        return _some(made, np.arange(len(made))[:-1])
+
+    return units
+
+
+def _some(made: units.Units, numbers: NDArray[np.int64]) -> units.Units:
+    fields = (made.run, made.first, made.last, made.start, made.end, made.tokens)
+    return units.Units(made.axis, *[field[numbers] for field in fields])
 
 
 MUTANTS = (
@@ -177,7 +196,7 @@ MUTANTS = (
     Mutant("rest of the budget left unused", writing, "fill", _no_filling),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
-    Mutant("unit lost", units.UnitCutter, "units", lambda original: lambda self, runs: original(self, runs)[:-1]),
+    Mutant("unit lost", units.UnitCutter, "units", _last_lost),
     Mutant("torn sentence a unit twice", units.UnitCutter, "units", _torn_twice),
     Mutant("best hits not kept", writing, "pieces_of", lambda _: lambda *_args: ()),
     Mutant("cap of a document ignored", writing.Writer, "_caps", lambda _: lambda _self: None),

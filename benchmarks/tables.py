@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import adapters_tables
 import dedup_tables
 import evidence_tables
 import ordering_tables
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
     ROOT / "benchmarks" / "README.md",
+    ROOT / "docs" / "adapters.md",
     ROOT / "docs" / "stores.md",
     ROOT / "docs" / "dedup.md",
     ROOT / "docs" / "ordering.md",
@@ -127,6 +129,7 @@ TABLES = {
     "store": store,
     "token_estimate": token_estimate,
     **evidence_tables.TABLES,
+    **adapters_tables.TABLES,
     **dedup_tables.TABLES,
     **ordering_tables.TABLES,
     **rerank_tables.TABLES,

@@ -261,6 +261,22 @@ class SearchCases:
             assert np.asarray(chunk.embedding) == pytest.approx(np.asarray(expected[chunk.key]), abs=1e-6)
             assert "embedding" not in chunk.metadata.custom_metadata
 
+    def test_what_is_written_after_the_store_was_made_is_found(self, client: Any, server: SearchServer) -> None:
+        index = self.kit.fill(client, [], properties={})
+        store = self.kit.store(client, index)
+        assert "no record has doc_id or chunk_id" in store.warnings[0]
+        words = self.kit.retriever(client, index, search="bm25")
+        with pytest.raises(StoreError, match="has no text in 'text'"):
+            words.retrieve("sentence")
+        chunks = contract_chunks(1, 3, "acme")
+        payloads = [FieldMap().payload(chunk) for chunk in chunks]
+        self.kit.put(client, index, {str(at): payload for at, payload in enumerate(payloads)})
+        assert len(store.fetch([Window("doc-0", 0, 3)], "acme")) == 3
+        assert len(words.retrieve("sentence", scope="acme")) == 3
+        before = len(server.log)
+        assert len(words.retrieve("sentence", scope="acme")) == 3
+        assert len(server.log) == before + 1
+
     def test_a_field_without_vectors_is_named_with_those_that_have_some(self, client: Any) -> None:
         index = self.kit.fill(client, contract_chunks(1, 2))
         retriever = self.kit.retriever(client, index, lambda question: vector_of("a"), vector_name="vektor")

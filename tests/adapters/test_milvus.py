@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import json
+import math
+import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,9 @@ import pytest
 pytest.importorskip("milvus_lite")
 
 import pymilvus
+from hypothesis import given
+from hypothesis import strategies as st
+from milvus_lite.search.filter import parse_expr
 from milvus_server import LiteServicer, TemplateServicer, milvus_server
 from pymilvus import DataType, MilvusClient
 from pymilvus.exceptions import MilvusException
@@ -28,6 +35,7 @@ from retrivex.adapters.milvus import (
     MilvusCollection,
     MilvusRetriever,
 )
+from retrivex.adapters.milvus_filters import Filter, any_of, parse_schema
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids
@@ -185,6 +193,25 @@ def test_every_odd_id_finds_its_own_record(server: Server) -> None:
         store = MilvusChunkStore(server.client, name, make_id=make_id)
         for i, odd in enumerate(names):
             assert [chunk.text for chunk in store.fetch([Window(odd, 0, 1)])] == [f"text {i}"]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_is_one_value_to_the_parser_of_milvus_lite(text: str) -> None:
+    lite = parse_schema(_DESCRIBED, {"pk": "VARCHAR"}, [], "milvus_lite-3")
+    written = Filter(lite)
+    assert parse_expr(f"pk == {written.value(text)}").right.value == text
+    assert [one.value for one in parse_expr(written.one_of("pk", [text, text])).values.elements] == [text, text]
+    assert written.values == {}
+    server = Filter(parse_schema(_DESCRIBED, {"pk": "VARCHAR"}, [], "2.6.1"))
+    assert (server.value(text), server.values) == ("{v0}", {"v0": text})
+
+
+@given(st.integers(1, 3000))
+def test_however_many_conditions_are_joined_the_tree_is_flat(count: int) -> None:
+    joined = any_of([f"pk == {n}" for n in range(count)])
+    depths = itertools.accumulate(1 if c == "(" else -1 if c == ")" else 0 for c in joined)
+    assert max(depths) <= math.ceil(math.log2(count))
+    assert re.findall(r"pk == (\d+)", joined) == [str(n) for n in range(count)]
 
 
 @pytest.mark.parametrize("odd", ['a"] or ["b', "back\\slash", "new\nline", "it's"])
@@ -479,6 +506,13 @@ def test_a_collection_that_makes_its_own_ids_is_not_written_to(lite: Server) -> 
         MilvusCollection(lite.client, name).write({"1": {"doc_id": "d"}})
 
 
+def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pymilvus", None)
+    monkeypatch.delitem(sys.modules, "retrivex.adapters.milvus")
+    with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[milvus\]'"):
+        importlib.import_module("retrivex.adapters.milvus")
+
+
 # ---- the example
 
 
@@ -489,6 +523,7 @@ def test_the_example_finds_a_hit_and_its_neighbours() -> None:
     assert "1 request to Milvus" in printed
 
 
+_DESCRIBED: dict[str, Any] = {"fields": [{"name": "pk", "is_primary": True}]}
 _OverMilvusColumns = TestByWindowsInColumns.columns
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import json
 import os
 import re
 import signal
+import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,7 @@ from retrivex.adapters.pgvector import (  # noqa: E402
     PgvectorCollection,
     PgvectorRetriever,
 )
+from retrivex.adapters.vector_store import VectorChunkStore  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -439,10 +443,17 @@ def test_langchain_pgvectorstore_tables(server: Server) -> None:
             f"INSERT INTO {table} VALUES (%s, %s, '[1,0]', 'a.md', %s)",
             (uuid5_id("a.md", n), f"text {n}", json.dumps({"source": "a.md", "chunk_id": n})),
         )
-    for fields in (PGVECTORSTORE, FieldMap(doc_id="source", chunk_id="langchain_metadata.chunk_id", text="content")):
+    in_columns = FieldMap(doc_id="source", chunk_id="langchain_metadata.chunk_id", text="content")
+    for fields in ("langchain", PGVECTORSTORE, in_columns):
         for make_id in (None, uuid5_id):
-            store = PgvectorChunkStore(server.pool, table, fields=fields, make_id=make_id)
+            store = PgvectorChunkStore(server.pool, table, fields=fields, make_id=make_id)  # type: ignore[arg-type]
             assert sorted(c.text for c in store.fetch([Window("a.md", 1, 3)])) == ["text 1", "text 2"]
+
+    async def ask() -> list[Chunk]:
+        async with await psycopg.AsyncConnection.connect(server.uri, autocommit=True) as connection:
+            return await PgvectorChunkStore(connection, table, fields="langchain").afetch([Window("a.md", 1, 3)])
+
+    assert sorted(chunk.text for chunk in asyncio.run(ask())) == ["text 1", "text 2"]
 
 
 def test_llamaindex_tables(server: Server) -> None:
@@ -681,11 +692,28 @@ def test_writing_sets_columns_and_keys_and_leaves_the_rest(server: Server) -> No
         collection.write({ids[0]: {"chunk_count": 3}})
 
 
+def test_fields_may_be_named_later(server: Server) -> None:
+    table = server.table("id text, text text, file text, part int")
+    server.admin.execute(f"INSERT INTO {table} VALUES ('x', 'one', 'a.md', 3)")
+    collection = PgvectorCollection(server.pool, table)
+    collection.fields = replace(collection.fields, doc_id=("file",), chunk_id=("part",))
+    assert [chunk.key for chunk in VectorChunkStore(collection).fetch([Window("a.md", 0, 9)])] == [("a.md", 3)]
+
+
 def test_ids_of_another_type_are_not_there(server: Server) -> None:
     table = server.table("id bigint, text text")
     server.admin.execute(f"INSERT INTO {table} VALUES (1, 'one'), (2, 'two')")
     found = PgvectorCollection(server.pool, table).ask(ByIds(("1", "2", "x", "-1", "9" * 30, "\0"), frozenset([None])))
     assert sorted(record.id for record in found.records) == ["1", "2"]
+
+
+@pytest.mark.parametrize("missing", ["psycopg", "psycopg_pool"])
+def test_without_psycopg_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    for module in [module for module in sys.modules if module.startswith("retrivex.adapters.pgvector")]:
+        monkeypatch.delitem(sys.modules, module)
+    with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[pgvector\]'"):
+        importlib.import_module("retrivex.adapters.pgvector")
 
 
 def test_layouts_are_named() -> None:
@@ -694,9 +722,10 @@ def test_layouts_are_named() -> None:
     assert PGVECTOR_LAYOUTS["haystack"].path("chunk_id") == "meta.split_id"
 
 
-def test_the_example_prints_neighbours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # the server's package warns where there is none
-    path = ROOT / "examples/neighbours_in_pgvector.py"
-    printed = run(path.read_text(encoding="utf-8"), path.name)
+def test_the_example_prints_neighbours() -> None:
+    # what other packages warn of is theirs to mend
+    program = "import warnings; warnings.simplefilter('ignore')\n"
+    program += (ROOT / "examples/neighbours_in_pgvector.py").read_text(encoding="utf-8")
+    printed = run(program, "neighbours_in_pgvector.py")
     assert "1 statement" in printed
     assert "They shiver to keep warm." in printed

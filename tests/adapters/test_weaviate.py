@@ -7,9 +7,11 @@ stand-in itself is skipped then.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import json
 import os
+import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,25 +21,34 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-weaviate = pytest.importorskip("weaviate")
+pytest.importorskip("weaviate")
 
-from test_examples import ROOT, run  # noqa: E402
-from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances  # noqa: E402
-from weaviate.classes.data import DataObject  # noqa: E402
-from weaviate.classes.init import AdditionalConfig, Timeout  # noqa: E402
-from weaviate_server import WeaviateDouble, weaviate_server  # noqa: E402
+import weaviate
+from grpc import StatusCode
+from httpx import Response
+from test_examples import ROOT, run
+from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances
+from weaviate.classes.data import DataObject
+from weaviate.classes.init import AdditionalConfig, Timeout
+from weaviate.exceptions import (
+    UnexpectedStatusCodeError,
+    WeaviateClosedClientError,
+    WeaviateConnectionError,
+    WeaviateTimeoutError,
+)
+from weaviate_server import WeaviateDouble, weaviate_server
 
-from retrivex import Chunk, RetrievalConfig, SpanComposer  # noqa: E402
-from retrivex.adapters.collection import Scan  # noqa: E402
-from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id  # noqa: E402
-from retrivex.adapters.weaviate import (  # noqa: E402
+from retrivex import Chunk, RetrievalConfig, SpanComposer
+from retrivex.adapters.collection import Scan
+from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id
+from retrivex.adapters.weaviate import (
     WeaviateChunkStore,
     WeaviateCollection,
     WeaviateRetriever,
 )
-from retrivex.errors import StoreError, StoreTimeoutError  # noqa: E402
-from retrivex.intervals import Window  # noqa: E402
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids  # noqa: E402
+from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.intervals import Window
+from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids
 
 pytestmark = pytest.mark.integration
 
@@ -292,6 +303,32 @@ def test_an_error_of_the_server_is_refused_with_its_words(server: Server) -> Non
         WeaviateChunkStore(server.client, name)
 
 
+@needs_double
+def test_what_may_pass_is_asked_again_and_what_will_not_is_not(server: Server) -> None:
+    store = WeaviateChunkStore(server.client, server.fill(contract_chunks(1, 3)))
+    before = len(server.double.searches)
+    server.double.failures = [StatusCode.RESOURCE_EXHAUSTED, StatusCode.RESOURCE_EXHAUSTED]
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    assert len(server.double.searches) - before == 3
+    for code, said in (
+        (StatusCode.PERMISSION_DENIED, "refused the request"),
+        (StatusCode.DEADLINE_EXCEEDED, "did not answer in time"),
+    ):
+        server.double.failures = [code]
+        with pytest.raises(StoreError, match=said):
+            store.fetch([Window("doc-0", 0, 3)])
+    assert len(server.double.searches) - before == 5
+
+
+def test_errors_of_the_client_are_told_apart(server: Server) -> None:
+    failure = WeaviateCollection(server.client, server.fill()).failure
+    assert failure(WeaviateConnectionError("no route")) == "down"
+    assert failure(WeaviateTimeoutError("late")) == failure(TimeoutError()) == "timeout"
+    for status, what in ((503, "down"), (429, "down"), (422, "refused")):
+        assert failure(UnexpectedStatusCodeError("config", Response(status))) == what
+    assert failure(WeaviateClosedClientError()) == "refused"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -510,6 +547,13 @@ def _scan(collection: WeaviateCollection) -> dict[str, Any]:
         after = answer.after
         if after is None:
             return found
+
+
+def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "weaviate.classes.query", None)
+    monkeypatch.delitem(sys.modules, "retrivex.adapters.weaviate")
+    with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[weaviate\]'"):
+        importlib.import_module("retrivex.adapters.weaviate")
 
 
 # ---- the example

@@ -75,16 +75,22 @@ class Kept:
 
 
 class WeaviateDouble(weaviate_pb2_grpc.WeaviateServicer):  # type: ignore[misc]
-    """What the server knows; `searches` are the requests it was sent. It takes 1.5 s for collections named Slow."""
+    """What the server knows; `searches` are the requests it was sent, `failures` what it answers to the next ones.
+
+    It takes 1.5 s for collections named Slow.
+    """
 
     def __init__(self) -> None:
         self.kept: dict[str, Kept] = {}
         self.searches: list[Any] = []
+        self.failures: list[grpc.StatusCode] = []
 
     # ---- gRPC
 
     def Search(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         self.searches.append(request)
+        if self.failures:
+            context.abort(self.failures.pop(0), "as the test has it")
         if request.collection.startswith("Slow"):
             time.sleep(1.5)
         try:
@@ -94,7 +100,7 @@ class WeaviateDouble(weaviate_pb2_grpc.WeaviateServicer):  # type: ignore[misc]
 
     def _found(self, request: Any) -> list[Any]:
         unknown = {field.name for field, _ in request.ListFields()} - _ASKED
-        if unknown or not request.uses_127_api:
+        if unknown or not request.uses_125_api:
             raise Refused(f"not known here: {unknown}")
         kept = self._kept(request.collection)
         limit = request.limit or 10  # QUERY_DEFAULTS_LIMIT
@@ -295,9 +301,7 @@ def _terms(text: str, tokenization: str, *, stored: bool = False) -> list[str]:
 
 def nearest(given: Any, objects: list[Any], kept: Kept) -> list[tuple[str, Any, float]]:
     """Return objects by their distance to a vector."""
-    if len(given.vectors) != 1 or given.vectors[0].type != base_pb2.Vectors.VECTOR_TYPE_SINGLE_FP32:
-        raise Refused("near vector: one vector of 32-bit floats is known here")
-    asked = _floats(given.vectors[0].vector_bytes)
+    asked = _floats(given.vector_bytes or _only(given))  # older clients send the bytes alone
     targets = list(given.targets.target_vectors)
     named = kept.schema.get("vectorConfig")
     if named is not None and not targets and len(named) > 1:
@@ -308,6 +312,13 @@ def nearest(given: Any, objects: list[Any], kept: Kept) -> list[tuple[str, Any, 
         (id_, own, _distance(index["distance"], own[1][target], asked)) for id_, own in objects if target in own[1]
     ]
     return sorted(found, key=lambda one: one[2])
+
+
+def _only(given: Any) -> bytes:
+    if len(given.vectors) != 1 or given.vectors[0].type != base_pb2.Vectors.VECTOR_TYPE_SINGLE_FP32:
+        raise Refused("near vector: one vector of 32-bit floats is known here")
+    found: bytes = given.vectors[0].vector_bytes
+    return found
 
 
 def _distance(metric: str, own: np.ndarray[Any, Any], asked: np.ndarray[Any, Any]) -> float:

