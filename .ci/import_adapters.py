@@ -1,13 +1,23 @@
-"""Import every adapter of the installed package, with the frameworks there; a missing module is an error."""
+"""Import every adapter of the installed package; those of the named stores and frameworks must be there.
+
+Another one may only be missing for the reason that its extra is not installed, and must say so.
+"""
 
 import importlib
 import pkgutil
+import sys
 
 import retrivex.adapters
 
-names = [module.name for module in pkgutil.iter_modules(retrivex.adapters.__path__, "retrivex.adapters.")]
-if not names:
-    raise SystemExit(f"no adapter in {list(retrivex.adapters.__path__)}")
+names = [module.name for module in pkgutil.iter_modules(retrivex.adapters.__path__)]
+if not set(sys.argv[1:]) <= set(names):
+    raise SystemExit(f"no adapter {set(sys.argv[1:]) - set(names)} in {list(retrivex.adapters.__path__)}")
+missing = []
 for name in names:
-    importlib.import_module(name)
-print("imported:", ", ".join(names))  # noqa: T201
+    try:
+        importlib.import_module(f"retrivex.adapters.{name}")
+    except ImportError as error:
+        if name in sys.argv[1:] or "pip install 'retrivex-rag[" not in str(error):
+            raise
+        missing.append(name)
+print("imported:", ", ".join(sorted({*names} - {*missing})), "- without their extra:", ", ".join(missing) or "none")

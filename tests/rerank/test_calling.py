@@ -314,7 +314,7 @@ def test_places_that_are_none_are_a_problem(places: list[Any]) -> None:
         ({"timeout_s": 0}, "timeout_s is 0"),
         ({"timeout_s": math.nan}, "timeout_s is nan"),
         ({"timeout_s": math.inf}, "timeout_s is inf"),
-        ({"timeout_s": 10**400}, "timeout_s is a whole number of 1329 bits"),
+        ({"timeout_s": 10**400}, "timeout_s is 1000"),
         ({"timeout_s": 1e300}, r"timeout_s is 1e\+300: .* at most \d+"),
         ({"timeout_s": True}, "timeout_s is True"),
         ({"backoff_s": 10**5000}, "backoff_s is a whole number"),
