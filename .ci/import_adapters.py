@@ -20,4 +20,4 @@ for name in names:
         if name in sys.argv[1:] or "pip install 'retrivex-rag[" not in str(error):
             raise
         missing.append(name)
-print("imported:", ", ".join(sorted({*names} - {*missing})), "- without their extra:", ", ".join(missing) or "none")
+print("imported:", ", ".join(sorted({*names} - {*missing})), "- without their extra:", ", ".join(missing) or "none")  # noqa: T201
