@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from retrivex.errors import StoreError
 
-from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan, Scopes
+from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan
 from .fields import FieldMap
 from .search_calls import Call, Matching, PartFailedError, Steps
+from .search_fields import IndexFields
 from .search_mapping import IndexMapping
-from .search_query import MOST_CLAUSES, Clause, all_of, in_scope, in_windows
+from .search_query import MOST_CLAUSES, Clause, all_of, in_windows
 
 MOST_HITS = 10_000
 """Of one search: `index.max_result_window`, as servers have it unless told otherwise."""
@@ -67,8 +68,8 @@ class SearchCollection(Collection):
         self.index = index
         self._sync, self._async = sync, async_
         self._timeout_s = timeout_s
-        self._vector, self._with_vectors = vector_name, with_vectors
-        self._mapping: IndexMapping | None = None
+        self._vector_name, self._with_vectors = vector_name, with_vectors
+        self._known: IndexFields | None = None
         if sync is not None:
             self._learn()
 
@@ -102,56 +103,44 @@ class SearchCollection(Collection):
 
     def _learn(self) -> None:
         try:
-            self._mapping = IndexMapping.read(self._send(self._sync, Call("mapping")))
+            self._known = self._read(self._send(self._sync, Call("mapping")))
         except Exception as error:
             # what may pass is no reason to fail now: the first question reads the mapping then
             if self.failure(error) == "refused":
                 raise StoreError(f"{self.name}: its mapping cannot be read ({error})") from error
 
+    def _read(self, answer: Mapping[str, Any]) -> IndexFields:
+        return IndexFields(IndexMapping.read(answer), self.fields, self._vector_name, self.index, self.product)
+
     def _steps(self, request: Request) -> Steps:
-        mapping = self._mapping
-        if mapping is None or self._lacks(mapping, request) is not None:  # it may have been written since
-            mapping = self._mapping = IndexMapping.read((yield Call("mapping")))
-        if (lacking := self._lacks(mapping, request)) is not None:
+        known = self._known
+        if known is None or known.lacks(request) is not None:  # it may have been written since
+            known = self._known = self._read((yield Call("mapping")))
+        if (lacking := known.lacks(request)) is not None:
             raise StoreError(lacking)
         match request:
             case ByIds(ids, scopes):
-                clauses = [{"ids": {"values": list(ids)}}, *self._in_scope(mapping, scopes)]
+                clauses = [{"ids": {"values": list(ids)}}, *known.in_scope(scopes)]
                 return self._all((yield Call("search", self._listing(clauses))))
             case ByWindows():
-                return (yield from self._windows(mapping, request))
+                return (yield from self._windows(known, request))
             case Nearest():
-                return (yield from self._best(mapping, request))
+                return (yield from self._best(known, request))
             case Scan():
                 return (yield from self._scan(request))
 
-    def _lacks(self, mapping: IndexMapping, request: Request) -> str | None:
-        """Say what the index lacks to answer the request; None where it lacks nothing, or nothing is known."""
-        if isinstance(request, Matching):
-            text = self._path(mapping, "text")
-            if text is None or not mapping.is_mapped(text):
-                return f"{self.name} has no text in {text!r}: name the field with fields=FieldMap(text=...)"
-        elif isinstance(request, Nearest):
-            path, vectors = self._vector_path(mapping), mapping.vectors()
-            if path is None or (mapping.problem is None and path not in vectors):
-                fields = ", ".join(vectors) or "none"
-                return f"{self.name} has no vectors in {path!r}: give vector_name=... (its vector fields: {fields})"
-        elif isinstance(request, ByWindows) and mapping.problem is None:
-            return self._advice(mapping)
-        return None
-
     # ---- neighbours
 
-    def _windows(self, mapping: IndexMapping, request: ByWindows) -> Steps:
-        doc_id, chunk_id = self._path(mapping, "doc_id"), self._path(mapping, "chunk_id")
+    def _windows(self, known: IndexFields, request: ByWindows) -> Steps:
+        doc_id, chunk_id = known.path("doc_id"), known.path("chunk_id")
         assert doc_id is not None
         assert chunk_id is not None
-        scope = self._in_scope(mapping, request.scopes)
+        scope = known.in_scope(request.scopes)
         queries = in_windows(
             request.windows,
-            mapping.exact(doc_id),
-            mapping.exact(chunk_id),
-            is_number=mapping.is_number(chunk_id),
+            known.mapping.exact(doc_id),
+            known.mapping.exact(chunk_id),
+            is_number=known.mapping.is_number(chunk_id),
             most=MOST_CLAUSES,
         )
         bodies = [self._listing([query, *scope]) for query in queries]
@@ -173,35 +162,23 @@ class SearchCollection(Collection):
             )
         return Records([self._record(hit) for hit in hits["hits"]])
 
-    def _in_scope(self, mapping: IndexMapping, scopes: Scopes) -> list[Clause]:
-        path = self._path(mapping, "scope")
-        exact = () if path is None else mapping.exact(path)
-        if path is not None and not exact:
-            if mapping.is_mapped(path) and scopes - {None}:
-                raise StoreError(
-                    f"{self.name}: {path} cannot be matched letter by letter; map it as a keyword, or say "
-                    "fields=FieldMap(scope=()) if it is no scope"
-                )
-            exact = (path, f"{path}.keyword")  # it may be written after the mapping was read
-        return in_scope(path, exact, scopes)
-
     # ---- hits
 
-    def _best(self, mapping: IndexMapping, request: Nearest) -> Steps:
+    def _best(self, known: IndexFields, request: Nearest) -> Steps:
         if request.k > MOST_HITS:
             raise StoreError(f"k is {request.k}: {self.name} gives at most {MOST_HITS} hits")
-        scope = self._in_scope(mapping, request.scopes)
+        scope = known.in_scope(request.scopes)
         if isinstance(request, Matching):
-            text = self._path(mapping, "text")
-            query = {"bool": {"must": [{"match": {text: {"query": request.question}}}], "filter": scope}}
+            words = {"match": {known.path("text"): {"query": request.question}}}
+            query = {"bool": {"must": [words], "filter": scope}}
             answer = yield Call("search", {**self._shown, "query": query, "size": request.k})
             return Records([self._record(hit, hit["_score"]) for hit in answer["hits"]["hits"]])
-        path = self._vector_path(mapping)
+        path = known.vector
         assert path is not None
-        known = mapping.definition(path) or {}
-        near = self._nearest(request, path, known, scope)
+        mapped = known.mapping.definition(path) or {}
+        near = self._nearest(request, path, mapped, scope)
         answer = yield Call("search", {**self._shown, **near, "size": request.k})
-        return Records([self._record(hit, self._similarity(known, hit["_score"])) for hit in answer["hits"]["hits"]])
+        return Records([self._record(hit, self._similarity(mapped, hit["_score"])) for hit in answer["hits"]["hits"]])
 
     @abstractmethod
     def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
@@ -210,15 +187,6 @@ class SearchCollection(Collection):
     @abstractmethod
     def _similarity(self, known: Mapping[str, Any], score: float) -> float:
         """Return the similarity, or minus the distance, that the server made a score of; `known` is its mapping."""
-
-    def _vector_path(self, mapping: IndexMapping) -> str | None:
-        return self._vector or self._path(mapping, "embedding")
-
-    def _path(self, mapping: IndexMapping, name: str) -> str | None:
-        """Return the field for `name`: the first that the index has, as records are read by the first they have."""
-        names, first = getattr(self.fields, name), self.fields.path(name)
-        paths = [] if first is None else [first.removesuffix(names[0]) + other for other in names]
-        return next((path for path in paths if mapping.is_mapped(path)), first)
 
     # ---- all records
 
@@ -235,7 +203,7 @@ class SearchCollection(Collection):
     @property
     def _shown(self) -> dict[str, Any]:
         """What of a record is sent: without its vectors, which are most of it, unless they are wanted."""
-        vectors = {*self.fields.embedding, *([] if self._vector is None else [self._vector])}
+        vectors = {*self.fields.embedding, *([] if self._vector_name is None else [self._vector_name])}
         wanted = self._returned
         return self._showing(wanted, sorted(vectors)) if wanted else {"_source": {"excludes": sorted(vectors)}}
 
@@ -245,8 +213,8 @@ class SearchCollection(Collection):
 
     @property
     def _returned(self) -> str | None:
-        mapping = self._mapping
-        return self._vector_path(mapping) if self._with_vectors and mapping is not None else None
+        known = self._known
+        return known.vector if self._with_vectors and known is not None else None
 
     def _record(self, hit: Mapping[str, Any], score: float | None = None) -> Record:
         source, path = hit.get("_source") or {}, self._returned
@@ -257,16 +225,7 @@ class SearchCollection(Collection):
 
     def missing_index(self) -> str | None:
         """Say how the document and the chunk number must be mapped; None where they are, or nobody knows."""
-        if self._mapping is None:
-            return None
-        return self._advice(self._mapping)
-
-    def _advice(self, mapping: IndexMapping) -> str | None:
-        doc_id, chunk_id = self._path(mapping, "doc_id"), self._path(mapping, "chunk_id")
-        if doc_id is None or chunk_id is None:
-            return None
-        advice = mapping.advice(self.index, doc_id, chunk_id)
-        return None if advice is None else f"{self.name}: {advice}"
+        return None if self._known is None else self._known.advice()
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records, in one request; they are found by them after the next refresh of the index.
@@ -284,7 +243,7 @@ class SearchCollection(Collection):
         for id, values in changes.items():
             lines += [{"update": {"_id": id}}, {"doc": _nested(values)}]
         answer = self._send(self._sync, Call("write", lines))
-        self._mapping = None  # there may be new fields
+        self._known = None  # there may be new fields
         refused = [item["update"] for item in answer["items"] if "error" in item["update"]]
         if refused:
             first = refused[0]

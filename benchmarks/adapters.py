@@ -52,7 +52,7 @@ STOP_S = 30.0  # for stopping its server
 MOST_CHUNKS = {"Qdrant local mode": 20_000}
 
 STORES = {
-    "SQLite store of RetriVex": ("engines", "sqlite"),
+    "SQLiteStore": ("engines", "sqlite"),
     "PostgreSQL, pgvector": ("engines", "pgvector"),
     "LanceDB": ("engines", "lance"),
     "Milvus Lite": ("engines", "milvus"),

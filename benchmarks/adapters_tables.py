@@ -22,23 +22,26 @@ def _other(way: dict[str, Any]) -> list[str]:
     return [f"{other['requests']}{own}", f"{about}{_time(other['ms'])}", f"{way['ratio']:.1f}×"]
 
 
-def _rows(row: dict[str, Any]) -> list[list[str]]:
-    name = f"{row['store']}, {row['chunks']:,} chunks"
+def _rows(row: dict[str, Any], chunks: int) -> list[list[str]]:
+    few = "" if row["chunks"] == chunks else f", {row['chunks']:,} chunks"
     if "missing" in row:
-        return [[name, "not measured: " + row["missing"].replace("|", " "), *[""] * 7]]
+        return [[row["store"], "not measured: " + row["missing"].replace("|", " "), *[""] * 7]]
     base = "" if row["base ms"] is None else _time(row["base ms"])
+    names = [f"{row['store']} ({row['version']}){few}", *[row["store"]] * (len(row["ways"]) - 1)]
     return [
-        [f"{name} ({row['version']})", way["way"], base, str(way["requests"]), _time(way["ms"]), *_other(way),
+        [name, way["way"], base, str(way["requests"]), _time(way["ms"]), *_other(way),
          "" if way["own ms"] is None else _time(way["own ms"])]
-        for way in row["ways"]
+        for name, way in zip(names, row["ways"], strict=True)
     ]  # fmt: skip
 
 
 def neighbours() -> str:
     """Return the table of requests and times in every store."""
     result: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
-    header = ["store", "asked by", "20 nearest", "requests", "time", "one by one", "time", "ratio", "own time"]
-    return table(header, [line for row in result["rows"] for line in _rows(row)])
+    chunks = result["chunks"]
+    names = ["20 nearest", "requests", "time", "one by one", "time", "ratio", "own time"]
+    rows = [line for row in result["rows"] for line in _rows(row, chunks)]
+    return table([f"store of {chunks:,} chunks", "asked by", *names], rows)
 
 
 TABLES = {"adapters": neighbours}

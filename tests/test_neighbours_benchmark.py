@@ -30,7 +30,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         folder / "engines", f'case "$*" in *chroma*) echo no server >&2; exit 3;; esac\nexec {sys.executable} "$@"'
     )
     out = folder / "adapters.json"
-    stores = ["SQLite store of RetriVex", "Chroma server", "Haystack in memory"]
+    stores = ["SQLiteStore", "Chroma server", "Haystack in memory"]
     command = [sys.executable, str(ROOT / "benchmarks" / "adapters.py"), "--chunks", "200", "--out", str(out)]
     paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     more = {"RETRIVEX_ENVIRONMENTS": str(folder), "PYTHONPATH": paths}
@@ -60,6 +60,7 @@ def test_the_table_shows_both(result: dict[str, Any], tmp_path: Path, monkeypatc
     path.write_text(json.dumps(result), encoding="utf-8")
     monkeypatch.setattr(adapters_tables, "RESULTS", path)
     lines = adapters_tables.neighbours().splitlines()
-    assert lines[2].startswith("| SQLite store of RetriVex, 200 chunks (SQLite")
-    assert lines[3].startswith("| Chroma server, 200 chunks | not measured: no server")
+    assert lines[0].startswith("| store of 200 chunks | asked by |")
+    assert lines[2].startswith("| SQLiteStore (SQLite")
+    assert lines[3].startswith("| Chroma server | not measured: no server")
     assert len({line.count("|") for line in lines}) == 1

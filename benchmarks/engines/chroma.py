@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def running(folder: Path, chunks: Sequence[Chunk]) -> Iterator[Engine]:
         client = _connected(port, server)
         _fill(client, chunks)
         base = nearest(ChromaCollection(client, "manuals", timeout_s=120))
-        yield Engine(f"Chroma {client.get_version()}", _ways(client), base)
+        yield Engine(f"Chroma {version('chromadb')}", _ways(client), base)
     finally:
         server.terminate()
         server.wait(30)

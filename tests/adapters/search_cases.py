@@ -277,11 +277,19 @@ class SearchCases:
         assert len(words.retrieve("sentence", scope="acme")) == 3
         assert len(server.log) == before + 1
 
-    def test_a_field_without_vectors_is_named_with_those_that_have_some(self, client: Any) -> None:
+    def test_a_field_without_vectors_is_named_with_those_that_have_some(
+        self, client: Any, server: SearchServer
+    ) -> None:
         index = self.kit.fill(client, contract_chunks(1, 2))
         retriever = self.kit.retriever(client, index, lambda question: vector_of("a"), vector_name="vektor")
         with pytest.raises(StoreError, match=r"no vectors in 'vektor'.*its vector fields: embedding"):
             retriever.retrieve("which?")
+        server.forbidden.add("_mapping")
+        blind = FieldMap(embedding=(), text=())
+        with pytest.raises(StoreError, match="no vectors in None"):
+            self.kit.retriever(client, index, lambda question: vector_of("a"), fields=blind).retrieve("which?")
+        with pytest.raises(StoreError, match="no text in None"):
+            self.kit.retriever(client, index, search="bm25", fields=blind).retrieve("which?")
 
     # ---- the mapping
 

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_examples import run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
@@ -34,6 +36,7 @@ chromadb = pytest.importorskip("chromadb")
 from chromadb.config import Settings  # noqa: E402
 
 from retrivex.adapters.chroma import CHROMA_LAYOUTS, ChromaChunkStore, ChromaCollection, ChromaRetriever  # noqa: E402
+from retrivex.adapters.chroma_where import of_windows  # noqa: E402
 from retrivex.adapters.collection import ByIds, Scan  # noqa: E402
 from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id  # noqa: E402
 
@@ -304,6 +307,33 @@ def test_windows_all_over_many_documents_are_one_request_and_bring_nothing_else(
     found = store.fetch([Window(f"d{d}", d * 7, d * 7 + 2) for d in range(150)])
     assert server.requests - before == 1
     assert sorted(chunk.key for chunk in found) == sorted(chunk.key for chunk in chunks)
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda doc, start, length: Window(f"d{doc}", start, start + length),
+            st.integers(0, 300),
+            st.integers(0, 5000),
+            st.integers(1, 40),
+        ),
+        min_size=1,
+        max_size=300,
+    )
+)
+def test_conditions_hold_every_place_asked_for_and_not_many_more(windows: list[Window]) -> None:
+    condition = of_windows(FIELDS, windows)
+    alternatives = [
+        (set(both["$and"][0]["doc_id"]["$in"]), set(both["$and"][1]["chunk_id"]["$in"]))
+        for both in condition.get("$or", [condition])
+    ]
+    assert len(alternatives) <= len(windows)
+    assert all(len(documents) * len(numbers) <= 2000 for documents, numbers in alternatives)
+    for window in windows:
+        assert any(
+            window.doc_id in documents and numbers.issuperset(range(window.start, window.end))
+            for documents, numbers in alternatives
+        )
 
 
 def test_the_most_chunks_of_one_request(server: Server) -> None:
