@@ -32,6 +32,10 @@ def backfill(
         list[str] | None,
         typer.Option("--field", metavar="NAME=PATH", help="Where a field is, as doc_id=metadata.file; repeatable."),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="COLUMN=VALUE", help="Rows of a table that holds several collections."),
+    ] = None,
     places: Annotated[
         Path | None,
         typer.Option("--places", metavar="FILE", help="Where numbers are kept; COLLECTION.places.db if not said."),
@@ -54,12 +58,13 @@ def backfill(
     \b
     Examples:
       retrivex backfill qdrant http://localhost:6333 docs --layout llamaindex
-      retrivex backfill pgvector postgresql://localhost/rag langchain_pg_embedding --layout langchain --write
+      retrivex backfill pgvector postgresql://localhost/rag langchain_pg_embedding --layout langchain --write \
+        --only collection_id="3f2c..."
       retrivex backfill lancedb data/lance notes --field doc_id=file --field char_start=offset
     """
     adapters = import_module("retrivex.adapters.backfill")
     files = import_module("retrivex.adapters.places")
-    found = open_collection(kind, address, collection, layout, api_key)
+    found = open_collection(kind, address, collection, layout, api_key, parse_pairs(only, "--only"))
     if field:
         found.fields = replace(found.fields, **_names(found.fields, field))
     path = places or Path(f"{collection}.places.db")

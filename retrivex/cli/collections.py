@@ -29,7 +29,12 @@ class StoreKind(StrEnum):
 
 
 def open_collection(
-    kind: StoreKind, address: str, name: str, fields: FieldMap | str, api_key: str | None
+    kind: StoreKind,
+    address: str,
+    name: str,
+    fields: FieldMap | str,
+    api_key: str | None,
+    only: Mapping[str, Any] | None = None,
 ) -> Collection:
     """Return a collection that exists.
 
@@ -40,14 +45,17 @@ def open_collection(
     name : of the collection, table or index
     fields : a layout's name, or names of fields
     api_key : where the server wants one
+    only : column values of the rows that are meant, for a table of PostgreSQL that holds several collections
 
     Raises
     ------
     ImportError
         If the store's client is not installed; the message names the extra.
     StoreError
-        If the store cannot be reached, or the collection does not exist.
+        If the store cannot be reached, the collection does not exist, or `only` is given for another store.
     """
+    if only and kind is not StoreKind.PGVECTOR:
+        raise StoreError(f"only is {dict(only)}: only a table of pgvector holds several collections; leave it out")
     module = import_module(f"retrivex.adapters.{kind.value}")
     try:
         client = _CLIENTS[kind](address, api_key)
@@ -56,7 +64,7 @@ def open_collection(
     except Exception as error:  # clients share no base class
         raise StoreError(f"{kind.value} at {address!r} cannot be opened: {type(error).__name__}: {error}") from error
     classes = [value for key, value in vars(module).items() if key.lower() == f"{kind.value}collection"]
-    made: Collection = classes[0](client, name, fields=fields)
+    made: Collection = classes[0](client, name, fields=fields, **({"only": dict(only)} if only else {}))
     return made
 
 

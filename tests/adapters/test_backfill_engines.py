@@ -136,3 +136,10 @@ def test_errors_are_one_line_and_a_code(
     given = [str(qdrant) if option == "QDRANT" else option for option in options]
     result = run(app, ["backfill", *given, "--places", str(tmp_path / "p.db")])
     assert (result.exit_code, message in result.stderr) == (code, True), result.output
+
+
+def test_rows_of_one_collection_are_only_named_for_postgresql(qdrant: Path, tmp_path: Path) -> None:
+    said = ["backfill", "qdrant", str(qdrant), "docs", "--only", "collection_id=x", "--places", str(tmp_path / "p.db")]
+    result = run(app, said)
+    assert result.exit_code == 3
+    assert "only a table of pgvector holds several collections" in result.stderr
