@@ -302,10 +302,15 @@ class MilvusCollection(Collection):
 
 
 def _record(row: Mapping[str, Any], schema: Schema, score: float | None = None) -> Record:
-    payload = {name: value for name, value in row.items() if name not in schema.vectors}
+    payload = {name: _plain(value) for name, value in row.items() if name not in schema.vectors}
     vector = row.get(schema.vector) if schema.vector else None
     made = None if vector is None else np.asarray(vector, dtype=np.float32)
     return Record(str(row[schema.key]), payload, score, made)
+
+
+def _plain(value: Any) -> Any:
+    """Return an array as a list: older clients give what gRPC makes of it."""
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else value
 
 
 def _changed(row: dict[str, Any], change: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

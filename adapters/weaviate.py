@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from datetime import datetime
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -221,7 +222,7 @@ class WeaviateCollection(Collection):
         vectors = {name: vector for name, vector in (found.vector or {}).items() if vector}
         vector = vectors.get(self._vector_name or "default")
         made = None if vector is None else np.asarray(vector, dtype=np.float32)
-        payload = {name: value for name, value in found.properties.items() if value is not None}
+        payload = {name: _plain(value) for name, value in found.properties.items() if value is not None}
         return Record(str(found.uuid), payload, score, made)
 
     # ---- what it is
@@ -325,6 +326,15 @@ def _code(error: BaseException | None) -> Any:
             return code()
         error = error.__cause__ or error.__context__
     return None
+
+
+def _plain(value: Any) -> Any:
+    """Return a date or UUID as the text that it is in JSON."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, uuid.UUID) else value
 
 
 def _uuid(id_: str, name: str) -> str:

@@ -19,8 +19,10 @@ from search_server import SearchServer
 from test_examples import run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
+from retrivex.adapters.backfill import backfill
 from retrivex.adapters.collection import ByWindows, Scan
 from retrivex.adapters.fields import FieldMap, MakeId, colon_id
+from retrivex.adapters.places import Places
 from retrivex.adapters.vector_store import VectorChunkStore
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
@@ -561,6 +563,27 @@ class SearchCases:
         printed = run((ROOT / self.kit.example).read_text(encoding="utf-8"), self.kit.example)
         assert printed.count("In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn.") == 2
         assert server.indices == {}
+
+    @pytest.mark.parametrize("framework", ["langchain", "llamaindex"])
+    def test_records_without_numbers_get_them(self, client: Any, framework: str, tmp_path: Path) -> None:
+        written = json.loads(json.dumps(RECORDS[self.kit.flavour][framework]))
+        written["mapping"]["properties"]["metadata"]["properties"].pop("chunk_index")
+        for record in written["records"].values():
+            record["metadata"].pop("chunk_index")
+        index = f"retrivex-test-{framework}"
+        self.kit.create(client, index, written["mapping"])
+        self.kit.put(client, index, written["records"])
+        collection = self.kit.collection(client, index, fields=framework)
+        with Places(tmp_path / "places.db", create=True) as places:
+            done = backfill(collection, places, write=True, batch=2)
+        assert (done.records, done.written) == (3, 3)
+        store = self.kit.store(client, index, fields=framework)
+        assert store.warnings == ()
+        found = store.fetch([Window("bees.md", 1, 3)])
+        assert sorted((*chunk.key, chunk.metadata.chunk_count) for chunk in found) == [
+            ("bees.md", 1, 3),
+            ("bees.md", 2, 3),
+        ]
 
     # ---- arguments
 

@@ -373,6 +373,25 @@ def test_vectors_come_where_they_are_asked_for(lite: Server) -> None:
     assert found == pytest.approx(chunk.embedding)
 
 
+def test_columns_of_arrays_are_lists(lite: Server) -> None:
+    name = f"test_{next(_numbers)}"
+    schema = MilvusClient.create_schema(enable_dynamic_field=True)
+    schema.add_field("pk", DataType.VARCHAR, is_primary=True, max_length=100)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=2)
+    texts = {"element_type": DataType.VARCHAR, "max_capacity": 9, "max_length": 99}
+    schema.add_field("heading_path", DataType.ARRAY, **texts)
+    params = lite.client.prepare_index_params()
+    params.add_index("vector", index_type="FLAT", metric_type="IP")
+    lite.client.create_collection(name, schema=schema, index_params=params)
+    row = {"pk": "d:0", "vector": [1, 0], "heading_path": ["Guide", "Bees"], "text": "x", "doc_id": "d", "chunk_id": 0}
+    lite.client.insert(name, [row])
+    found = MilvusChunkStore(lite.client, name).fetch([Window("d", 0, 1)])[0].metadata
+    hit = MilvusRetriever(lite.client, name, lambda question: [1.0, 0.0]).retrieve("x")[0].chunk.metadata
+    for metadata in (found, hit):
+        assert metadata.heading_path == ("Guide", "Bees")
+        assert json.loads(json.dumps(metadata.custom_metadata))["heading_path"] == ["Guide", "Bees"]
+
+
 def test_of_two_vector_fields_one_must_be_named(lite: Server) -> None:
     name = f"test_{next(_numbers)}"
     schema = MilvusClient.create_schema(enable_dynamic_field=True)

@@ -481,6 +481,14 @@ def test_layouts_of_frameworks(server: Server, layout: Any, written: Callable[[i
     assert [hit.key for hit in retriever.retrieve("x", k=2)] == [("bees.md", 0), ("bees.md", 1)]
 
 
+def test_dates_are_texts_that_json_takes(server: Server) -> None:
+    name = server.fill(properties=[*MADE_FOR_IT, Property(name="made", data_type=DataType.DATE)])
+    payload = {**FieldMap().payload(contract_chunks(1, 1)[0]), "made": "2026-05-01T12:00:00Z"}
+    server.client.collections.get(name).data.insert_many([DataObject(properties=payload, vector=[1.0] * 8)])
+    chunk = WeaviateChunkStore(server.client, name).fetch([Window("doc-0", 0, 1)])[0]
+    assert json.loads(json.dumps(chunk.metadata.custom_metadata))["made"] == "2026-05-01T12:00:00+00:00"
+
+
 # ---- at the same time, and later
 
 

@@ -211,11 +211,17 @@ def _property(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value is not None}
 
 
+class Dated(str):
+    """A date, as the wire has it."""
+
+
 def _typed(value: Any, kept: Kept, name: str) -> Any:
     """Return a value as the type of its property has it: numbers come as floats."""
     type_ = kept.property(name)["dataType"][0]
     if type_ == "int" and float(value).is_integer():
         return int(value)
+    if type_ == "date":
+        return Dated(value)
     wanted = {"text": str, "number": (int, float), "boolean": bool, "text[]": list}.get(type_)
     if wanted is None or not isinstance(value, wanted):
         raise Refused(f"invalid {type_} property '{name}' on class '{kept.schema['class']}': {value!r}")
@@ -368,6 +374,8 @@ def _write(field: Any, value: Any) -> None:
         field.int_value = value
     elif isinstance(value, float):
         field.number_value = value
+    elif isinstance(value, Dated):
+        field.date_value = value
     elif isinstance(value, str):
         field.text_value = value
     else:
