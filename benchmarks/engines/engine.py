@@ -103,10 +103,10 @@ class Question:
 
 
 def made_chunks(count: int) -> list[Chunk]:
-    """Return `count` chunks of 400 characters on average, seeded, in documents of 50."""
+    """Return `count` chunks of 200 characters on average, seeded, in documents of 50."""
     draws = random.Random(1)
     words = ["".join(draws.choices("abcdefghijklmnopqrstuvwxyz", k=draws.randint(2, 10))) for _ in range(5_000)]
-    texts = [" ".join(draws.choices(words, k=57)) for _ in range(2_000)]
+    texts = [" ".join(draws.choices(words, k=28)) for _ in range(2_000)]
     vectors = np.random.default_rng(1).standard_normal((count, DIMENSION), dtype=np.float32)
     made = []
     for at in range(count):

@@ -117,7 +117,7 @@ class _OverMilvus(ChunkStoreContract):
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
         server = self.server
         name = server.fill(chunks, self.fields, self.columns)
-        # Milvus Lite takes 16 s for a thousand documents named in JSON
+        # Milvus Lite is slow where a thousand documents are named in JSON
         store = MilvusChunkStore(server.client, name, fields=self.fields, make_id=self.make_id(), timeout_s=100)
         return StoreUnderTest(store, lambda: len(server.asked), lambda: server.client.drop_collection(name))
 
