@@ -34,7 +34,7 @@ class RetriVexCompressor(BaseDocumentCompressor):
     Parameters
     ----------
     config : knobs of the composer
-    chunk_store, parent_store, k, scope, fields : as for `RetriVexRetriever`
+    chunk_store, parent_store, k, scope, fields, reranker : as for `RetriVexRetriever`
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -45,6 +45,7 @@ class RetriVexCompressor(BaseDocumentCompressor):
     parent_store: Any = None
     k: int | None = Field(default=None, ge=1)
     scope: Any = None
+    reranker: Any = None
 
     _composer: SpanComposer | None = PrivateAttr(default=None)
 
@@ -88,7 +89,7 @@ class RetriVexCompressor(BaseDocumentCompressor):
 
     def _made_composer(self) -> SpanComposer:
         if self._composer is None or self._composer.config is not self.config:
-            self._composer = SpanComposer(self.config)
+            self._composer = SpanComposer(self.config, reranker=self.reranker)
         return self._composer
 
     def _place(self, documents: Sequence[Document]) -> Placed:

@@ -8,6 +8,7 @@ from typing import Any
 from retrivex.chunk import Scope
 from retrivex.composer import SpanComposer
 from retrivex.config import RetrievalConfig
+from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
 from .fields import FieldMap
@@ -34,7 +35,7 @@ class RetriVexPostprocessor(BaseNodePostprocessor):
     Parameters
     ----------
     config : knobs of the composer; `max_spans` limits the nodes returned
-    chunk_store, docstore, vector_store, parent_store, scope, fields : as for `RetriVexRetriever`
+    chunk_store, docstore, vector_store, parent_store, scope, fields, reranker : as for `RetriVexRetriever`
 
     Raises
     ------
@@ -54,13 +55,19 @@ class RetriVexPostprocessor(BaseNodePostprocessor):
         parent_store: AnyParentStore | None = None,
         scope: Scope = None,
         fields: FieldMap | None = None,
+        reranker: AnyReranker | Reranking | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self._spans = NodeComposer(
-            SpanComposer(config), chunk_store, docstore=docstore, vector_store=vector_store, parent_store=parent_store,
-            scope=scope, fields=fields,
-        )  # fmt: skip
+            SpanComposer(config, reranker=reranker),
+            chunk_store,
+            docstore=docstore,
+            vector_store=vector_store,
+            parent_store=parent_store,
+            scope=scope,
+            fields=fields,
+        )
 
     @classmethod
     def class_name(cls) -> str:

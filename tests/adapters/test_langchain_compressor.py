@@ -93,6 +93,18 @@ def test_limits_scope_and_fields_are_those_of_the_retriever() -> None:
         RetriVexCompressor(CONFIG, widnow=3)
 
 
+def test_a_reranker_scores_the_hits() -> None:
+    knobs = RetrievalConfig(window=0, token_budget=8, max_spans=1, scoring="weighted", ordering_strategy="score_desc")
+
+    def drones_first(query: str, texts: Sequence[str]) -> list[float]:
+        return [float("Drones" in text) for text in texts]
+
+    shown = [
+        RetriVexCompressor(knobs, **said).compress_documents(BEES, "Who?") for said in ({}, {"reranker": drones_first})
+    ]
+    assert [texts_of(documents) for documents in shown] == [["Bees live in hives."], ["Drones do not work."]]
+
+
 def test_without_a_store_it_says_so() -> None:
     made = RetriVexCompressor(CONFIG).compress_documents([BEES[1]], "queen")
     assert texts_of(made) == ["A hive has one queen."]

@@ -113,6 +113,19 @@ def test_it_is_told_apart_in_traces_and_files() -> None:
     assert json.loads(processor.to_json())["class_name"] == "RetriVexPostprocessor"
 
 
+def test_a_reranker_scores_the_hits() -> None:
+    first, *others = split()
+    knobs = RetrievalConfig(window=0, max_spans=1, scoring="weighted", ordering_strategy="score_desc")
+
+    def last_first(query: str, texts: Sequence[str]) -> list[float]:
+        return [float(text == others[-1].get_content()) for text in texts]
+
+    found = [hit(first, 0.9), hit(others[-1], 0.1)]
+    for said, shown in (({}, first), ({"reranker": last_first}, others[-1])):
+        made = RetriVexPostprocessor(knobs, **said).postprocess_nodes(found, query_str="Who?")
+        assert ids_of(made) == [[shown.node_id]]
+
+
 def test_without_a_store_it_says_so() -> None:
     made = RetriVexPostprocessor(CONFIG).postprocess_nodes([hit(NODES[3])], query_str="flower")
     assert ids_of(made) == [[NODES[3].node_id]]
