@@ -14,7 +14,7 @@ from retrivex.errors import StoreError
 
 from .asking import Patient
 from .collection import Collection, Record, Scan
-from .documents import Passage, linked_chains
+from .documents import Passage, as_int, linked_chains
 from .fields import FieldMap
 from .places import Places
 from .vector_store import read_record
@@ -52,6 +52,7 @@ def backfill(
     collection: Collection,
     places: Places,
     *,
+    origin: str = "",
     by_order: bool = False,
     write: bool = False,
     batch: int = 500,
@@ -67,6 +68,7 @@ def backfill(
     ----------
     collection : with a sync client
     places : an empty file, or that of a run of the same collection
+    origin : where the collection is, so that a file of another one of the same name is not taken for its own
     by_order : see above
     write : set document, number and count of chunks in every record
     batch : records a request
@@ -78,19 +80,22 @@ def backfill(
     """
     if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= 10_000:
         raise StoreError(f"batch is {batch!r}: it must be a whole number from 1 to 10,000")
-    _same_collection(collection, places)
+    _same_collection(collection, places, origin)
     _scan(collection, places, batch, report)
     made = _number(places, by_order, report)
     written = _write(collection, places, batch, report) if write else 0
     return Backfilled(**made, written=written)
 
 
-def _same_collection(collection: Collection, places: Places) -> None:
-    known = places.state("collection")
-    if known not in (None, collection.name):
-        raise StoreError(f"{places.path} holds the places of {known}: name another file for {collection.name}")
+def _same_collection(collection: Collection, places: Places, origin: str) -> None:
+    known, here = places.state("collection"), [collection.name, origin, repr(collection.fields)]
+    if known is not None and known[:2] != here[:2]:
+        named, asked = (" ".join(filter(None, one[:2])) for one in (known, here))
+        raise StoreError(f"{places.path} holds the places of {named}: name another file for {asked}")
+    if known is not None and known != here:
+        raise StoreError(f"{places.path} was made with other names of fields: delete it, or name another file")
     with places.transaction(write=True) as connection:
-        _keep(connection, "collection", collection.name)
+        _keep(connection, "collection", here)
 
 
 def _keep(connection: sqlite3.Connection, key: str, value: Any) -> None:
@@ -111,7 +116,8 @@ def _scan(collection: Collection, places: Places, batch: int, report: Report) ->
         after = answer.after
         with places.transaction(write=True) as connection:
             connection.executemany(
-                "INSERT OR IGNORE INTO record (id, doc_id, known, page, start, before, after) VALUES (?,?,?,?,?,?,?)",
+                "INSERT OR IGNORE INTO record (id, doc_id, scope, known, page, start, before, after) "
+                "VALUES (?,?,?,?,?,?,?,?)",
                 [_row(record, collection) for record in answer.records],
             )
             _keep(connection, "after", after)
@@ -127,8 +133,17 @@ def _row(record: Record, collection: Collection) -> tuple[Any, ...]:
     # names as JSON in ASCII: a file cannot hold half surrogate pairs
     doc_id = None if passage.doc_id is None or not passage.text else json.dumps(passage.doc_id)
     page = passage.fields.read(passage.metadata, "page")
-    whole = page if isinstance(page, int) and not isinstance(page, bool) else None
-    return (record.id, doc_id, passage.chunk_id, whole, passage.char_start, passage.before, passage.after)
+    scope = passage.fields.read(passage.metadata, "scope")
+    return (
+        record.id,
+        doc_id,
+        json.dumps(None if scope is None else str(scope)),
+        passage.chunk_id,
+        as_int(page),
+        passage.char_start,
+        passage.before,
+        passage.after,
+    )
 
 
 # ---- numbering
@@ -138,7 +153,8 @@ def _number(places: Places, by_order: bool, report: Report) -> dict[str, Any]:
     with places.transaction() as connection:
         (records,) = connection.execute("SELECT count(*) FROM record").fetchone()
         (orphans,) = connection.execute("SELECT count(*) FROM record WHERE doc_id IS NULL").fetchone()
-        names = [row[0] for row in connection.execute("SELECT DISTINCT doc_id FROM record WHERE doc_id IS NOT NULL")]
+        # a document of one tenant is another one than that of the same name of another
+        names = connection.execute("SELECT DISTINCT doc_id, scope FROM record WHERE doc_id IS NOT NULL").fetchall()
     how: Counter[How] = Counter()
     unnumbered: dict[str, str] = {}
     failed = 0
@@ -148,8 +164,8 @@ def _number(places: Places, by_order: bool, report: Report) -> dict[str, Any]:
             if isinstance(found, str):
                 failed += 1
                 if len(unnumbered) < 100:
-                    unnumbered[json.loads(name)] = found
-                connection.execute("UPDATE record SET number = NULL WHERE doc_id = ?", (name,))
+                    unnumbered[json.loads(name[0])] = found
+                connection.execute("UPDATE record SET number = NULL WHERE doc_id = ? AND scope = ?", name)
             else:
                 how[found[0]] += 1
                 rows = [(number, len(found[1]), id) for id, number in found[1]]
@@ -167,13 +183,21 @@ def _number(places: Places, by_order: bool, report: Report) -> dict[str, Any]:
 _NAMES = FieldMap()
 
 
-def _passages(connection: sqlite3.Connection, name: str) -> list[Passage]:
+def _passages(connection: sqlite3.Connection, name: tuple[str, str]) -> list[Passage]:
     rows = connection.execute(
-        "SELECT id, known, page, start, before, after FROM record WHERE doc_id = ? ORDER BY seq", (name,)
+        "SELECT id, known, page, start, before, after FROM record WHERE doc_id = ? AND scope = ? ORDER BY seq", name
     )
     return [
         Passage(
-            "", {"page": page}, _NAMES, id=id, doc_id=name, chunk_id=known, char_start=start, before=before, after=after
+            "",
+            {"page": page},
+            _NAMES,
+            id=id,
+            doc_id=name[0],
+            chunk_id=known,
+            char_start=start,
+            before=before,
+            after=after,
         )
         for id, known, page, start, before, after in rows
     ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from retrivex.chunk import Chunk, ChunkKey, ChunkMetadata, Embedding
+from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, ChunkMetadata, Embedding
 from retrivex.errors import ChunkError
 from retrivex.stores.memory import index_chunks
 
@@ -64,7 +65,7 @@ class Passage:
             heading_path=headings,
             page=as_int(page),
             custom_metadata={**self.metadata, **own},
-            timestamp=float(timestamp) if isinstance(timestamp, (int, float)) else None,
+            timestamp=as_time(timestamp),
             chunk_count=counted,
             scope=None if scope is None else str(scope),
         )
@@ -81,18 +82,29 @@ class Passage:
 
 
 def as_int(value: Any) -> int | None:
-    """Return a whole number of at least 0, also out of its digits or a float; None for everything else."""
+    """Return a whole number from 0 to the largest chunk id, also out of its digits or a float; None for all else."""
     if isinstance(value, bool):
         return None
+    number: Any = value
     if isinstance(value, str):
-        return int(value) if value.isascii() and value.isdigit() else None
-    if isinstance(value, float):  # some stores keep every number as one
-        return int(value) if value.is_integer() and value >= 0 else None
+        number = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
+    elif isinstance(value, float):  # some stores keep every number as one
+        number = int(value) if value.is_integer() else None
     try:
-        number = operator.index(value)
+        whole = operator.index(number)
     except TypeError:
         return None
-    return number if number >= 0 else None
+    return whole if 0 <= whole <= MAX_CHUNK_ID else None
+
+
+def as_time(value: Any) -> float | None:
+    """Return finite Unix seconds; None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # a whole number that no float can hold
+        return None
 
 
 def read_passage(text: str, metadata: Mapping[str, Any], names: FieldMap, **known: Any) -> Passage:
@@ -109,6 +121,8 @@ def read_passage(text: str, metadata: Mapping[str, Any], names: FieldMap, **know
         found["char_end"] = None
     elif found["char_end"] is None:
         found["char_end"] = start + len(text)
+    elif found["char_end"] < start:  # no place at all
+        found["char_start"] = found["char_end"] = None
     return Passage(text, metadata, names, **found)
 
 

@@ -123,6 +123,13 @@ class FieldMap:
         }
         return {self.text[0]: chunk.text, **(inner if self.root is None else {self.root: inner})}
 
+    def inside(self, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return what `root` holds of a record; None where that is no mapping, so that nobody knows its scope."""
+        if self.root is None:
+            return record
+        found = _at(record, self.root)
+        return {} if found is None else as_mapping(found)
+
     def under(self, root: str | None) -> FieldMap:
         """Return the same names under another root."""
         return replace(self, root=root)
@@ -138,13 +145,24 @@ def _at(metadata: Mapping[str, Any], key: str) -> Any:
     if found is not None or "." not in key:
         return found
     first, rest = key.split(".", 1)
-    inner = metadata.get(first)
-    if isinstance(inner, str) and inner.startswith("{"):  # LlamaIndex keeps a node as JSON in one field
+    inner = as_mapping(metadata.get(first))
+    return None if inner is None else _at(inner, rest)
+
+
+def as_mapping(value: Any) -> Mapping[str, Any] | None:
+    """Return a mapping, also one that is kept as text in JSON, as LlamaIndex keeps a node; None for all else.
+
+    Examples
+    --------
+    >>> as_mapping('{"page": 3}'), as_mapping("three")
+    ({'page': 3}, None)
+    """
+    if isinstance(value, str) and value.startswith("{"):
         try:
-            inner = json.loads(inner)
-        except ValueError:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
             return None
-    return _at(inner, rest) if isinstance(inner, Mapping) else None
+    return value if isinstance(value, Mapping) else None
 
 
 _LLAMAINDEX = FieldMap(

@@ -88,7 +88,8 @@ class Columns:
         """Return a row as fields name its columns."""
         if not self.is_flat:
             return dict(row)
-        structs = {name for name in row if self.outer[name].is_struct}
+        # in the order of the columns, of which the last one wins, as in `read_columns`
+        structs = [name for name in self.outer if name in row and self.outer[name].is_struct]
         inner = {key: value for name in structs for key, value in (row[name] or {}).items()}
         return inner | {name: value for name, value in row.items() if name not in structs}
 

@@ -259,6 +259,10 @@ class MilvusCollection(Collection):
             raise StoreError(f"{self.name} has only an async client: pass a sync client to write")
         if schema.auto_id:
             raise StoreError(f"{self.name} makes ids by itself and would change them: keep the fields in a side-car")
+        if len(client.list_partitions(self._collection, **self._options)) > 1:
+            raise StoreError(
+                f"{self.name} has several partitions, and an upsert would move records: use the places file beside it"
+            )
         ids = list(changes)
         for start in range(0, len(ids), 1000):
             written = Filter(schema)

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from retrivex.chunk import ChunkKey
 from retrivex.errors import StoreError
+from retrivex.fetching import in_thread
 from retrivex.intervals import Window
 from retrivex.stores.connection import connect, sqlite_errors
 
@@ -24,7 +25,8 @@ from .vector_store import read_record
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS record (
-    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc_id TEXT, known INTEGER, page INTEGER, start INTEGER,
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc_id TEXT, scope TEXT,
+    known INTEGER, page INTEGER, start INTEGER,
     before TEXT, after TEXT, number INTEGER, chunks INTEGER, written INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS record_place ON record (doc_id, number);
@@ -147,8 +149,11 @@ class PlacedCollection(Collection):
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
-        asked = self._translated(request)
-        return self._placed(await self._inner.aask(asked)) if asked is not None else Records()
+        asked = await in_thread(lambda: self._translated(request))
+        if asked is None:
+            return Records()
+        answer = await self._inner.aask(asked)
+        return await in_thread(lambda: self._placed(answer))
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""

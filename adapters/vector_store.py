@@ -161,8 +161,12 @@ def _chunk(record: Record, collection: Collection, place: ChunkKey | None) -> Ch
         and (passage.doc_id or doc_id, passage.chunk_id if passage.chunk_id is not None else chunk_id) != place
     ):
         return None  # the record says that it is another one
+    return _placed(passage, doc_id, chunk_id)
+
+
+def _placed(passage: Passage, doc_id: str, chunk_id: int, chunk_count: int | None = None) -> Chunk | None:
     try:
-        return passage.to_chunk(doc_id, chunk_id)
+        return passage.to_chunk(doc_id, chunk_id, chunk_count)
     except ChunkError:
         return None
 
@@ -173,8 +177,10 @@ def read_record(record: Record, collection: Collection) -> Passage:
         return record.passage
     names = collection.fields
     text = names.read(record.payload, "text")
-    inner = record.payload if names.root is None else record.payload.get(names.root)
-    metadata = dict(inner) if isinstance(inner, dict) else {}
+    inner = names.inside(record.payload)
+    if inner is None:
+        text = None  # without its metadata nobody knows who may see it
+    metadata = dict(inner or {})
     if names.root is None:
         own = {*names.text, *names.embedding}
         metadata = {key: value for key, value in metadata.items() if key not in own}
@@ -268,7 +274,7 @@ class VectorRetriever:
             if chunk is None and passage.text:
                 unplaced += 1
                 # a document of this one chunk: under the real name its number would mean another chunk
-                chunk = passage.to_chunk(f"{passage.doc_id or 'passage'} (unnumbered {at + 1})", 0, 1)
+                chunk = _placed(passage, f"{passage.doc_id or 'passage'} (unnumbered {at + 1})", 0, 1)
             if chunk is not None and chunk.metadata.scope in request.scopes:
                 hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1)))
         if unplaced:

@@ -189,7 +189,9 @@ class WeaviateCollection(Collection):
         records = [self._record(found, known) for found in answer.objects]
         match request:
             case Nearest(k=k, scopes=scopes):
-                return Records([record for record in records if self._read_field(record, "scope") in scopes][:k])
+                return Records(
+                    [record for record in records if _scope_of(self._read_field(record, "scope")) in scopes][:k]
+                )
             case Scan():
                 return Records(records, records[-1].id if len(records) == self._limit(request, known) else None)
             case ByWindows(windows):
@@ -435,3 +437,8 @@ class WeaviateRetriever(VectorRetriever):
             with_vectors=with_vectors,
         )
         super().__init__(asked, embed, retries=retries)
+
+
+def _scope_of(value: Any) -> str | None:
+    """Return a scope as it is compared on arrival; a list or a number is one, too, under its text."""
+    return None if value is None else str(value)

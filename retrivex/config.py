@@ -390,7 +390,7 @@ class RetrievalConfig(BaseModel):
         RetrivexError
             If there is no such preset.
         """
-        return cls.model_validate({**_preset_knobs(name), **changes})
+        return cls.model_validate(_changed(_preset_knobs(name), changes))
 
     @classmethod
     def from_file(cls, path: str | Path) -> RetrievalConfig:
@@ -419,7 +419,7 @@ class RetrievalConfig(BaseModel):
         if isinstance(profile, str) and profile not in PROFILES:
             knobs["position_profile"] = path.parent / profile
         preset = knobs.pop("preset", "balanced")
-        return cls.model_validate({**_preset_knobs(preset), **knobs})
+        return cls.model_validate(_changed(_preset_knobs(preset), knobs))
 
 
 _NUMBERS = frozenset(
@@ -427,6 +427,12 @@ _NUMBERS = frozenset(
     for name, knob in RetrievalConfig.model_fields.items()
     if knob.annotation in (int, float, int | None, float | None)
 )
+
+
+def _changed(preset: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return a preset's knobs with changes on top; who names a window means it, whatever the preset widens to."""
+    dropped = "pool_factor" if any(name in changes for name in WIDTHS) else None
+    return {**{name: value for name, value in preset.items() if name != dropped}, **changes}
 
 
 def _preset_knobs(name: Any) -> dict[str, Any]:

@@ -59,8 +59,8 @@ def widened_reach(
     .. math:: L = \lceil (f \cdot B - T) / (2 g t) \rceil
 
     for the factor *f* and the budget *B*, as if none of them met: at least what the config says, at most 40. A side
-    without neighbours stays without. What is chosen from too little is whatever is there; a wider pool costs time and,
-    as the selection weighs every unit, no precision.
+    without neighbours stays without. What is chosen from too little is whatever is there: a wider pool brings more of
+    the evidence, at the price of time and, where the budget is far larger than the evidence, of precision.
     """
     before, after = config.reach
     grows = growing_seeds(seeds, config)
@@ -147,8 +147,9 @@ class _Walker:
         if self.made.refused.get(key) == "scope":
             return
         self.made.refused[key] = "missing"
-        # without a chunk count, nothing tells a hole behind the last chunk from the end of the document
-        if count is not None or chunk_id < inner.metadata.chunk_id:
+        # without a chunk count, nothing tells a hole behind the last chunk from the end of the document, nor a missing
+        # first chunk from numbers that begin at 1
+        if count is not None or 0 < chunk_id < inner.metadata.chunk_id:
             self.made.holes.add(key)
 
 

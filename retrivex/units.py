@@ -24,6 +24,7 @@ Integers = NDArray[np.int64]
 _ENDS_SENTENCE = frozenset(".!?。！？｡…:;：；\"'”’»)）]】」』》|`")
 _TAIL = 8  # characters in which the end of a sentence is looked for, from the end of a text
 _MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered
+_PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
 
 
 class Unit(NamedTuple):
@@ -176,7 +177,7 @@ class UnitCutter:
                     self._known.clear()
                     self._chars = 0
                 self._known[text] = found
-                self._chars += len(text)
+                self._chars += len(text) + _PER_TEXT
         return found
 
     def units(self, runs: Sequence[Run]) -> Units:

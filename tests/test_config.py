@@ -180,6 +180,8 @@ def test_the_page_of_knobs_is_complete() -> None:
         (RetrievalConfig(window=1).override(token_budget=7), None),
         (RetrievalConfig.preset("quality"), 16.0),
         (RetrievalConfig.preset("published"), None),
+        (RetrievalConfig.preset("quality", window=1), None),
+        (RetrievalConfig.preset("quality", after=1, pool_factor=3), 3.0),
     ],
 )
 def test_who_names_a_window_means_it(config: RetrievalConfig, expected: float | None) -> None:
@@ -190,3 +192,13 @@ def test_who_names_a_window_means_it(config: RetrievalConfig, expected: float | 
 def test_a_pool_factor_is_a_positive_number(bad: Any) -> None:
     with pytest.raises(ValueError, match="pool_factor"):
         RetrievalConfig(pool_factor=bad)
+
+
+def test_a_file_that_names_a_window_means_it(tmp_path: Path) -> None:
+    for content, expected in (
+        ('{"preset": "quality", "window": 1}', None),
+        ('{"preset": "quality"}', 16.0),
+        ("{}", 8.0),
+    ):
+        (tmp_path / "config.json").write_text(content)
+        assert RetrievalConfig.from_file(tmp_path / "config.json").pool_factor == expected

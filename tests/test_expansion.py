@@ -133,3 +133,20 @@ def test_windows_widen_until_the_pool_holds_the_budget_so_many_times(
 
 def test_many_hits_need_no_wider_windows() -> None:
     assert asked({10 * i: 1.0 for i in range(10)}, token_budget=4)[0] == (0, 2)
+
+
+def test_numbers_that_begin_at_one_are_no_hole() -> None:
+    store = make_store(*(make_chunk("d", n, f"text {n}") for n in range(1, 20)))
+    made = compose(hits_of(store, {5: 1.0}), store, query="which text?")
+    assert made.trace.windows[0].start == 1
+    assert made.warnings == ()
+    gap = {key: chunk for key, chunk in store.items() if key[1] != 3}
+    assert "missing from the chunk store" in compose(hits_of(gap, {5: 1.0}), gap, query="which text?").warnings[0]
+
+
+def test_what_does_not_grow_counts_for_the_pool_too() -> None:
+    """2 tokens each: 20 that stay as they are and one that grows hold 42; 64 want 22 more, 11 on each side of 2."""
+    scores = {50: 1.0} | {2 * i: 0.5 for i in range(20)}
+    store = bare("d", ["two words"] * 100)
+    said = {"query": "which words?", "token_budget": 8, "expand_top": 1}
+    assert grown(scores, store, **said)[0] == (44, 56)

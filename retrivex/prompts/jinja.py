@@ -72,7 +72,8 @@ class JinjaTemplate:
         )
         try:
             self._template = environment.from_string(text)
-            skeleton = "".join(_skeleton(environment.parse(text)))
+            tree = environment.parse(text)
+            skeleton = "\n".join(["".join(_skeleton(tree)), *_one_branch_each(tree), *_words_of_its_own(tree)])
         except TemplateSyntaxError as error:
             raise RetrivexError(f"the template cannot be read: {error.message}, in line {error.lineno}") from error
         except RecursionError as error:
@@ -140,23 +141,61 @@ def _escaping(change: Callable[..., Any], elements: Sequence[str]) -> Callable[.
     return changed
 
 
-def _skeleton(node: nodes.Node) -> Iterator[str]:
-    """Literal text of a template and slots for what it puts in, in their order; all branches, each loop at least once.
+def _one_branch_each(tree: nodes.Template) -> Iterator[str]:
+    """Yield the skeleton with the first, second, ... branch of every condition alone; none where there are fewer."""
+    conditions = [*tree.find_all(nodes.If), *tree.find_all(nodes.CondExpr)]
+    most = max((len(_branches(found)) for found in conditions), default=0)
+    for chosen in range(most + 1 if most else 0):
+        yield "".join(_skeleton(tree, chosen))
 
-    A loop whose body does not end its line comes twice, so that what closes one turn stands in front of the next.
+
+def _branches(node: nodes.Node) -> list[list[nodes.Node]]:
+    if isinstance(node, nodes.CondExpr):
+        return [[expression] for expression in (node.expr1, node.expr2) if expression is not None]
+    if isinstance(node, nodes.If):
+        return [
+            list(node.body),
+            *(list(other.body) for other in node.elif_),
+            *([list(node.else_)] if node.else_ else []),
+        ]
+    return []
+
+
+def _words_of_its_own(tree: nodes.Template) -> Iterator[str]:
+    """Yield every text that a template holds as a value: it may stand alone, or in front of what is put in."""
+    for constant in tree.find_all(nodes.Const):
+        if isinstance(constant.value, str) and len(constant.value.strip()) > 2:
+            said = without_slots(constant.value)
+            yield f"\n{said}\n"
+            yield f"\n{said}{TEXT}\n"
+
+
+def _skeleton(node: nodes.Node, chosen: int | None = None) -> Iterator[str]:
+    """Literal text of a template and slots for what it puts in, in their order; each loop at least once.
+
+    All branches one after the other, or the one that is `chosen` of every condition. A loop whose body does not end its
+    line comes twice, so that what closes one turn stands in front of the next.
     """
-    if isinstance(node, nodes.TemplateData):
+    if chosen is not None and isinstance(node, nodes.If):
+        options = _branches(node)
+        for child in options[chosen] if chosen < len(options) else []:
+            yield from _skeleton(child, chosen)
+    elif isinstance(node, nodes.TemplateData):
         yield without_slots(node.data)
+    elif chosen is not None and isinstance(node, nodes.CondExpr):
+        options = _branches(node)
+        for child in options[chosen] if chosen < len(options) else []:
+            yield from _put_in(child) if isinstance(child, nodes.Expr) else ()
     elif isinstance(node, nodes.Expr):
         yield from _put_in(node)
     elif isinstance(node, nodes.Assign):
-        yield from _skeleton(node.node)
+        yield from _skeleton(node.node, chosen)
     else:
-        body = "".join(part for child in _written(node, "nodes", "body") for part in _skeleton(child))
+        body = "".join(part for child in _written(node, "nodes", "body") for part in _skeleton(child, chosen))
         twice = isinstance(node, nodes.For) and not (body.endswith("\n") or body.startswith("\n"))
         yield body * (2 if twice else 1)
         for child in _written(node, "elif_", "else_"):
-            yield from _skeleton(child)
+            yield from _skeleton(child, chosen)
 
 
 def _written(node: nodes.Node, *kinds: str) -> list[nodes.Node]:

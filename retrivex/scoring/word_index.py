@@ -15,6 +15,7 @@ from retrivex.scoring.words import WordPool, Words, index_words, is_in_word, is_
 from retrivex.stitching import Run
 
 _MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
+_PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
 _WINDOW = 16  # characters in which a word is read anew: twice as many as are kept, as what follows can change a letter
 _SEPARATOR = "\n" * GAP
 
@@ -63,7 +64,7 @@ class WordIndex:
                 self._known = {}
                 self._chars = 0
             self._known.update(read)
-            self._chars += sum(map(len, fresh))
+            self._chars += sum(map(len, fresh)) + _PER_TEXT * len(fresh)
         return [read[text] if one is None else one for text, one in zip(texts, found, strict=True)]
 
 

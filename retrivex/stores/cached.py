@@ -110,7 +110,8 @@ class CachedChunkStore:
 
     async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Do the same as `fetch` without blocking the event loop."""
-        space, places = self._space(scope), _places(windows)
+        places = _places(windows)
+        space = await in_thread(lambda: self._space(scope))
         known = await in_thread(lambda: self._read(space, places))
         missing = _missing(places, known)
         if missing:

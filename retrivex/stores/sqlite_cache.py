@@ -101,8 +101,9 @@ class SQLiteCache:
                 row = connection.execute(
                     "SELECT chunks FROM entry WHERE space = ? AND place = ? AND expires > ?", (*_row(space, place), now)
                 ).fetchone()
-                if row is not None:
-                    found[place] = tuple(chunk_from_dict(record) for record in json.loads(row[0]))
+                entry = None if row is None else _decoded(row[0])
+                if entry is not None:
+                    found[place] = entry
         return found
 
     def write(self, space: str, entries: Mapping[ChunkKey, Entry]) -> None:
@@ -136,6 +137,15 @@ class SQLiteCache:
 def _row(space: str, place: ChunkKey) -> tuple[str, str]:
     # as JSON in ASCII: SQLite refuses half surrogate pairs, and some of its functions stop at a NUL
     return (json.dumps(space), json.dumps(place))
+
+
+def _decoded(text: str) -> Entry | None:
+    """Return an entry; None where another version of the package, or somebody else, wrote it: it is fetched anew."""
+    try:
+        records = json.loads(text)
+        return tuple(chunk_from_dict(record) for record in records) if isinstance(records, list) else None
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return None
 
 
 def _encoded(entries: Mapping[ChunkKey, Entry]) -> Iterator[tuple[ChunkKey, str]]:

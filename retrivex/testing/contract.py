@@ -234,7 +234,8 @@ def _made(contract: ChunkStoreContract, chunks: Sequence[Chunk]) -> Iterator[Sto
 def _compose(store: ChunkStore, seeds: Sequence[Chunk]) -> Composition:
     hits = [SeedHit(chunk, 1.0 - i / 100) for i, chunk in enumerate(seeds)]
     config = RetrievalConfig(window=2, token_budget=2000, scoring="weighted", stop_on_heading_change=False)
-    return SpanComposer(config).compose(hits, store)
+    # words are counted, as a tokenizer's files may have to be downloaded
+    return SpanComposer(config, tokenizer=lambda text: len(text.split())).compose(hits, store)
 
 
 def _of_tenants() -> list[Chunk]:

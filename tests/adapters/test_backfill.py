@@ -234,3 +234,45 @@ class TestPlaced(ChunkStoreContract):
         return StoreUnderTest(
             VectorChunkStore(PlacedCollection(collection, places)), lambda: len(collection.asked), close
         )
+
+
+@pytest.mark.parametrize("as_page", [int, str, float])
+def test_pages_are_numbers_however_they_are_written(as_page: Any, tmp_path: Path) -> None:
+    records = [
+        record(f"p{p}-{start}", page=as_page(p), char_start=start) for p, start in ((2, 3), (1, 0), (1, 50), (2, 60))
+    ]
+    assert run(records, tmp_path)[1] == {"p1-0": 0, "p1-50": 1, "p2-3": 2, "p2-60": 3}
+
+
+def test_documents_of_two_tenants_are_two_documents(tmp_path: Path) -> None:
+    records = [
+        record(f"{who}{start}", scope=who, char_start=start) for start in (0, 10, 20) for who in ("acme", "zebra")
+    ]
+    collection = collection_of(records)
+    with Places(tmp_path / "p.db", create=True) as places:
+        made = backfill(collection, places, write=True)
+        assert made.documents == {"offsets": 2}
+        placed = VectorChunkStore(PlacedCollection(collection, places))
+        for store in (placed, VectorChunkStore(collection)):
+            for who in ("acme", "zebra"):
+                found = store.fetch([Window("d", 0, 9)], who)
+                assert sorted((c.metadata.chunk_id, c.metadata.chunk_count) for c in found) == [(0, 3), (1, 3), (2, 3)]
+                assert {c.metadata.scope for c in found} == {who}
+
+
+@pytest.mark.parametrize("odd", [{"chunk_id": "9" * 5000}, {"char_start": 10**30}, {"page": 10**30}])
+def test_one_odd_record_does_not_end_the_run(odd: dict[str, Any], tmp_path: Path) -> None:
+    made, numbers = run([record("a", **{"doc_id": "odd", **odd}), record("b", char_start=0)], tmp_path)
+    assert made.records == 2
+    assert numbers["b"] == 0
+
+
+def test_a_file_of_another_place_or_of_other_names_is_refused(tmp_path: Path) -> None:
+    collection = collection_of([record("a", char_start=0)])
+    with Places(tmp_path / "p.db", create=True) as places:
+        backfill(collection, places, origin="one")
+        with pytest.raises(StoreError, match="name another file"):
+            backfill(collection, places, origin="two")
+        collection.fields = FieldMap(doc_id=("file",))
+        with pytest.raises(StoreError, match="other names of fields: delete it"):
+            backfill(collection, places, origin="one")

@@ -277,3 +277,59 @@ def test_an_empty_question_finds_nothing_without_a_request() -> None:
     collection = MemoryCollection(contract_chunks(1, 2))
     assert VectorRetriever(collection, lambda question: [1.0]).retrieve("  ") == []
     assert collection.asked == []
+
+
+# ---- data that nobody cleaned
+
+
+@pytest.mark.parametrize("metadata", ['{"doc_id": "d", "chunk_id": 0, "scope": "zebra"}', "no mapping", ["zebra"], 5])
+def test_a_record_whose_scope_nobody_knows_is_not_shown(metadata: Any) -> None:
+    """Metadata as JSON in a text are read; what is neither mapping nor JSON may hold anybody's scope."""
+    collection = MemoryCollection(fields=FieldMap(root="metadata"))
+    collection.checks_scope = False
+    vector = np.ones(8, dtype=np.float32)
+    collection.records = [Record("d:0", {"text": "SECRET", "metadata": metadata}, None, vector)]
+    assert VectorChunkStore(collection, make_id=colon_id).fetch([Window("d", 0, 1)]) == []
+    assert VectorRetriever(collection, lambda question: vector).retrieve("which?") == []
+
+
+def test_metadata_that_are_json_in_a_text_are_read() -> None:
+    collection = MemoryCollection(fields=FieldMap(root="metadata"))
+    collection.checks_scope = False
+    metadata = '{"doc_id": "d", "chunk_id": 0, "scope": "zebra", "page": 3}'
+    collection.records = [Record("d:0", {"text": "own", "metadata": metadata})]
+    (chunk,) = VectorChunkStore(collection, make_id=colon_id).fetch([Window("d", 0, 1)], "zebra")
+    assert (chunk.key, chunk.metadata.page, chunk.metadata.scope) == (("d", 0), 3, "zebra")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"char_start": 50, "char_end": 3},
+        {"timestamp": float("nan")},
+        {"timestamp": float("inf")},
+        {"timestamp": 10**400},
+        {"timestamp": True},
+        {"chunk_count": 10**400},
+        {"page": 1e300},
+    ],
+)
+def test_one_odd_record_costs_neither_hits_nor_neighbours(odd: dict[str, Any]) -> None:
+    vector = np.ones(8, dtype=np.float32)
+    collection = MemoryCollection()
+    collection.records = [
+        Record(f"d:{n}", {"text": f"text {n}", "doc_id": "d", "chunk_id": n, **known}, None, vector)
+        for n, known in enumerate(({}, odd))
+    ]
+    found = VectorChunkStore(collection).fetch([Window("d", 0, 2)])
+    assert [chunk.text for chunk in found] == ["text 0", "text 1"]
+    assert len(VectorRetriever(collection, lambda question: vector).retrieve("which?")) == 2
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, 10**30, -1, "x", 2.5])
+def test_a_number_that_is_none_leaves_a_hit_as_it_is(number: Any) -> None:
+    vector = np.ones(8, dtype=np.float32)
+    collection = MemoryCollection()
+    collection.records = [Record("a", {"text": "text", "doc_id": "d", "chunk_id": number}, None, vector)]
+    (hit,) = VectorRetriever(collection, lambda question: vector).retrieve("which?")
+    assert (hit.chunk.text, hit.chunk.metadata.doc_id) == ("text", "d (unnumbered 1)")

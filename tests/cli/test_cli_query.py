@@ -181,3 +181,13 @@ def test_a_preset_that_is_no_name_is_a_usage_error(tmp_path: Path) -> None:
     result = run(app, ["query", "bees", "--config", str(config), "--db", str(tmp_path / "store.db")])
     assert result.exit_code == 2
     assert "preset [5] does not exist" in result.stderr
+
+
+def test_who_names_a_window_means_it(db: str) -> None:
+    """Windows follow the budget by themselves, and no more with -w, whatever the preset."""
+    question = ("Who stings in summer?", "--k", "1", "--budget", "400")
+    free = composed(db, *question)
+    for named in (("-w", "1"), ("-w", "1", "--preset", "quality"), ("--set", "before=1", "--set", "after=1")):
+        (window,) = composed(db, *question, *named).trace.windows
+        assert len(window) <= 3
+    assert max(map(len, free.trace.windows)) > 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -260,3 +261,15 @@ def test_members_that_the_store_behind_has_are_passed_on() -> None:
         CachedChunkStore(store, MemoryCache(), name="")
     with pytest.raises(StoreError, match="store is dict"):
         CachedChunkStore({}, MemoryCache(), name="inner")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["not json", '[{"text": ""}]', "null", "[1]", '[{"colour": "red"}]', "{}"])
+def test_a_row_that_nobody_can_read_is_fetched_anew(text: str, tmp_path: Path) -> None:
+    inner = Asked(contract_chunks(1, 2))
+    with SQLiteCache(tmp_path / "cache.db") as cache:
+        store = CachedChunkStore(inner, cache, name="inner")
+        first = store.fetch([Window("doc-0", 0, 2)])
+        with sqlite3.connect(tmp_path / "cache.db") as connection:
+            connection.execute("UPDATE entry SET chunks = ?", (text,))
+        assert store.fetch([Window("doc-0", 0, 2)]) == first
+    assert len(inner.windows) == 2
