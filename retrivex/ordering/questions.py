@@ -37,7 +37,8 @@ TEMPORAL_CUES: tuple[str, ...] = (
     "recently", "before", "after", "since", "until", "year", "years", "month", "months", "day", "days", "history",
     "historical", "evolution", "evolved", "over time", "ago", "what time", "in what order", "in which order",
     "yesterday", "last week", "last month", "last year", "last night", "what changed", "what has changed",
-    "how has ... changed", "how have ... changed", "how did ... change", "how soon", "first time", "last time",
+    "how has ... changed", "how have ... changed", "how did ... change", "how soon",
+    "was the first time", "was the last time",
     "what century", "which century", "what decade", "which decade",
     "什么时候", "什么时间", "何时", "几时", "时间线", "时间表", "时间顺序", "年表", "最近", "最新", "最早", "之前",
     "之后", "以前", "以后", "以来", "历史", "哪一年", "哪年", "哪一天", "哪天", "哪个月", "几月", "几号", "几点",
@@ -82,7 +83,7 @@ _NO_CUES: tuple[str, ...] = (
     *(f"{each} {time}" for each in ("a", "per", "each", "every") for time in ("day", "month", "year")),
     "more than", "less than", "fewer than", "rather than", "other than", "later than", "earlier than", "than usual",
     "than expected", "than average", "than normal", "than necessary", "than ever", "contrast agent", "contrast agents",
-    "contrast ratio", "make a difference", "makes a difference", "made a difference", "how do you do",
+    "contrast ratio", "make a difference", "makes a difference", "made a difference",
     # asks for a number, an address or a word, not for a way to go
     *(
         f"{way} {ask}"
@@ -90,9 +91,11 @@ _NO_CUES: tuple[str, ...] = (
             "how to",
             *(f"how {do} {one}" for do in ("do", "can", "could", "should", "would") for one in ("i", "we", "you")),
         )
-        for ask in ("contact", "reach you", "reach us", "reach support", "spell", "pronounce", "say", "rate")
+        for ask in ("contact", "reach you", "reach us", "reach support", "spell", "pronounce", "say")
     ),
-    *(f"{how}{ask}" for how in ("怎么", "如何", "怎样") for ask in ("联系", "联络", "称呼", "读", "念", "发音")),
+    *(f"{how}{ask}" for how in ("怎么", "如何", "怎样") for ask in ("联系", "联络", "称呼", "发音")),
+    # of words alone: 怎么读 also begins 怎么读取
+    *(f"{word}{how}{ask}" for word in "字词" for how in ("怎么", "如何", "怎样") for ask in ("读", "念")),
     "更新", "更改", "更换", "变更", "更多的", "更多信息", "百分比", "比重", "有几点", "几号线", "几号楼",
     "历史博物馆", "历史老师", "历史系", "怎么样", "哪个大学", "哪个小学", "哪个高中", "比赛", "比如", "比例", "比利时",
     "比尔", "比特币", "对比度", "比平时", "比往常", "比一般", "比预期", "说明书", "指南针", "解释器", "描述符",

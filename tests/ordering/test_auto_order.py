@@ -87,9 +87,11 @@ FURTHER = {
         | What happens when a queen dies? | Give me a recap of the meeting | Sum up the report | Outline the argument
         | Who can explain the process? | How can I install it? | How do I call a function with two arguments?
         | How do we reach a decision? | What should I do? Explain
+        | How do I rate limit an API? | How do you do a backup?
+        | How do I reset the first time setup? | 怎么读取CSV文件？ | 如何读懂财务报表？ | 怎样念好英语？
         | 如何在多少分钟内安装完成？ | 谁能解释一下这个过程？ | 故障时怎么办？ | 请概括这篇文章 | 怎么写一份说明书？""",
     "factual": """How can I contact support? | How do I contact the landlord? | How could we reach you?
-        | How do you spell rhythm? | How do you pronounce Whenham? | How to contact you? | How do you do?
+        | How do you spell rhythm? | How do you pronounce Whenham? | How to contact you?
         | Who is older than 30? | Which rooms hold more people than 200? | Are there hives with fewer than ten frames?
         | Is it hotter than usual? | Who wrote the story? | Who drew the plot? | Where is the user guide?
         | How many steps does the tower have? | How many chapters does it have? | Where can I find the instructions?
@@ -97,6 +99,7 @@ FURTHER = {
         | What should I do when the engine overheats? | Does it work even when it rains?
         | Which process uses most memory? | Where is the natural history museum? | Does it make a difference?
         | What is the contrast ratio? | How often is the filter cleaned? | How tall is the tower they built?
+        | Why did it fail the last time?
         | 如何联系客服？ | 怎么联系房东？ | 这个字怎么读？ | 谁写了这个故事？ | 说明书在哪里？ | 谁比30岁大吗？
         | 這個故事是誰寫的？ | 如何聯絡客服？ | 說明書在哪裡？ | 最近的加油站在哪里？ | 指南针是谁发明的？
         | 屏幕的对比度是多少？ | 这本教程多少钱？
