@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.errors import StoreError
 from retrivex.intervals import Window
 
 from .documents import Passage
@@ -130,4 +131,4 @@ class Collection(ABC):
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records: `{id: {path: value}}`, other fields left as they are; for `retrivex backfill`."""
-        raise NotImplementedError(f"{self.name} cannot be written to")
+        raise StoreError(f"{self.name} cannot be written to: keep the numbers in a file beside it")

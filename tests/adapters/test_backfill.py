@@ -16,7 +16,7 @@ from memory_collection import MemoryCollection
 
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.adapters.backfill import Backfilled, backfill
-from retrivex.adapters.collection import ByIds, Record
+from retrivex.adapters.collection import ByIds, Collection, Record
 from retrivex.adapters.fields import LAYOUTS, FieldMap
 from retrivex.adapters.places import PlacedCollection, Places
 from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
@@ -276,3 +276,13 @@ def test_a_file_of_another_place_or_of_other_names_is_refused(tmp_path: Path) ->
         collection.fields = FieldMap(doc_id=("file",))
         with pytest.raises(StoreError, match="other names of fields: delete it"):
             backfill(collection, places, origin="one")
+
+
+def test_a_collection_that_cannot_be_written_to_is_one_clear_error(tmp_path: Path) -> None:
+    class ReadOnly(MemoryCollection):
+        write = Collection.write
+
+    collection = ReadOnly()
+    collection.records = [record("a", char_start=0)]
+    with Places(tmp_path / "p.db", create=True) as places, pytest.raises(StoreError, match="cannot be written to"):
+        backfill(collection, places, write=True)
