@@ -167,7 +167,7 @@ def _best(scores: NDArray[np.float64], most: int) -> list[tuple[int, float]]:
 
 def _named(question: Question, name: str) -> Question:
     evidence = tuple(Evidence(f"{name}/{part.doc_id}", part.start, part.end) for part in question.evidence)
-    return replace(question, evidence=evidence, within=question.within and f"{name}/{question.within}")
+    return replace(question, evidence=evidence, within=tuple(f"{name}/{doc_id}" for doc_id in question.within))
 
 
 def sampled(questions: Sequence[Question], most: int = MOST_QUESTIONS) -> list[int]:
@@ -231,9 +231,7 @@ class Indexes:
         """Return the index that a question is asked of."""
         if view == "all":
             return self.all
-        name = asked.question.within if asked.set_name == "qmsum" else asked.set_name
-        if name is None:
-            return self.all
+        name = asked.question.within[0] if asked.set_name == "qmsum" else asked.set_name
         if name not in self._alone:
             within = {doc_id for doc_id in self.all.documents if doc_id == name or doc_id.startswith(f"{name}/")}
             self._alone[name] = part_of(self.all, within)

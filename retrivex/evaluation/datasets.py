@@ -62,7 +62,7 @@ def chunking_evaluation(folder: Path) -> EvidenceSet:
         evidence = tuple(
             Evidence(doc_id, part["start_index"], part["end_index"]) for part in json.loads(row["references"])
         )
-        questions.append(Question(f"{doc_id}/{number}", row["question"], evidence, within=doc_id))
+        questions.append(Question(f"{doc_id}/{number}", row["question"], evidence, within=(doc_id,)))
     return EvidenceSet("chunking_evaluation", documents, tuple(questions), tuple(odd))
 
 
@@ -88,7 +88,7 @@ def evidence_inference(folder: Path) -> EvidenceSet:
             f"With respect to {row['Outcome']}, what is the reported difference between patients receiving "
             f"{row['Intervention']} and those receiving {row['Comparator']}?",
             tuple(sorted(found[row["PromptID"]])),
-            within=row["PMCID"],
+            within=(row["PMCID"],),
         )
         for row in _rows(folder / "prompts_merged.csv")
         if row["PromptID"] in found
@@ -119,7 +119,7 @@ def covid_qa(path: Path) -> EvidenceSet:
                     odd.append(f"question {asked['id']}: answer not at its offset; left out")
                     continue
                 evidence = tuple(sorted({Evidence(doc_id, *part) for part in found if part}))
-                questions.append(Question(str(asked["id"]), asked["question"], evidence, within=doc_id))
+                questions.append(Question(str(asked["id"]), asked["question"], evidence, within=(doc_id,)))
     return EvidenceSet("covid_qa", documents, tuple(questions), tuple(odd))
 
 
@@ -142,7 +142,7 @@ def squad(path: Path) -> EvidenceSet:
                     odd.append(f"question {asked['id']}: answer not at its offset; left out")
                     continue
                 evidence = tuple(Evidence(doc_id, offset + part[0], offset + part[1]) for part in found if part)
-                questions.append(Question(asked["id"], asked["question"], evidence, within=doc_id))
+                questions.append(Question(asked["id"], asked["question"], evidence, within=(doc_id,)))
             offset += len(paragraph["context"]) + len("\n\n")
     return EvidenceSet("squad", documents, tuple(questions), tuple(odd))
 
@@ -168,7 +168,7 @@ def qmsum(path: Path) -> EvidenceSet:
                 continue
             # without the line break behind the last turn, which no context needs to hold
             evidence = tuple(Evidence(doc_id, edges[first], edges[last + 1] - 1) for first, last in turns)
-            questions.append(Question(f"{doc_id}/{index}", asked["query"], evidence, within=doc_id))
+            questions.append(Question(f"{doc_id}/{index}", asked["query"], evidence, within=(doc_id,)))
     return EvidenceSet("qmsum", documents, tuple(questions), tuple(odd))
 
 

@@ -1,9 +1,10 @@
-"""Questions with exact evidence: what every measurement of a context starts from."""
+"""Questions with evidence, answers or both: what every measurement of a context starts from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from retrivex.errors import LoadError
 
@@ -23,22 +24,32 @@ class Evidence:
     end: int
 
 
+Factor: TypeAlias = str | int | float | bool
+"""What a benchmark varies: the depth of a needle, a length, a task, a language."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and where its answer stands.
+    """A question, where its answer stands, and what it is, as far as the set says.
 
     Parameters
     ----------
     question_id : unique in its set
     text : as a user would ask it
-    evidence : every passage that is needed; empty for a question that the documents do not answer
-    within : the one document that the question is about, for sets that index each document alone; None for all
+    evidence : every passage that is needed; empty where the documents do not answer it, or the set only has answers
+    within : the documents that are searched for this question alone; empty for all of the set
+    answers : references
+    needed : whether any of `answers` will do (other words for the same) or all have to be given
+    factors : what the benchmark varies, by name; results are grouped by them
     """
 
     question_id: str
     text: str
     evidence: tuple[Evidence, ...]
-    within: str | None = None
+    within: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    needed: Literal["any", "all"] = "any"
+    factors: Mapping[str, Factor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,7 @@ class EvidenceSet:
     Raises
     ------
     LoadError
-        If evidence names an unknown document or lies outside its text.
+        If evidence names an unknown document or lies outside its text, or `within` names an unknown one.
     """
 
     name: str
@@ -65,6 +76,12 @@ class EvidenceSet:
 
     def __post_init__(self) -> None:
         for question in self.questions:
+            for doc_id in question.within:
+                if doc_id not in self.documents:
+                    raise LoadError(
+                        f"question {question.question_id!r} of {self.name} is asked of document {doc_id!r}, which the "
+                        "set does not hold: add the document or leave it out of `within`"
+                    )
             for part in question.evidence:
                 text = self.documents.get(part.doc_id)
                 if text is None:

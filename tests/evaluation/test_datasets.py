@@ -34,7 +34,7 @@ def test_chunking_evaluation(tmp_path: Path) -> None:
     )
     found = datasets.chunking_evaluation(tmp_path)
     assert quoted(found) == ["They dance"]
-    assert found.questions[0].within == "bees"
+    assert found.questions[0].within == ("bees",)
     assert len(found.odd) == 1
     assert "'wasps'" in found.odd[0]
 
@@ -98,7 +98,7 @@ def test_qmsum_evidence_is_a_run_of_turns(tmp_path: Path) -> None:
     meeting = {"meeting_transcripts": turns, "specific_query_list": queries}
     found = datasets.qmsum(write(tmp_path / "val.jsonl", json.dumps(meeting) + "\n"))
     assert quoted(found) == ["B: Yes.\nA: No."]
-    assert found.questions[0].within == "meeting-0"
+    assert found.questions[0].within == ("meeting-0",)
     assert len(found.odd) == 1
 
 

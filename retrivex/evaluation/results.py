@@ -1,0 +1,127 @@
+"""What a run of an evaluation leaves behind: a line of JSON for each question and way of answering it, and a manifest.
+
+The runner writes them; comparisons, reports and plots read nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from retrivex.errors import LoadError
+from retrivex.evaluation.evidence import Factor
+
+RESULTS = "results.jsonl"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How questions are answered: everything that a run varies besides the questions.
+
+    Parameters
+    ----------
+    retriever : where the hits come from, "dense", "bm25" or "fused"
+    hits : how many are asked for
+    composer : what makes a context of them: "knn", "knn±1", a preset, or the name of a configuration
+    order : of the passages or spans in the context
+    budget : tokens of the context at most
+    seed : of whatever is drawn, as in the order "shuffle"
+    """
+
+    retriever: str
+    hits: int
+    composer: str
+    order: str
+    budget: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question, answered in one way.
+
+    Parameters
+    ----------
+    set_name : of the set of questions, as in "squad" or "niah/4096"
+    question_id : unique in its set
+    way : how
+    measures : by name; a measure that the question does not allow (no evidence, no answers) is not there
+    factors : of the question
+    context : the text that a model would read; None where it was not kept
+    answer : what a model gave; None where none was asked
+    """
+
+    set_name: str
+    question_id: str
+    way: Way
+    measures: Mapping[str, float]
+    factors: Mapping[str, Factor] = field(default_factory=dict)
+    context: str | None = None
+    answer: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as it is written, without what is not known."""
+        found = asdict(self)
+        way = found.pop("way")
+        return {key: value for key, value in {**found, **way}.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Row:
+        """Read a row back.
+
+        Raises
+        ------
+        LoadError
+            If a field is missing.
+        """
+        try:
+            way = Way(*(data[name] for name in Way.__dataclass_fields__))
+            return cls(
+                data["set_name"],
+                data["question_id"],
+                way,
+                data["measures"],
+                data.get("factors", {}),
+                data.get("context"),
+                data.get("answer"),
+            )
+        except (KeyError, TypeError) as error:
+            raise LoadError(f"a result is not complete ({error}): write it again with `retrivex evaluate`") from error
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows, a line each; the file is whole or not there."""
+    unfinished = path.with_name(f"{path.name}.part")
+    with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(json.dumps(row.to_dict(), ensure_ascii=False) + "\n" for row in rows)
+    unfinished.replace(path)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read the rows of a file, or of a folder that `retrivex evaluate` wrote.
+
+    Raises
+    ------
+    LoadError
+        If it cannot be read, or a line is no row; the number of the line is said.
+    """
+    file = path / RESULTS if path.is_dir() else path
+    try:
+        lines = file.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LoadError(
+            f"results {file} cannot be read ({error}): give what `retrivex evaluate --out` wrote"
+        ) from error
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(Row.from_dict(json.loads(line)))
+        except ValueError as error:  # LoadError is one, and so is JSONDecodeError
+            raise LoadError(f"line {number} of {file}: {error}") from error
+    return rows

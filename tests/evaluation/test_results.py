@@ -1,0 +1,42 @@
+"""Rows of an evaluation: written whole, read back equal, and bad lines named."""
+
+from pathlib import Path
+
+import pytest
+
+from retrivex.errors import LoadError
+from retrivex.evaluation.results import RESULTS, Row, Way, read_rows, write_rows
+
+ROW = Row(
+    "niah/4096",
+    "q1",
+    Way("dense", 50, "balanced", "edge_balanced", 2000),
+    {"evidence_recall": 1.0},
+    {"depth": 50, "language": "en"},
+    context="Bees\u2028live.",
+)
+
+
+def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
+    other = Row("squad", "q2", Way("bm25", 6, "knn", "shuffle", 500, seed=3), {}, answer="In hives.")
+    write_rows(tmp_path / RESULTS, [ROW, other])
+
+    assert read_rows(tmp_path) == read_rows(tmp_path / RESULTS) == [ROW, other]
+    assert [path.name for path in tmp_path.iterdir()] == [RESULTS]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("{", "line 2"), ('{"set_name": "a"}', "line 2.*retriever"), ("[]", "line 2")]
+)
+def test_bad_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / RESULTS
+    write_rows(path, [ROW])
+    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+
+    with pytest.raises(LoadError, match=said):
+        read_rows(path)
+
+
+def test_missing_file_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="cannot be read"):
+        read_rows(tmp_path / "none")
