@@ -114,12 +114,14 @@ class Account:
     spans: Sequence[Span]
     config: RetrievalConfig
     shown: set[ChunkKey] = field(default_factory=set)
+    _spans: dict[str, list[str]] = field(default_factory=dict)
     _texts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for span in self.spans:
             self._count_in(span)
+            self._spans.setdefault(span.doc_id, []).append(span.text)
             for segment in span.segments:
                 if segment.char_start is not None:
                     text = span.text[segment.start : segment.end]
@@ -190,9 +192,12 @@ class Account:
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
-        if max([numbers.gains[i] for i in own]) <= 0:
+        # a hit that others overlap can be part of what is shown: the rest of it is what was left out
+        rest = [i for i in own if not self._stands(i)] or own
+        worthwhile = [i for i in rest if numbers.gains[i] > 0]
+        if not worthwhile:
             return "no_value", f"worth no more than min_value={config.min_value:g}"
-        cheapest = min([numbers.costs[i] + numbers.openings[i] for i in own])
+        cheapest = min([numbers.costs[i] + numbers.openings[i] for i in worthwhile])
         if config.max_spans is not None and cheapest <= config.token_budget - tokens:
             spans = sum(not span.pinned for span in self.spans)
             if spans >= config.max_spans:
@@ -201,6 +206,13 @@ class Account:
         if cap is not None and cheapest <= config.token_budget - tokens:
             return "budget", f"{cheapest} tokens; max_tokens_per_document={cap} of {key[0]!r} hold what is worth more"
         return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold what is worth more"
+
+    def _stands(self, number: int) -> bool:
+        """Whether all of a candidate's text stands in a span of its document."""
+        piece = self.candidates.pieces[number]
+        run = self.runs[piece.run]
+        texts = self._spans.get(run.doc_id)
+        return texts is not None and any(run.text[piece.start : piece.end].strip() in text for text in texts)
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from strategies import compose, count_words, hits_of, make_chunk, retrieve, shown_ids, tile
+from strategies import bare, compose, count_words, hits_of, make_chunk, retrieve, shown_ids, tile
 
 from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
 
@@ -298,6 +298,16 @@ def test_lists_with_quotas_keep_the_cap_together() -> None:
     composed = compose(lists, TWO, query=QUESTION, window=0, fusion="quota", max_tokens_per_document=60)
     assert max(by_document(composed).values()) <= 60
     assert set(by_document(composed)) == {"d", "e"}
+
+
+def test_a_hit_whose_beginning_another_shows_is_dropped_for_what_the_rest_is_worth() -> None:
+    shared = "They keep warm by shivering, and those outside change places with those within when they are cold. " * 2
+    store = bare("d", [QUEEN + ANSWER + " " + shared, shared + DRONES])
+    first_is_better = (lambda chunk: 0.0 if chunk.metadata.chunk_id else 5.0,)
+    said: dict[str, Any] = {"query": QUESTION, "window": 0, "min_value": 0.5, "boosts": first_is_better}
+    composed = compose(hits_of(store, {0: 0.9, 1: 0.5}), store, **said)
+    assert composed.spans[0].text.endswith(shared.strip())
+    assert [(hit.chunk_id, hit.reason) for hit in composed.dropped] == [(1, "no_value")]
 
 
 # ---- the other ways to call
