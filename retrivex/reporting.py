@@ -192,9 +192,7 @@ class Account:
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
-        # a hit that others overlap can be part of what is shown: the rest of it is what was left out
-        rest = [i for i in own if not self._stands(i)] or own
-        worthwhile = [i for i in rest if numbers.gains[i] > 0]
+        worthwhile = [i for i in self._left_out(key, own) if numbers.gains[i] > 0]
         if not worthwhile:
             return "no_value", f"worth no more than min_value={config.min_value:g}"
         cheapest = min([numbers.costs[i] + numbers.openings[i] for i in worthwhile])
@@ -207,12 +205,14 @@ class Account:
             return "budget", f"{cheapest} tokens; max_tokens_per_document={cap} of {key[0]!r} hold what is worth more"
         return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold what is worth more"
 
-    def _stands(self, number: int) -> bool:
-        """Whether all of a candidate's text stands in a span of its document."""
-        piece = self.candidates.pieces[number]
-        run = self.runs[piece.run]
-        texts = self._spans.get(run.doc_id)
-        return texts is not None and any(run.text[piece.start : piece.end].strip() in text for text in texts)
+    def _left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
+        """Candidates of a hit whose text is not shown: of one that others overlap, some can be."""
+        texts, chunk = self._spans.get(key[0]), self.found[key]
+        if texts is None or (chunk.metadata.char_start is not None and self._hidden(key) == [chunk.text]):
+            return own
+        stretches = [self.runs[p.run].text[p.start : p.end].strip() for p in self.candidates.some(own)]
+        rest = [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
+        return rest or own
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""
