@@ -140,11 +140,12 @@ class _Centres:
     def __init__(self, units: Units) -> None:
         axis = units.axis
         middles = (axis.starts + axis.ends) / 2
+        numbers = np.arange(len(middles))
         if (middles[1:] < middles[:-1]).any():
             # chunks inside other chunks may stand before their neighbour's centre: the axis has to ascend
-            middles = middles[np.lexsort((middles, axis.run))]
+            numbers = np.lexsort((middles, axis.run))
         # beyond the outer centres of a run a value stays as it is
-        self.order = np.arange(len(middles)).repeat(1 + axis.is_first + axis.is_last)
+        self.order = numbers.repeat(1 + axis.is_first + axis.is_last)
         self.places = middles[self.order]
         firsts = axis.firsts + 2 * np.arange(len(axis.firsts))
         self.places[firsts] = axis.bases - 0.5
