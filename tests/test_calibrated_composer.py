@@ -310,6 +310,22 @@ def test_a_hit_whose_beginning_another_shows_is_dropped_for_what_the_rest_is_wor
     assert [(hit.chunk_id, hit.reason) for hit in composed.dropped] == [(1, "no_value")]
 
 
+def test_the_best_is_shown_where_only_counting_ahead_for_markers_leaves_it_no_room() -> None:
+    store = tile("d", ["Honey keeps bees alive in winter, all of them. ", "Ants carry leaves."])
+    hits = hits_of(store, {0: 0.9, 1: 0.2})
+    for budget in (10, 12, 14):
+        composed = compose(hits, store, window=0, scoring="weighted", token_budget=budget)
+        assert composed.spans[0].text.startswith(store["d", 0].text.strip())
+
+
+def test_a_kept_hit_is_shown_before_a_longer_one_is_cut() -> None:
+    store = tile("d", ["Ants carry leaves home. ", "Bees live on honey in winter " * 6])
+    said: dict[str, Any] = {"window": 0, "scoring": "weighted", "token_budget": 20, "similarity_weight": 1.0}
+    scores = {0: 0.9, 1: 0.8}
+    composed = compose(hits_of(store, scores), store, keep_top=1, **said)
+    assert [span.text for span in composed.spans][0] == store["d", 0].text.strip()
+
+
 # ---- the other ways to call
 
 
