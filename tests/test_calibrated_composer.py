@@ -323,7 +323,7 @@ def test_a_kept_hit_is_shown_before_a_longer_one_is_cut() -> None:
     said: dict[str, Any] = {"window": 0, "scoring": "weighted", "token_budget": 20, "similarity_weight": 1.0}
     scores = {0: 0.9, 1: 0.8}
     composed = compose(hits_of(store, scores), store, keep_top=1, **said)
-    assert [span.text for span in composed.spans][0] == store["d", 0].text.strip()
+    assert composed.spans[0].text == store["d", 0].text.strip()
 
 
 # ---- the other ways to call
