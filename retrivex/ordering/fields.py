@@ -66,13 +66,13 @@ def quick_values(items: Sequence[Any], *fields: Field) -> Sequence[list[Any] | N
     """
     try:
         kind = type(items[0])
-        if countOf(map(type, items), kind) == len(items):
-            if kind is dict:
-                return _of_dictionaries(items, fields)
-            return [list(map(_getter(kind, field), items)) for field in fields]
+        if countOf(map(type, items), kind) < len(items):
+            return [None] * len(fields)
+        if kind is dict:
+            return _of_dictionaries(items, fields)
+        return [list(map(_getter(kind, field), items)) for field in fields]
     except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `values_of` says where
-        pass
-    return [None] * len(fields)
+        return [None] * len(fields)
 
 
 def _of_dictionaries(items: Sequence[dict[Any, Any]], fields: Sequence[Field]) -> list[list[Any]]:
