@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, repeat
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrivex import ordering
@@ -54,19 +55,17 @@ def _placed(
 ) -> list[Placed[T]]:
     if group is None and strategy in DOCUMENT_ORDERS:
         group = partial(_group, field=options.document_field)
-    return [
-        Placed(ranked, _placement(place, len(ordered), strategy, options), group(ranked) if group else None)
-        for place, ranked in enumerate(ordered)
-    ]
+    groups = map(group, ordered) if group else repeat(None)
+    return list(map(Placed._make, zip(ordered, _placements(len(ordered), strategy, options), groups, strict=False)))
 
 
-def _placement(place: int, count: int, strategy: str, options: ReorderOptions) -> str:
+def _placements(count: int, strategy: str, options: ReorderOptions) -> list[str]:
     if strategy not in ("edge_balanced", "group_by"):
-        return ""
+        return [""] * count
     head, tail = options.start_count, options.end_count
     if head is not None and tail is not None and head + tail < count:
-        return "start" if place < head else "end" if place >= count - tail else "middle"
-    return "front" if place <= (count - 1) / 2 else "back"
+        return ["start"] * head + ["middle"] * (count - head - tail) + ["end"] * tail
+    return ["front"] * ((count + 1) // 2) + ["back"] * (count // 2)
 
 
 def _group(ranked: Ranked[Any], field: str) -> str | None:
@@ -78,11 +77,11 @@ def _key(ranked: Ranked[Any]) -> float:
 
 
 def _best_first(ranked: list[Ranked[T]]) -> list[Ranked[T]]:
-    return sorted(ranked, key=lambda one: one.rank)
+    return sorted(ranked, key=attrgetter("rank"))
 
 
 def _as_given(ranked: list[Ranked[T]]) -> list[Ranked[T]]:
-    return sorted(ranked, key=lambda one: one.place)
+    return sorted(ranked, key=attrgetter("place"))
 
 
 def _worth(ranked: list[Ranked[T]]) -> Callable[[Ranked[T]], float]:

@@ -94,6 +94,8 @@ def group_key(value: Any) -> str | None:
     >>> [group_key(value) for value in (7, 7.0, "7", True, "", None, ["a"])]
     ['7', '7', '7', 'true', None, None, None]
     """
+    if type(value) is str:
+        return value or None
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Integral) or (isinstance(value, float) and value.is_integer()):

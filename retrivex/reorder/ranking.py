@@ -26,10 +26,10 @@ def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ra
     `max_candidates`, in input order.
     """
     worth = priorities(candidates, options.weights, options.score_normalization, options.softmax_temperature)
-    best_first = sorted(range(len(worth)), key=lambda i: -worth[i])
+    best_first = sorted(range(len(worth)), key=worth.__getitem__, reverse=True)  # stable: of equals the first
     if options.diversity is None or len(worth) < 2:
-        ranks = {index: rank for rank, index in enumerate(best_first)}
-        return [Ranked(one, i, worth[i], worth[i], ranks[i]) for i, one in enumerate(candidates)]
+        ranks = sorted(range(len(worth)), key=best_first.__getitem__)
+        return list(map(Ranked._make, zip(candidates, range(len(worth)), worth, worth, ranks, strict=True)))
     count = options.diversity.max_candidates or len(worth)
     picked = _picked(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
     rest = best_first[count:]
