@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from retrivex import ordering
 from retrivex.reorder.fields import read_field
 from retrivex.reorder.options import DOCUMENT_ORDERS, ReorderOptions
-from retrivex.reorder.passage import Ranked, group_key
+from retrivex.reorder.passage import Ranked, group_key, rows
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def _placed(
     if group is None and strategy in DOCUMENT_ORDERS:
         group = partial(_group, field=options.document_field)
     groups = map(group, ordered) if group else repeat(None)
-    return list(map(Placed._make, zip(ordered, _placements(len(ordered), strategy, options), groups, strict=False)))
+    return rows(Placed, ordered, _placements(len(ordered), strategy, options), groups)
 
 
 def _placements(count: int, strategy: str, options: ReorderOptions) -> list[str]:
@@ -72,8 +72,7 @@ def _group(ranked: Ranked[Any], field: str) -> str | None:
     return group_key(read_field(ranked.candidate.metadata, field))
 
 
-def _key(ranked: Ranked[Any]) -> float:
-    return ranked.key
+_key: Callable[[Ranked[Any]], float] = attrgetter("key")
 
 
 def _best_first(ranked: list[Ranked[T]]) -> list[Ranked[T]]:
@@ -100,16 +99,17 @@ def _in_documents(
     order: Callable[..., list[Ranked[T]]], ranked: list[Ranked[T]], options: ReorderOptions
 ) -> list[Ranked[T]]:
     """Inside a document by section index; where it has none at all, by page; else by input order."""
-    source = partial(_group, field=options.document_field)
-    with_sections = {source(one) for one in ranked if one.candidate.section_index is not None}
-    without_pages = {source(one) for one in ranked if one.candidate.page is None}
-    by_page = {source(one) for one in ranked} - with_sections - without_pages
+    given = _as_given(ranked)
+    sources = {one.place: _group(one, options.document_field) for one in given}
+    with_sections = {sources[one.place] for one in given if one.candidate.section_index is not None}
+    without_pages = {sources[one.place] for one in given if one.candidate.page is None}
+    by_page = set(sources.values()) - with_sections - without_pages
 
     def position(one: Ranked[T]) -> float:
-        found = one.candidate.page if source(one) in by_page else one.candidate.section_index
+        found = one.candidate.page if sources[one.place] in by_page else one.candidate.section_index
         return one.place if found is None else found
 
-    return order(_as_given(ranked), score=_key, source=source, position=position)
+    return order(given, score=_key, source=lambda one: sources[one.place], position=position)
 
 
 def _chronological(ranked: list[Ranked[T]], options: ReorderOptions) -> list[Ranked[T]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
+from operator import countOf
 from typing import Any, TypeVar
 
 from retrivex.ordering.fields import all_finite
 from retrivex.reorder.fields import MISSING, FieldNames, read_field
-from retrivex.reorder.passage import Candidate, group_key
+from retrivex.reorder.passage import Candidate, group_key, rows
 
 T = TypeVar("T")
 
@@ -40,7 +41,8 @@ def _candidates(items: Sequence[T], names: FieldNames) -> list[Candidate[T]]:
     found = _column(items, names.metadata)
     metadata = _of_types([{} if one is MISSING or one is None else one for one in found], _DICTIONARIES)
     known = metadata if any(metadata) else []
-    columns = (
+    return rows(
+        Candidate,
         items,
         range(count),
         _ids(items, names.id),
@@ -54,12 +56,11 @@ def _candidates(items: Sequence[T], names: FieldNames) -> list[Candidate[T]]:
         _numbers(known, names.page),
         _numbers(known, names.source_reliability),
     )
-    return list(map(Candidate._make, zip(*columns, strict=False)))  # what is known of no passage has no end
 
 
 def _column(items: Sequence[Any], name: str) -> list[Any]:
     """Return what `read_field` reads of each."""
-    if "." in name or set(map(type, items)) != {dict}:
+    if "." in name or countOf(map(type, items), dict) < len(items):
         return [read_field(item, name) for item in items]
     return [item.get(name, MISSING) for item in items]
 

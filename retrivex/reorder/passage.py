@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 T = TypeVar("T")
+R = TypeVar("R", bound=tuple[Any, ...])
 
 GROUPABLE = (str, Real, UUID)
 """Types of metadata values that name a source or a group."""
@@ -82,6 +84,12 @@ class Ranked(NamedTuple, Generic[T]):
     priority: float
     key: float
     rank: int
+
+
+def rows(kind: type[R], *columns: Iterable[Any]) -> list[R]:
+    """Return named tuples made of columns, as long as the shortest; nothing in Python is called for one of them."""
+    make: Any = tuple.__new__
+    return list(map(make, repeat(kind), zip(*columns, strict=False)))
 
 
 def group_key(value: Any) -> str | None:

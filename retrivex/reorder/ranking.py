@@ -13,7 +13,7 @@ from retrivex.errors import PassageError, quoted
 from retrivex.likeness import EmbeddingLikeness, Likeness, TextLikeness
 from retrivex.reorder.fields import MISSING, read_field
 from retrivex.reorder.options import Diversity, ReorderOptions
-from retrivex.reorder.passage import Candidate, Ranked, group_key
+from retrivex.reorder.passage import Candidate, Ranked, group_key, rows
 from retrivex.reorder.priority import priorities
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ra
     best_first = sorted(range(len(worth)), key=worth.__getitem__, reverse=True)  # stable: of equals the first
     if options.diversity is None or len(worth) < 2:
         ranks = sorted(range(len(worth)), key=best_first.__getitem__)
-        return list(map(Ranked._make, zip(candidates, range(len(worth)), worth, worth, ranks, strict=True)))
+        return rows(Ranked, candidates, range(len(worth)), worth, worth, ranks)
     count = options.diversity.max_candidates or len(worth)
     picked = _picked(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
     rest = best_first[count:]
