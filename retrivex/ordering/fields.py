@@ -65,7 +65,7 @@ def quick_values(items: Sequence[Any], *fields: Field) -> Sequence[list[Any] | N
     may be None: `values_of` would then look in its metadata.
     """
     try:
-        kind = type(items[0])
+        kind: Any = type(items[0])
         if countOf(map(type, items), kind) < len(items):
             return [None] * len(fields)
         if kind is dict:
@@ -84,7 +84,7 @@ def _of_dictionaries(items: Sequence[dict[Any, Any]], fields: Sequence[Field]) -
             read.append(list(map(_getter(dict, field), items)))
             continue
         metadata = metadata or list(map(itemgetter("metadata"), items))
-        kind = type(metadata[0])
+        kind: Any = type(metadata[0])
         if any(map(contains, items, repeat(field))) or countOf(map(type, metadata), kind) < len(items):
             raise LookupError(field)
         read.append(list(map(_getter(kind, field), metadata)))

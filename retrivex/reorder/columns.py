@@ -65,7 +65,7 @@ def _column(items: Sequence[Any], name: str) -> list[Any]:
     return [item.get(name, MISSING) for item in items]
 
 
-def _of_types(values: Any, types: frozenset[type]) -> Any:
+def _of_types(values: Any, types: frozenset[Any]) -> Any:
     if not types.issuperset(map(type, values)):
         raise _NeedsALookError
     return values

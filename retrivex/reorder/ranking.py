@@ -28,8 +28,8 @@ def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ra
     worth = priorities(candidates, options.weights, options.score_normalization, options.softmax_temperature)
     best_first = sorted(range(len(worth)), key=worth.__getitem__, reverse=True)  # stable: of equals the first
     if options.diversity is None or len(worth) < 2:
-        ranks = sorted(range(len(worth)), key=best_first.__getitem__)
-        return rows(Ranked, candidates, range(len(worth)), worth, worth, ranks)
+        by_place = sorted(range(len(worth)), key=best_first.__getitem__)
+        return rows(Ranked, candidates, range(len(worth)), worth, worth, by_place)
     count = options.diversity.max_candidates or len(worth)
     picked = _picked(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
     rest = best_first[count:]
