@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,13 +111,7 @@ class _Join:
         if self.compared > _COUNTED_FROM * len(self.texts) and self.sizes[position]:
             later, common = self._counted(position)
         else:
-            later = self._candidates(position)
-            if later is None or len(later):
-                later = self._fitting(position, later)
-            if not len(later):
-                return
-            self.compared += len(later)
-            common = self._common(position, later)
+            later, common = self._compared(position)
         union = self.sizes[later] + self.sizes[position] - common
         similarity = common / np.maximum(union, 1)
         for place in np.flatnonzero(union == 0).tolist():  # only equal texts are alike without trigrams
@@ -133,13 +128,18 @@ class _Join:
         later = later[self.families[later] != self.families[position]]
         return later, self.postings.common(position)[later]
 
-    def _common(self, position: int, later: Ints) -> Ints:
-        """How many trigrams each of some texts has in common with one."""
+    def _compared(self, position: int) -> tuple[Ints, Ints]:
+        """Open later texts that the bounds leave, and how many trigrams each has in common with one."""
+        candidates = self._candidates(position)
+        later = candidates if candidates is not None and not len(candidates) else self._fitting(position, candidates)
+        if not len(later):
+            return later, later
+        self.compared += len(later)
         own = trigrams(self.texts[position])
         texts = [self.texts[other] for other in later.tolist()]
         blocks = np.cumsum([len(text) + len(own) for text in texts]) // _BLOCK
-        parts = np.split(np.arange(len(texts)), np.flatnonzero(np.diff(blocks)) + 1)
-        return np.concatenate([common_trigrams(own, texts[part[0] : part[-1] + 1]) for part in parts])
+        edges = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(texts)]
+        return later, np.concatenate([common_trigrams(own, texts[start:end]) for start, end in pairwise(edges)])
 
     def _candidates(self, position: int) -> Ints | None:
         """Later texts that may repeat one, ascending; None for all of them."""

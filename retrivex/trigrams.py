@@ -73,14 +73,14 @@ def common_trigrams(own: Ints, texts: Sequence[str]) -> Ints:
     [3, 1, 0, 0]
     """
     characters = _characters("".join(texts))
-    held = np.zeros((len(texts), len(own)), dtype=bool)
     if not len(own) or len(characters) < 3:
-        return held.sum(axis=1)
+        return np.zeros(len(texts), dtype=np.int64)
     codes = _coded(characters)
     rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     codes[rows[:-2] != rows[2:]] = -1  # begun in one text and ended in another
     # which of the trigrams each could be, by a hash; those that share theirs with another are looked for one by one
     numbers = np.arange(len(own))
+    held = np.zeros((len(texts), len(own)), dtype=bool)
     table = np.zeros(1 << _TABLE_BITS, dtype=np.int32)
     table[_hashed(own)] = numbers
     found = table[_hashed(codes)]
@@ -88,7 +88,8 @@ def common_trigrams(own: Ints, texts: Sequence[str]) -> Ints:
     held[rows[at], found[at]] = True
     for number in np.flatnonzero(table[_hashed(own)] != numbers).tolist():
         held[rows[np.flatnonzero(codes == own[number])], number] = True
-    return held.sum(axis=1)
+    counts: Ints = np.count_nonzero(held, axis=1)
+    return counts
 
 
 def _hashed(codes: Ints) -> Words:
