@@ -62,7 +62,7 @@ def _column(items: Sequence[Any], name: str) -> list[Any]:
     """Return what `read_field` reads of each."""
     if "." in name or countOf(map(type, items), dict) < len(items):
         return [read_field(item, name) for item in items]
-    return [item.get(name, MISSING) for item in items]
+    return list(map(dict.get, items, repeat(name), repeat(MISSING)))
 
 
 def _of_types(values: Any, types: frozenset[Any]) -> Any:

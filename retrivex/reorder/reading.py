@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 Validation: TypeAlias = Literal["strict", "coerce"]
 
+_VALIDATIONS = get_args(Validation)
 _SHOWN = 5  # passages that a warning names
 
 
@@ -48,8 +49,8 @@ class PassageReader(Generic[T]):
     """
 
     def __init__(self, names: FieldNames, validation: Validation) -> None:
-        if not isinstance(validation, str) or validation not in get_args(Validation):
-            raise PassageError(f"validation is {quoted(validation)}: choose one of {', '.join(get_args(Validation))}")
+        if not isinstance(validation, str) or validation not in _VALIDATIONS:
+            raise PassageError(f"validation is {quoted(validation)}: choose one of {', '.join(_VALIDATIONS)}")
         self.report = InputReport()
         self._fields = names
         self._strict = validation == "strict"
