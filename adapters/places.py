@@ -178,4 +178,4 @@ class PlacedCollection(Collection):
                 (doc_id, number), _ = places[record.id]
                 passage = replace(passage, doc_id=doc_id, chunk_id=number)
             records.append(replace(record, passage=passage))
-        return Records(records, answer.after)
+        return replace(answer, records=records)
