@@ -91,7 +91,7 @@ class ChromaCollection(Collection):
 
     Chroma can ask for a scope, and not for records without one. Where the caller may see those, what belongs to others
     is left out here, four times as many hits are asked for, and again, at most twice, without the scopes that were in
-    the way. Where there are still fewer than `k`, a warning says so. `FieldMap(scope=())` says that no record has a scope.
+    the way. Where there are still fewer than `k`, a warning says so. `FieldMap(scope=())`: no record has a scope.
     """
 
     batch_limit = 5000  # Chroma itself writes at most 5,461 at once
@@ -283,8 +283,7 @@ class ChromaCollection(Collection):
     def _shortage(self, seen: int, found: int, k: int) -> str:
         return (
             f"{self.name}: of {found} records only {seen} may be seen, so that there are fewer hits than k={k}: Chroma "
-            "cannot ask for records without a scope. Give all records a scope, or keep those without in a collection of "
-            "their own"
+            "cannot ask for records without a scope. Give all records one, or keep those without in another collection"
         )
 
     def _is_visible(self, record: Record, scopes: Scopes) -> bool:

@@ -18,7 +18,7 @@ except ImportError as error:
     hint = "pip install 'retrivex-rag[lancedb]'"
     raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {hint}") from error
 
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
 
 @dataclass(frozen=True, slots=True)
