@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -91,8 +90,7 @@ class LanceDBCollection(Collection):
     The table is opened with the first request and stays at the version it then has, unless the connection was made
     with a `read_consistency_interval`: what others write later is only seen with one. The scope is part of every
     filter; a table without its column has only rows without a scope. Scores are `1 - distance` for cosine and dot,
-    which is the cosine and the inner product, and minus the squared distance for l2. Where the scope holds no more rows
-    than are asked for, and there is an index on the vectors, a question is asked once more without it.
+    which is the cosine and the inner product, and minus the squared distance for l2.
     """
 
     batch_limit = 5000
@@ -147,11 +145,7 @@ class LanceDBCollection(Collection):
             query = table.search(request.vector, vector_column_name=vector).distance_type(self._metric)
         else:
             query = table.search()
-        narrow = self._narrow(query, request, columns)
-        rows = narrow.to_list(**self._in_time)
-        if _are_unmeasured(rows):
-            rows = narrow.bypass_vector_index().to_list(**self._in_time)
-        return self._records(rows, columns)
+        return self._records(self._narrow(query, request, columns).to_list(**self._in_time), columns)
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async connection."""
@@ -165,11 +159,7 @@ class LanceDBCollection(Collection):
                 indexes = [index for index in await table.list_indices() if index.columns == [vector]]
                 self._metric = _metric_of([await table.index_stats(index.name) for index in indexes])
             query = query.nearest_to(request.vector).column(vector).distance_type(self._metric)
-        narrow = self._narrow(query, request, columns)
-        rows = await narrow.to_list(**self._in_time)
-        if _are_unmeasured(rows):
-            rows = await narrow.bypass_vector_index().to_list(**self._in_time)
-        return self._records(rows, columns)
+        return self._records(await self._narrow(query, request, columns).to_list(**self._in_time), columns)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error means: of the engine, or of LanceDB's servers."""
@@ -231,8 +221,10 @@ class LanceDBCollection(Collection):
         """Return the query with its filter, columns and limit."""
         scope = of_scopes(request.scopes, columns.find(self.fields, "scope"))
         if isinstance(request, Nearest):
-            # a small tenant may lie in none of the 20 partitions that an index looks into: on until there are k
-            return self._select(query, columns, "_distance").where(scope).limit(request.k).maximum_nprobes(0)
+            # A small tenant may lie in none of the 20 partitions that an index looks into: on until there are k. And
+            # distances are measured: those of an index may be doubled (cosine) or infinite (all rows of a small scope).
+            near = self._select(query, columns, "_distance").maximum_nprobes(0).refine_factor(1)
+            return near.where(scope).limit(request.k)
         if isinstance(request, ByIds):
             wanted = self._ids(columns).is_one_of(request.ids)
         else:
@@ -351,11 +343,6 @@ class LanceDBRetriever(VectorRetriever):
         **options: Unpack[LanceDBOptions],
     ) -> None:
         super().__init__(LanceDBCollection(connection, table, **options), embed, retries=retries)
-
-
-def _are_unmeasured(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Say whether an index returned all rows of a small scope as they are: their distances are infinite then."""
-    return any(row.get("_distance") == math.inf for row in rows)
 
 
 def _metric_of(stats: Sequence[Any]) -> str:

@@ -260,15 +260,15 @@ def test_an_approximate_index_gives_all_hits_also_for_a_small_tenant(kind: Any, 
     table.create_index(metric="cosine", vector_column_name="vector", index_type=kind, num_partitions=64)
     other = asyncio.run(lancedb.connect_async(db.uri))
     retriever = LanceDBRetriever(db, NAME, lambda question: drawn[5], async_connection=other)
-    mine = np.arange(0, n, 300)
-    cosines = drawn[mine] @ drawn[5] / np.linalg.norm(drawn[mine], axis=1) / np.linalg.norm(drawn[5])
-    best = [int(mine[i]) for i in np.argsort(-cosines)]
-    scores = sorted(map(float, cosines), reverse=True)
+    cosines = drawn @ drawn[5] / np.linalg.norm(drawn, axis=1) / np.linalg.norm(drawn[5])
+    best = sorted(range(0, n, 300), key=lambda number: -cosines[number])
     for k in (5, 20, 50):
         sync, later = retriever.retrieve("x", k=k, scope="acme"), retriever.aretrieve("x", k=k, scope="acme")
         for hits in (sync, asyncio.run(later)):
-            assert [hit.similarity_score for hit in hits] == pytest.approx(scores[:k], abs=0.05)
-            assert kind != "IVF_FLAT" or [hit.chunk.metadata.chunk_id for hit in hits] == best[:k]
+            numbers = [hit.chunk.metadata.chunk_id for hit in hits]
+            assert [hit.similarity_score for hit in hits] == pytest.approx(cosines[numbers].tolist(), abs=1e-4)
+            assert len(hits) == min(k, 20)
+            assert k < 20 or numbers == best  # before that, an index is only nearly right
 
 
 def test_several_vector_columns(db: lancedb.DBConnection) -> None:
