@@ -87,10 +87,14 @@ class Records:
     ----------
     records : in the order of `Nearest` and `Scan`, in any order otherwise
     after : of `Scan`: where the next one goes on; None where the collection ends
+    again : of `Scan`: the next one begins anew, as what was read is no longer in its place
+    warnings : what could not be answered as asked
     """
 
     records: Sequence[Record] = field(default_factory=list)
     after: Any = None
+    again: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 class Collection(ABC):

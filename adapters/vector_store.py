@@ -130,6 +130,8 @@ class VectorChunkStore:
     def _chunks(self, answer: Records, batch: tuple[Window, ...], scopes: Scopes) -> list[Chunk]:
         places = {} if self._make_id is None else self._ids(batch)
         chunks, unread, foreign = [], 0, 0
+        for warning in answer.warnings:
+            self._warn(warning)
         for record in answer.records:
             chunk = _chunk(record, self.collection, places.get(record.id))
             if chunk is None:
@@ -267,7 +269,9 @@ class VectorRetriever:
 
     def _hits(self, answer: Records, request: Nearest) -> list[SeedHit]:
         hits: list[SeedHit] = []
-        unplaced = 0
+        unplaced = foreign = 0
+        for warning in answer.warnings:
+            self._warn(warning)
         for at, record in enumerate(answer.records):
             passage = read_record(record, self.collection)
             chunk = _chunk(record, self.collection, None)
@@ -277,6 +281,10 @@ class VectorRetriever:
                 chunk = _placed(passage, f"{passage.doc_id or 'passage'} (unnumbered {at + 1})", 0, 1)
             if chunk is not None and chunk.metadata.scope in request.scopes:
                 hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1)))
+            elif chunk is not None:
+                foreign += 1
+        if foreign:
+            self._warn(f"{self.collection.name} returned hits of another scope: left out")
         if unplaced:
             self._warn(
                 f"{self.collection.name}: hits without document or chunk number stay as they are; name the fields with "
