@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.fetching import call_in_time
+from retrivex.waiting import call_in_time
 
 from .chroma_where import all_of, of_scopes, of_windows
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.encoder import Encoder
 from retrivex.errors import ChunkError, EncoderError, StoreError
-from retrivex.fetching import in_thread, split_windows
+from retrivex.fetching import split_windows
 from retrivex.intervals import Window, merge_windows
 from retrivex.seed import SeedHit
+from retrivex.waiting import in_thread
 
 from .asking import Patient
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
