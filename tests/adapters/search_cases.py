@@ -131,10 +131,16 @@ class SearchContract(ChunkStoreContract):
                 yield
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = self.kit.client(self.url)
         make_id = type(self).make_id
         index = self.kit.fill(client, chunks, make_id=make_id)
-        store = self.kit.store(client, index, make_id=make_id, timeout_s=60)
+        store = self.kit.store(client, index, make_id=make_id, timeout_s=60, **options)
         assert store.warnings == ()
 
         def close() -> None:

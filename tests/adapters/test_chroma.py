@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -166,7 +167,18 @@ def _connected(port: int) -> Server:
             time.sleep(0.2)
 
 
-class _OverServer(ChunkStoreContract):
+class _Contract(ChunkStoreContract):
+    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    @abstractmethod
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest: ...
+
+
+class _OverServer(_Contract):
     @pytest.fixture(autouse=True)
     def _with_server(self, server: Server) -> None:
         self.server = server
@@ -191,23 +203,25 @@ class _OverServer(ChunkStoreContract):
 class TestByIds(_OverServer):
     holds_duplicates = False  # ids are unique
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = ChromaChunkStore(self.server.client, self.server.fill(chunks), make_id=colon_id, timeout_s=60)
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
+        store = ChromaChunkStore(
+            self.server.client, self.server.fill(chunks), make_id=colon_id, timeout_s=60, **options
+        )
         return StoreUnderTest(store, lambda: self.server.requests)
 
 
 class TestByWindows(_OverServer):
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = ChromaChunkStore(self.server.client, self.server.fill(chunks, make_id=None), timeout_s=60)
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
+        store = ChromaChunkStore(self.server.client, self.server.fill(chunks, make_id=None), timeout_s=60, **options)
         return StoreUnderTest(store, lambda: self.server.requests)
 
 
-class TestInTheClientItself(ChunkStoreContract):
+class TestInTheClientItself(_Contract):
     holds_duplicates = False
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = chromadb.EphemeralClient(_quiet())
-        store = ChromaChunkStore(client, fill(client, chunks, uuid5_id), make_id=uuid5_id, timeout_s=60)
+        store = ChromaChunkStore(client, fill(client, chunks, uuid5_id), make_id=uuid5_id, timeout_s=60, **options)
         asked: list[Any] = []
         ask = store.collection.ask
         store.collection.ask = lambda request: (asked.append(request), ask(request))[1]  # type: ignore[method-assign]

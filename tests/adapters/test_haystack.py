@@ -116,7 +116,8 @@ class _OverDocuments(ChunkStoreContract):
         payload = FieldMap(doc_id="source_id", chunk_id="split_id", char_start="split_idx_start").payload(chunk)
         name = colon_id(*chunk.key) if self.make_id is None else self.make_id(*chunk.key)
         own = name if self.make_id is not None else f"{n} {name}"  # ids of nobody's choice
-        return Document(id=own, content=payload.pop("text"), meta=payload)
+        vector = None if chunk.embedding is None else [float(x) for x in chunk.embedding]
+        return Document(id=own, content=payload.pop("text"), meta=payload, embedding=vector)
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
         documents = filled([self._document(chunk, n) for n, chunk in enumerate(chunks)])

@@ -84,11 +84,17 @@ class _OnDisk(ChunkStoreContract):
         self.asked = asked
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         folder = tempfile.TemporaryDirectory()
         db = lancedb.connect(folder.name)
         fill(db, chunks)
         other = asyncio.run(lancedb.connect_async(folder.name))
-        store = LanceDBChunkStore(db, NAME, async_connection=other, make_id=type(self).make_id)
+        store = LanceDBChunkStore(db, NAME, async_connection=other, make_id=type(self).make_id, **options)
         assert store.warnings == ()
         return StoreUnderTest(store, lambda: len(self.asked), folder.cleanup)
 

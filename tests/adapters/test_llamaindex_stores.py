@@ -54,6 +54,7 @@ def node_of(chunk: Chunk, make_id: MakeId = colon_id) -> TextNode:
         id_=make_id(*chunk.key),
         text=payload.pop("text"),
         metadata=payload,
+        embedding=None if chunk.embedding is None else [float(x) for x in chunk.embedding],
         start_char_idx=chunk.metadata.char_start,
         end_char_idx=chunk.metadata.char_end,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.metadata.doc_id)},

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import uuid
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -52,7 +53,8 @@ ROOT = Path(__file__).parent.parent.parent
 
 FLAT = (
     "id text, doc_id text, chunk_id bigint, text text, char_start int, char_end int, page int, heading_path text[], "
-    "parent_id text, scope text, chunk_count int, timestamp float8, embedding vector(8)"
+    "parent_id text, scope text, chunk_count int, timestamp float8, embedding vector(8), "
+    "author text, year int, weight float8, draft boolean"
 )
 _NUMBERS = itertools.count()
 
@@ -89,10 +91,11 @@ class Server:
         for chunk in chunks:
             m = chunk.metadata
             headings = None if m.heading_path is None else list(m.heading_path)
+            own = [m.custom_metadata.get(name) for name in ("author", "year", "weight", "draft")]
             place = (make_id(*chunk.key), m.doc_id, m.chunk_id, chunk.text, m.char_start, m.char_end, m.page, headings)
-            rows.append((*place, m.parent_id, m.scope, m.chunk_count, m.timestamp, as_text(chunk.embedding)))
+            rows.append((*place, m.parent_id, m.scope, m.chunk_count, m.timestamp, as_text(chunk.embedding), *own))
         with self.admin.cursor() as cursor:
-            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * 13)})', rows)
+            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * 17)})', rows)
 
     def flat(self, chunks: Sequence[Chunk], make_id: MakeId = colon_id) -> str:
         """Make a flat table with all its indexes."""
@@ -137,6 +140,15 @@ def server() -> Iterator[Server]:
 class _Contract(ChunkStoreContract):
     holds_nul = False  # PostgreSQL's text cannot
 
+    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    @abstractmethod
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest: ...
+
     @pytest.fixture(autouse=True)
     def _with_server(self, server: Server) -> None:
         self.server = server
@@ -154,14 +166,14 @@ class _Contract(ChunkStoreContract):
 
 
 class TestByIds(_Contract):
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = PgvectorChunkStore(self.server.pool, self.server.flat(chunks), make_id=colon_id)
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
+        store = PgvectorChunkStore(self.server.pool, self.server.flat(chunks), make_id=colon_id, **options)
         return StoreUnderTest(store, self.server.sent)
 
 
 class TestByWindows(_Contract):
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = PgvectorChunkStore(self.server.pool, self.server.flat(chunks))
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
+        store = PgvectorChunkStore(self.server.pool, self.server.flat(chunks), **options)
         assert store.warnings == ()
         return StoreUnderTest(store, self.server.sent)
 
@@ -169,9 +181,9 @@ class TestByWindows(_Contract):
 class TestByWindowsInJson(_Contract):
     """Metadata as JSON, an index on what is inside."""
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         table = self.server.in_json(chunks, "json", "((meta->>'doc_id'), (meta->>'chunk_id'))")
-        store = PgvectorChunkStore(self.server.pool, table, fields=JSON_FIELDS)
+        store = PgvectorChunkStore(self.server.pool, table, fields=JSON_FIELDS, **options)
         assert store.warnings == ()
         return StoreUnderTest(store, self.server.sent)
 
@@ -179,9 +191,9 @@ class TestByWindowsInJson(_Contract):
 class TestByWindowsInJsonb(_Contract):
     """Metadata as JSONB, under the GIN index that LangChain makes."""
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         table = self.server.in_json(chunks, "jsonb", "USING gin (meta jsonb_path_ops)")
-        store = PgvectorChunkStore(self.server.pool, table, fields=JSON_FIELDS)
+        store = PgvectorChunkStore(self.server.pool, table, fields=JSON_FIELDS, **options)
         assert store.warnings == ()
         return StoreUnderTest(store, self.server.sent)
 
@@ -189,12 +201,12 @@ class TestByWindowsInJsonb(_Contract):
 class TestByUuids(_Contract):
     """Ids of the type uuid, over one connection that all threads share."""
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         table = self.server.table(FLAT.replace("id text,", "id uuid,", 1))
         self.server.fill(table, chunks, uuid5_id)
         connection = psycopg.connect(self.server.uri, autocommit=True, row_factory=dict_row)
         self.server._trace(connection)
-        store = PgvectorChunkStore(connection, table, make_id=uuid5_id)
+        store = PgvectorChunkStore(connection, table, make_id=uuid5_id, **options)
         return StoreUnderTest(store, self.server.sent, connection.close)
 
 

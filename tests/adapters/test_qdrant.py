@@ -98,12 +98,18 @@ class _Local(ChunkStoreContract):
     make_id: MakeId | None = None
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = QdrantClient(":memory:")
         fill(client, chunks)
         asked: list[str] = []
         for method in _METHODS:
             mock.patch.object(client, method, _noted(getattr(client, method), asked)).start()
-        store = QdrantChunkStore(client, NAME, make_id=type(self).make_id)
+        store = QdrantChunkStore(client, NAME, make_id=type(self).make_id, **options)
         return StoreUnderTest(store, lambda: len(asked), client.close)
 
 
@@ -133,11 +139,17 @@ class _Served(ChunkStoreContract):
         self.server, self.name, self.url = server, f"contract {uuid.uuid4()}", REAL or server.url
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = QdrantClient(url=self.url, check_compatibility=False)
         fill(client, chunks, name=self.name)
         client.create_payload_index(self.name, "doc_id", field_schema="keyword")
         client.create_payload_index(self.name, "chunk_id", field_schema="integer")
-        store = self._store(client)
+        store = self._store(client, **options)
         assert store.warnings == ()
         sent: list[str] = []
         if REAL is None:

@@ -65,6 +65,11 @@ MADE_FOR_IT = [
     *(Property(name=n, data_type=DataType.INT) for n in ("char_start", "char_end", "page", "chunk_count")),
     Property(name="timestamp", data_type=DataType.NUMBER),
     Property(name="heading_path", data_type=DataType.TEXT_ARRAY),
+    Property(name="parent_id", **_EXACT),
+    Property(name="author", data_type=DataType.TEXT),
+    Property(name="year", data_type=DataType.INT),
+    Property(name="weight", data_type=DataType.NUMBER),
+    Property(name="draft", data_type=DataType.BOOL),
 ]
 
 
@@ -161,9 +166,15 @@ class _OverWeaviate(ChunkStoreContract):
         self.server = server
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         server, make_id = self.server, self.make_id()
         name = server.fill(chunks, self.properties, make_id=make_id, null_state=self.null_state)
-        store = WeaviateChunkStore(server.client, name, make_id=make_id, timeout_s=60)
+        store = WeaviateChunkStore(server.client, name, make_id=make_id, timeout_s=60, **options)
         sent = _Counted(store) if REAL else None
         requests = sent if sent is not None else lambda: len(server.double.searches)
         return StoreUnderTest(store, requests, lambda: server.client.collections.delete(name))
