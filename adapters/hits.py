@@ -89,7 +89,8 @@ def place(
     Returns
     -------
     Placed
-        Scores are used where every hit has one. Otherwise the hit at rank r counts `1 / r`.
+        Scores are used where every hit has one. Otherwise the hit at rank r counts `1 / r`; so it does where none has
+        a score that is a finite number.
 
     Raises
     ------
@@ -103,6 +104,10 @@ def place(
     places = _Places(config.max_gap_chars, store)
     places.add([*usable, *(passage for passage in neighbours if passage.text)])
     ranked = any(passage.score is None for passage in usable)
+    if usable and not ranked and not config.strict and not any(_is_score(passage.score) for passage in usable):
+        # what was found is worth more than a score that says nothing
+        ranked = True
+        warnings.append(f"no hit has a score that is a finite number ({usable[0].score!r}): their order counts")
     hits = []
     for rank, passage in enumerate(usable, start=1):
         try:
@@ -124,6 +129,13 @@ def place(
             "or make the chunk store of the pieces that were indexed"
         )
     return Placed(hits, places.chunks if store is None else store, overrides, places.real_names, ranked, warnings)
+
+
+def _is_score(score: Any) -> bool:
+    try:
+        return math.isfinite(score)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _identity(passage: Passage) -> tuple[Any, ...]:
