@@ -23,7 +23,7 @@ except ImportError as error:
     raise ImportError(f"retrivex.adapters.opensearch needs opensearch-py: {hint}") from error
 
 if TYPE_CHECKING:
-    pass  # there only where aiohttp is
+    from opensearchpy import AsyncOpenSearch  # noqa: F401 - named in quotes below, as it needs aiohttp
 
 __all__ = [
     "OPENSEARCH_LAYOUTS",

@@ -182,6 +182,28 @@ class TestVectorStoreByFilters(ChunkStoreContract):
         return VectorStoreChunkStore(Nodes(error=TimeoutError("too late")))
 
 
+@pytest.mark.parametrize("store", [Nodes, AsyncNodes])
+def test_names_that_are_not_the_first_are_found_and_remembered(store: type[Nodes]) -> None:
+    nodes = [TextNode(text=f"text {n}", metadata={"file_path": "bees.md", "chunk_index": n}) for n in range(5)]
+    vectors = store(nodes=nodes)
+    chunks = VectorStoreChunkStore(vectors, fields=FieldMap(scope=("tenant", "scope")))
+    assert [chunk.key for chunk in chunks.fetch([Window("bees.md", 1, 3)])] == [("bees.md", 1), ("bees.md", 2)]
+    assert vectors.requests == 2
+    found = asyncio.run(chunks.afetch([Window("bees.md", 3, 9)]))
+    assert [chunk.key for chunk in found] == [("bees.md", 3), ("bees.md", 4)]
+    assert vectors.requests == 3
+    assert chunks.fetch([Window("ants.md", 0, 3)]) == []
+    assert vectors.requests == 4
+
+
+def test_a_scope_under_any_of_its_names_is_found() -> None:
+    known = {"doc_id": "bees.md", "chunk_id": 0, "scope": "acme"}
+    nodes = [TextNode(text="text", metadata=known)]
+    chunks = VectorStoreChunkStore(Nodes(nodes=nodes), fields=FieldMap(scope=("tenant", "scope")))
+    assert [chunk.metadata.scope for chunk in chunks.fetch([Window("bees.md", 0, 1)], "acme")] == ["acme"]
+    assert chunks.fetch([Window("bees.md", 0, 1)], "zebra") == []
+
+
 @pytest.mark.parametrize("by", ["ids", "filters"])
 def test_a_real_vector_store(by: str) -> None:
     qdrant = pytest.importorskip("llama_index.vector_stores.qdrant", exc_type=ImportError)
