@@ -10,9 +10,9 @@ _DIMENSION = 8
 
 
 def contract_chunks(documents: int = 6, chunks: int = 12, scope: str | None = None, prefix: str = "doc") -> list[Chunk]:
-    """Return the chunks of a few documents: each with offsets, headings, page, count, timestamp, parent, vector, and more.
+    """Return the chunks of a few documents, each with every field but links and prefix, and with a vector.
 
-    The metadata of one's own are a text, a whole number, a fraction and a truth value: what every store can keep.
+    Its own metadata are a text, a whole number, a fraction and a truth value: what every store can keep.
 
     Texts of a document are cut without gaps, and differ between documents and scopes. Vectors have shape (8,) and unit
     length, and are the same in every run.
