@@ -7,14 +7,12 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from retrivex.errors import StoreError
 
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan
 from .fields import FieldMap, LayoutName, field_map
-from .search_calls import Call, Matching, PartFailedError, Steps
+from .search_answers import as_vector, nested, refusal, whole
+from .search_calls import Call, Matching, Steps
 from .search_fields import IndexFields
 from .search_mapping import IndexMapping
 from .search_query import MOST_CLAUSES, Clause, all_of, in_windows
@@ -188,7 +186,7 @@ class SearchCollection(Collection, Generic[Sync, Async]):
             parts = (yield Call("searches", bodies))["responses"] if bodies else []
         unfindable = known.unfindable(request)
         return Records(
-            [record for part in parts for record in self._all(_whole(part)).records],
+            [record for part in parts for record in self._all(whole(part)).records],
             warnings=() if unfindable is None else (unfindable,),
         )
 
@@ -270,7 +268,9 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         if path is None:
             return Record(hit["_id"], source, score)
         vector = hit.get("fields", {}).get(path, source.get(path))
-        return Record(hit["_id"], {key: value for key, value in source.items() if key != path}, score, _vector(vector))
+        return Record(
+            hit["_id"], {key: value for key, value in source.items() if key != path}, score, as_vector(vector)
+        )
 
     def missing_index(self) -> str | None:
         """Say how the document and the chunk number must be mapped; None where they are, or nobody knows."""
@@ -294,38 +294,8 @@ class SearchCollection(Collection, Generic[Sync, Async]):
             return
         lines: list[Any] = []
         for id, values in changes.items():
-            lines += [{"update": {"_id": id}}, {"doc": _nested(values)}]
+            lines += [{"update": {"_id": id}}, {"doc": nested(values)}]
         answer = self._send(self._sync, Call("write", lines))
         self._known = None  # there may be new fields
-        refused = [item["update"] for item in answer["items"] if "error" in item["update"]]
-        if refused:
-            first = refused[0]
-            raise StoreError(
-                f"{self.name}: {len(refused)} of {len(changes)} records were not written, the first of them "
-                f"{first['_id']!r}: {first['error'].get('reason', first['error'])}"
-            )
-
-
-def _whole(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an answer that is part of another, unless it is an error."""
-    if "error" not in part:
-        return part
-    error = part["error"]
-    raise PartFailedError(int(part.get("status", 500)), str(error.get("reason", error)))
-
-
-def _vector(values: Any) -> NDArray[np.float32] | None:
-    made = np.asarray([] if values is None else values, dtype=np.float32)
-    made = made[0] if made.ndim == 2 and len(made) == 1 else made
-    return made if made.ndim == 1 and len(made) else None
-
-
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for path, value in values.items():
-        *above, name = path.split(".")
-        inner = made
-        for part in above:
-            inner = inner.setdefault(part, {})
-        inner[name] = value
-    return made
+        if (refused := refusal(answer)) is not None:
+            raise StoreError(f"{self.name}: {refused}")
