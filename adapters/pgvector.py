@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
-from .collection import Collection, Failure, Nearest, Record, Records, Request, Scan
+from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .pgvector_client import AsyncClient, SyncClient, TimedClient
 from .pgvector_query import FLOATS, OPERATORS, Metric, TableQuery
 from .pgvector_table import LEARN, Field, Table, Values, learned, name, shown
 from .pgvector_write import updates
+from .readings import AS_EXPECTED, Reading, Readings
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
@@ -130,17 +132,28 @@ class PgvectorCollection(Collection):
         self._only = {column: str(value) for column, value in options.get("only", {}).items()}
         self._with_vectors = options.get("with_vectors", False)
         self._table: Table | None = None
+        self._readings = Readings()
         self._learn_at_once()
 
     def ask(self, request: Request) -> Records:
         """Answer a request with one statement."""
         query = self._query(self._table or self._learn(self._client.rows(*self._learning())))
-        return self._records(query, self._client.rows(*query.statement(request)), request)
+
+        def send(reading: Reading) -> Records:
+            read = replace(query, reading=reading)
+            return self._records(read, self._client.rows(*read.statement(request)), request)
+
+        return self._readings.ask(query.ways, send) if isinstance(request, ByWindows) else send(AS_EXPECTED)
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
         query = self._query(self._table or self._learn(await self._client.arows(*self._learning())))
-        return self._records(query, await self._client.arows(*query.statement(request)), request)
+
+        async def send(reading: Reading) -> Records:
+            read = replace(query, reading=reading)
+            return self._records(read, await self._client.arows(*read.statement(request)), request)
+
+        return await (self._readings.aask(query.ways, send) if isinstance(request, ByWindows) else send(AS_EXPECTED))
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of psycopg or its pool means."""
@@ -216,13 +229,17 @@ class PgvectorCollection(Collection):
     # ---- rows
 
     def _records(self, query: TableQuery, rows: Sequence[tuple[Any, ...]], request: Request) -> Records:
+        spelled = query.spelled(request)
         records = [
-            Record(str(id), json.loads(row), self._score(distance), _floats(query, sent))
+            Record(spelled.id(str(id)), spelled.row(json.loads(row)), self._score(distance), _floats(query, sent))
             for id, row, sent, distance in rows
             if distance is None or distance == distance  # a vector without direction is near to nothing: NaN
         ]
         if isinstance(request, Nearest):
             records.sort(key=lambda record: -(record.score or 0.0))  # relaxed order is only nearly right
+            reason = query.shortage(len(rows), request.k)
+            said = f"{self.name}: {len(rows)} of {request.k} hits came back: {reason}"
+            return Records(records, warnings=() if reason is None else (said,))
         full = isinstance(request, Scan) and len(rows) == request.limit
         return Records(records, rows[-1][0] if full else None)
 

@@ -256,6 +256,27 @@ def test_a_question_costs_one_query(db: lancedb.DBConnection, asked: list[Any]) 
     assert len(asked) == 2
 
 
+@pytest.mark.parametrize("kind", ["IVF_FLAT", "IVF_HNSW_SQ"])
+def test_an_approximate_index_gives_all_hits_also_for_a_small_tenant(kind: Any, db: lancedb.DBConnection) -> None:
+    n = 6000
+    drawn = np.random.default_rng(3).standard_normal((n, 8)).astype(np.float32)
+    scopes = ["acme" if i % 300 == 0 else None for i in range(n)]
+    columns = {"text": ["x"] * n, "doc_id": ["d"] * n, "chunk_id": range(n), "scope": scopes}
+    table = db.create_table(NAME, pa.table({**columns, "vector": vectors(drawn)}))
+    table.create_index(metric="cosine", vector_column_name="vector", index_type=kind, num_partitions=64)
+    other = asyncio.run(lancedb.connect_async(db.uri))
+    retriever = LanceDBRetriever(db, NAME, lambda question: drawn[5], async_connection=other)
+    cosines = drawn @ drawn[5] / np.linalg.norm(drawn, axis=1) / np.linalg.norm(drawn[5])
+    best = sorted(range(0, n, 300), key=lambda number: -cosines[number])
+    for k in (5, 20, 50):
+        sync, later = retriever.retrieve("x", k=k, scope="acme"), retriever.aretrieve("x", k=k, scope="acme")
+        for hits in (sync, asyncio.run(later)):
+            numbers = [hit.chunk.metadata.chunk_id for hit in hits]
+            assert [hit.similarity_score for hit in hits] == pytest.approx(cosines[numbers].tolist(), abs=1e-4)
+            assert len(hits) == min(k, 20)
+            assert k < 20 or numbers == best  # before that, an index is only nearly right
+
+
 def test_several_vector_columns(db: lancedb.DBConnection) -> None:
     columns = {"text": ["0", "1", "2"], "long": vectors([[1, n, 0] for n in range(3)])}
     db.create_table(NAME, pa.table({**columns, "short": vectors([[n, 0] for n in range(3)])}))
@@ -469,6 +490,14 @@ def test_a_scan_sees_every_row_once_whatever_is_written_meanwhile(db: lancedb.DB
     found = LanceDBChunkStore(db, NAME, fields="langchain").fetch([Window("bees", 0, 99)])
     assert sorted((c.key, c.text) for c in found) == [(("bees", n), f"Sentence {n}.") for n in range(10)]
     assert {c.metadata.custom_metadata["note"] for c in found} == {"it's"}
+
+
+def test_rows_with_ids_in_a_dictionary_are_written(db: lancedb.DBConnection) -> None:
+    ids = pa.array(["a", "b", "c"]).dictionary_encode()
+    db.create_table(NAME, pa.table({"id": ids, "text": ["x", "y", "z"]}))
+    collection = LanceDBCollection(db, NAME)
+    collection.write({"a": {"doc_id": "d", "chunk_id": 0}, "c": {"doc_id": "d", "chunk_id": 1}})
+    assert keys(LanceDBChunkStore(db, NAME).fetch([Window("d", 0, 5)])) == [("d", 0), ("d", 1)]
 
 
 def test_a_field_in_a_struct_is_not_written(db: lancedb.DBConnection) -> None:
