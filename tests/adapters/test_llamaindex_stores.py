@@ -197,7 +197,7 @@ def test_names_that_are_not_the_first_are_found_and_remembered(store: type[Nodes
 
 
 def test_a_scope_under_any_of_its_names_is_found() -> None:
-    known = {"doc_id": "bees.md", "chunk_id": 0, "scope": "acme"}
+    known = {"source": "bees.md", "chunk_id": 0, "scope": "acme"}
     nodes = [TextNode(text="text", metadata=known)]
     chunks = VectorStoreChunkStore(Nodes(nodes=nodes), fields=FieldMap(scope=("tenant", "scope")))
     assert [chunk.metadata.scope for chunk in chunks.fetch([Window("bees.md", 0, 1)], "acme")] == ["acme"]

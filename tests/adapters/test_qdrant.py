@@ -288,11 +288,22 @@ def test_only_the_scope_leaves_the_server(local: bool, client: QdrantClient, nam
 # ---- the index
 
 
-def test_a_missing_index_is_told_of_with_the_command_that_makes_it(client: QdrantClient, name: str) -> None:
+async def _async_warnings(url: str, name: str) -> tuple[str, ...]:
+    client = AsyncQdrantClient(url=url, check_compatibility=False)
+    store = QdrantChunkStore(client, name)
+    await store.afetch([Window("doc-0", 0, 3)])
+    await client.close()
+    return store.warnings
+
+
+def test_a_missing_index_is_told_of_with_the_command_that_makes_it(
+    client: QdrantClient, server: QdrantServer, name: str
+) -> None:
     fill(client, contract_chunks(1, 3), name=name)
     [warning] = QdrantChunkStore(client, name).warnings
     made = f"client.create_payload_index({name!r}, 'doc_id', field_schema='keyword')"
     assert made in warning
+    assert asyncio.run(_async_warnings(server.url, name)) == (warning,)
     exec(made, {"client": client})
     [warning] = QdrantChunkStore(client, name).warnings
     assert "'doc_id'" not in warning
