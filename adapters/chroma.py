@@ -11,8 +11,8 @@ from retrivex.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.waiting import call_in_time
 
-from .chroma_where import all_of, but_for, of_scopes, of_windows
-from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes
+from .chroma_where import all_of, of_windows
+from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .documents import as_int
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .readings import AS_EXPECTED, Reading, Readings, ways_to_read
@@ -26,6 +26,7 @@ try:
     from chromadb.errors import InternalError, NotFoundError, RateLimitError
 
     from .chroma_answers import METADATA, TEXT, hits_of, page_of, pages_of, records_of, space_of
+    from .chroma_scopes import ScopeFilter
 except ImportError as error:
     hint = "pip install 'retrivex-rag[chroma]'"
     raise ImportError(f"retrivex.adapters.chroma needs chromadb: {hint}") from error
@@ -45,7 +46,6 @@ T = TypeVar("T")
 
 _OVERFETCH = 4  # hits asked for instead of one, where the filter cannot be sent
 _ROUNDS = 3  # requests for a question, where those hits belong to others
-_MOST_OTHERS = 1000  # scopes of others that are remembered
 
 
 def _inside(fields: FieldMap) -> FieldMap:
@@ -219,6 +219,10 @@ class ChromaCollection(Collection):
     # ---- requests
 
     @property
+    def _scope_filter(self) -> ScopeFilter:
+        return ScopeFilter(self.fields, self._others)
+
+    @property
     def _ways(self) -> list[Reading]:
         # metadata are flat: a dot in a name is a letter
         return [way for way in ways_to_read(self.fields) if not way.whole]
@@ -227,19 +231,18 @@ class ChromaCollection(Collection):
         asked: dict[str, Any] = {"include": self._included(["documents", "metadatas"])}
         if isinstance(request, Scan):
             return asked | pages_of(request)
-        scopes = of_scopes(self.fields, request.scopes)
+        scopes = self._scope_filter.conditions(request.scopes)
         if isinstance(request, ByIds):
             return {**asked, "ids": list(request.ids), "where": all_of(scopes)}
         return {**asked, "where": all_of([of_windows(self.fields, request.windows, reading), *scopes])}
 
     def _query(self, request: Nearest) -> dict[str, Any]:
-        is_open = bool(self.fields.scope) and None in request.scopes
-        others = [scope for scope in list(self._others) if str(scope) not in request.scopes] if is_open else []
+        narrowed = self._scope_filter
         return {
             "include": self._included(["documents", "metadatas", "distances"]),
             "query_embeddings": [request.vector],
-            "n_results": request.k * (_OVERFETCH if is_open else 1),
-            "where": all_of([*of_scopes(self.fields, request.scopes), *but_for(self.fields, others)]),
+            "n_results": request.k * (_OVERFETCH if narrowed.is_partial(request.scopes) else 1),
+            "where": all_of([*narrowed.conditions(request.scopes), *narrowed.out_of_the_way(request.scopes)]),
         }
 
     def _included(self, wanted: list[str]) -> list[str]:
@@ -254,7 +257,7 @@ class ChromaCollection(Collection):
         if isinstance(request, ByWindows):
             places = {(window.doc_id, n) for window in request.windows for n in range(window.start, window.end)}
             found = [record for record in found if self._place(record) in places]
-        return Records([record for record in found if self._is_visible(record, request.scopes)])
+        return Records(self._scope_filter.visible(found, request.scopes))
 
     def _place(self, record: Record) -> tuple[str, int | None]:
         metadata = record.payload[METADATA]
@@ -265,36 +268,18 @@ class ChromaCollection(Collection):
     ) -> Records | None:
         """Return the hits; None where others had so many of them that it pays to ask again, `left` times at most."""
         found = hits_of(answer, space)
-        seen = [record for record in found if self._is_visible(record, request.scopes)]
+        seen = self._scope_filter.visible(found, request.scopes)
         if len(seen) >= request.k or len(found) < asked["n_results"]:
             return Records(seen[: request.k])
-        known = len(self._others)
-        for record in found:
-            if not self._is_visible(record, request.scopes) and len(self._others) < _MOST_OTHERS:
-                self._remember(self._scope(record))
-        if left and len(self._others) > known:
+        if self._scope_filter.learn(found, request.scopes) and left:
             return None
         return Records(seen, warnings=(self._shortage(len(seen), len(found), request.k),))
-
-    def _remember(self, scope: Any) -> None:
-        if isinstance(scope, (str, int, float)):
-            self._others[scope] = None
 
     def _shortage(self, seen: int, found: int, k: int) -> str:
         return (
             f"{self.name}: of {found} records only {seen} may be seen, so that there are fewer hits than k={k}: Chroma "
             "cannot ask for records without a scope. Give all records one, or keep those without in another collection"
         )
-
-    def _is_visible(self, record: Record, scopes: Scopes) -> bool:
-        """Say whether the caller may see a record: Chroma cannot always filter by it."""
-        if not self.fields.scope:
-            return True
-        scope = self._scope(record)
-        return (None if scope is None else str(scope)) in scopes
-
-    def _scope(self, record: Record) -> Any:
-        return self.fields.read(record.payload[METADATA], "scope")
 
 
 class ChromaChunkStore(VectorChunkStore):

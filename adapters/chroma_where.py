@@ -41,17 +41,15 @@ def _kept(numbers: set[int], reading: Reading) -> list[int] | list[str]:
     return [str(n) for n in sorted(numbers)] if reading.as_text else sorted(numbers)
 
 
-def of_scopes(fields: FieldMap, scopes: Scopes) -> list[Where]:
-    """Return what can be asked of a scope: nothing where records without one may be seen, which Chroma cannot find."""
-    if not fields.scope or None in scopes:
-        return []
-    return [{fields.scope[0]: {"$in": sorted(scope for scope in scopes if scope is not None)}}]
+def has_scopes(field: str, scopes: Scopes) -> Where:
+    """Return the condition that a record has one of these scopes."""
+    return {field: {"$in": sorted(scope for scope in scopes if scope is not None)}}
 
 
-def but_for(fields: FieldMap, others: Sequence[Any]) -> list[Where]:
+def has_not(field: str, others: Sequence[Any]) -> list[Where]:
     """Return the conditions that leave out records of these scopes, and none of those without a scope."""
     kinds = {type(scope): [other for other in others if type(other) is type(scope)] for scope in others}
-    return [{fields.scope[0]: {"$nin": alike}} for alike in kinds.values()]
+    return [{field: {"$nin": alike}} for alike in kinds.values()]
 
 
 def all_of(conditions: Sequence[Where]) -> Where | None:

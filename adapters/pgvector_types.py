@@ -52,8 +52,6 @@ class Column:
 
         Examples
         --------
-        >>> Column("uuid", "uuid", "pg_catalog").written("DEECC42-0126-56BF-BB32-3183C996D907")
-        'DEECC42-0126-56BF-BB32-3183C996D907'
         >>> Column("uuid", "uuid", "pg_catalog").written("DEEECC42-0126-56BF-BB32-3183C996D907")
         'deeecc42-0126-56bf-bb32-3183c996d907'
         """
