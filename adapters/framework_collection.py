@@ -79,7 +79,9 @@ class FrameworkCollection(Collection):
         if self._known:
             return self._known, ()
         pairs = [
-            replace(self.fields, doc_id=doc, chunk_id=n) for doc in self.fields.doc_id for n in self.fields.chunk_id
+            replace(self.fields, doc_id=(doc,), chunk_id=(n,))
+            for doc in self.fields.doc_id
+            for n in self.fields.chunk_id
         ]
         return (pairs[:1],), ((pairs[1:],) if len(pairs) > 1 else ())
 
