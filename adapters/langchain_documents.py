@@ -10,7 +10,8 @@ from retrivex.stores.protocol import AnyChunkStore
 
 from .documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
 from .fields import FieldMap
-from .hits import NO_STORE, Placed, log_warnings, span_id, span_metadata
+from .hits import Placed
+from .results import NO_STORE, log_warnings, span_id, span_metadata
 
 try:
     from langchain_core.documents import Document

@@ -9,7 +9,8 @@ from retrivex.stores.protocol import AnyChunkStore
 
 from .documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
 from .fields import FieldMap
-from .hits import Placed, span_id, span_metadata
+from .hits import Placed
+from .results import span_id, span_metadata
 
 try:
     from llama_index.core.schema import (
