@@ -96,22 +96,27 @@ class ChromaCollection(Collection):
 
     batch_limit = 5000  # Chroma itself writes at most 5,461 at once
 
-    def __init__(self, client: ClientAPI | AsyncClientAPI, collection: str, **options: Unpack[ChromaOptions]) -> None:
-        self._client, self._async_client = _clients(client, options.get("async_client"))
+    def __init__(
+        self,
+        client: ClientAPI | AsyncClientAPI,
+        collection: str,
+        *,
+        async_client: AsyncClientAPI | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+    ) -> None:
+        self._client, self._async_client = _clients(client, async_client)
         self.is_sync, self.is_async = self._client is not None, self._async_client is not None
         if not isinstance(collection, str):
             raise StoreError(f"collection is {type(collection).__name__}: give its name")
         self.name = f"Chroma collection {collection!r}"
-        self.fields = _inside(field_map(options.get("fields", "retrivex"), CHROMA_LAYOUTS))
+        self.fields = _inside(field_map(fields, CHROMA_LAYOUTS))
         self._collection = collection
-        self._with_vectors = options.get("with_vectors", False)
-        self._timeout_s = options.get("timeout_s", 10.0)
-        if (
-            isinstance(self._timeout_s, bool)
-            or not isinstance(self._timeout_s, (int, float))
-            or not self._timeout_s > 0
-        ):
-            raise StoreError(f"timeout_s is {self._timeout_s!r}: it must be a number of seconds above 0")
+        self._with_vectors = with_vectors
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
+            raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
+        self._timeout_s = timeout_s
         self._readings = Readings()
         self._others: dict[Any, None] = {}  # scopes that were in the way of a question
         self._opened: SyncCollection | None = None

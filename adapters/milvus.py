@@ -91,22 +91,31 @@ class MilvusCollection(Collection):
 
     batch_limit = MOST_RECORDS
 
-    def __init__(self, client: MilvusClient | None, collection: str, **options: Unpack[MilvusOptions]) -> None:
-        async_client, timeout_s = options.get("async_client"), options.get("timeout_s", 10.0)
+    def __init__(
+        self,
+        client: MilvusClient | None,
+        collection: str,
+        *,
+        async_client: AsyncMilvusClient | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        vector_name: str | None = None,
+        timeout_s: float = 10.0,
+        with_vectors: bool = False,
+        consistency_level: str | None = None,
+    ) -> None:
         if client is None and async_client is None:
             raise StoreError("client is None: give a MilvusClient, or async_client=AsyncMilvusClient(...)")
         if not isinstance(timeout_s, (int, float)) or isinstance(timeout_s, bool) or not 0 < timeout_s < float("inf"):
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
-        self.fields = field_map(options.get("fields", "retrivex"), MILVUS_LAYOUTS)
+        self.fields = field_map(fields, MILVUS_LAYOUTS)
         self.name = f"Milvus {collection!r}"
         self.is_sync, self.is_async = client is not None, async_client is not None
         self._client, self._async_client, self._collection = client, async_client, collection
-        self._vector_name, self._with_vectors = options.get("vector_name"), options.get("with_vectors", False)
+        self._vector_name, self._with_vectors = vector_name, with_vectors
         self._timeout_s = float(timeout_s)
         # pymilvus 2.5 and 2.6.0, at least, ask a server that is down 75 times more, unless the time is whole seconds
         self._options: dict[str, Any] = {"timeout": self._timeout_s, "retry_times": 1}
-        level = options.get("consistency_level")
-        self._more = {} if level is None else {"consistency_level": level}
+        self._more = {} if consistency_level is None else {"consistency_level": consistency_level}
         self._readings = Readings()
         self._schema = None if client is None else self._read_schema(client)
 

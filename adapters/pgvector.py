@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
@@ -110,27 +111,37 @@ class PgvectorCollection(Collection):
 
     batch_limit = 5000
 
-    def __init__(self, client: SyncClient | AsyncClient, table: str, **options: Unpack[PgvectorOptions]) -> None:
-        sync_client, async_client = _clients(client, options.get("async_client"))
-        self._client = TimedClient(sync_client, async_client, options.get("timeout_s", 10.0))
+    def __init__(
+        self,
+        client: SyncClient | AsyncClient,
+        table: str,
+        *,
+        async_client: AsyncClient | None = None,
+        schema: str | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        id_name: str | None = None,
+        vector_name: str = "embedding",
+        metric: Metric = "cosine",
+        only: Mapping[str, str | int | UUID] = MappingProxyType({}),
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+    ) -> None:
+        sync_client, async_client = _clients(client, async_client)
+        self._client = TimedClient(sync_client, async_client, timeout_s)
         self.is_sync, self.is_async = sync_client is not None, async_client is not None
-        layout = options.get("fields", "retrivex")
-        self.fields = field_map(layout, PGVECTOR_LAYOUTS)
-        self._is_langchain = layout == "langchain" or layout is PGVECTOR_LAYOUTS["langchain"]
-        parts = [part for part in (options.get("schema"), table) if part is not None]
+        self.fields = field_map(fields, PGVECTOR_LAYOUTS)
+        self._is_langchain = fields == "langchain" or fields is PGVECTOR_LAYOUTS["langchain"]
+        parts = [part for part in (schema, table) if part is not None]
         if not all(isinstance(part, str) and part and "\0" not in part for part in parts):
-            raise StoreError(f"table is {table!r}, schema is {options.get('schema')!r}: both must be names")
+            raise StoreError(f"table is {table!r}, schema is {schema!r}: both must be names")
         self.name = f"PostgreSQL table {'.'.join(parts)!r}"
         self._written = ".".join(map(shown, parts))
         self._quoted: Composable = SQL(".").join(map(name, parts))
-        given = options.get("id_name")
-        self._ids = (given,) if given else ("node_id",) if layout == "llamaindex" else ("id", "langchain_id")
-        self._vector_name = options.get("vector_name", "embedding")
-        self._metric: Metric = options.get("metric", "cosine")
-        if self._metric not in OPERATORS:
-            raise StoreError(f"metric is {self._metric!r}: it must be one of {', '.join(OPERATORS)}")
-        self._only = {column: str(value) for column, value in options.get("only", {}).items()}
-        self._with_vectors = options.get("with_vectors", False)
+        self._ids = (id_name,) if id_name else ("node_id",) if fields == "llamaindex" else ("id", "langchain_id")
+        if metric not in OPERATORS:
+            raise StoreError(f"metric is {metric!r}: it must be one of {', '.join(OPERATORS)}")
+        self._vector_name, self._metric, self._with_vectors = vector_name, metric, with_vectors
+        self._only = {column: str(value) for column, value in only.items()}
         self._table: Table | None = None
         self._readings = Readings()
         self._learn_at_once()

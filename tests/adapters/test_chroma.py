@@ -204,6 +204,8 @@ def test_what_is_wrong_is_said_when_the_store_is_made(chroma: ChromaServer) -> N
             ChromaChunkStore(chroma.client, collection, **options)
     with pytest.raises(StoreError, match="client is str"):
         ChromaChunkStore("localhost", name)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="timeout"):
+        ChromaChunkStore(chroma.client, name, timeout=3)  # type: ignore[call-arg]
 
 
 def test_without_chromadb_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

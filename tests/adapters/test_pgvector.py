@@ -255,6 +255,8 @@ def test_what_is_wrong_is_said_when_the_store_is_made(postgres: Postgres) -> Non
             PgvectorChunkStore(postgres.pool, name, **options)
     with pytest.raises(StoreError, match="client is str"):
         PgvectorChunkStore("postgresql://", table)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="timeout"):
+        PgvectorChunkStore(postgres.pool, table, timeout=3)  # type: ignore[call-arg]
     with pytest.raises(StoreError, match="async_client is Connection"):
         PgvectorChunkStore(postgres.pool, table, async_client=postgres.admin)
     with pytest.raises(StoreError, match="no column 'vec' of type vector or halfvec"):

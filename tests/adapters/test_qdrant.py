@@ -66,9 +66,9 @@ def running() -> Iterator[QdrantServer]:
 
 @pytest.fixture
 def server(running: QdrantServer) -> Iterator[QdrantServer]:
-    running.hangs_s, running.status = 0.0, None
+    running.hangs_s, running.status, running.is_strict = 0.0, None, False
     yield running
-    running.hangs_s, running.status = 0.0, None
+    running.hangs_s, running.status, running.is_strict = 0.0, None, False
 
 
 @pytest.fixture
@@ -251,6 +251,26 @@ def test_field_names_that_are_no_plain_words(client: QdrantClient, name: str) ->
     assert [chunk.key for chunk in store.fetch(asked, "acme")] == [("acme-0", 0)]
     assert '\'meta data."file name"' not in store.warnings[0]
     assert '\'"meta data"."file name"\'' in store.warnings[0]
+
+
+def test_strict_mode_is_not_asked_in_other_ways_without_a_word(
+    server: QdrantServer, client: QdrantClient, name: str
+) -> None:
+    fill(client, contract_chunks(1, 3), name=name)
+    client.create_payload_index(name, "doc_id", field_schema="keyword")
+    client.create_payload_index(name, "chunk_id", field_schema="integer")
+    other = AsyncQdrantClient(url=server.url, check_compatibility=False)
+    store = QdrantChunkStore(client, name, async_client=other)
+    server.is_strict = True
+    for found in (store.fetch([Window("nowhere", 0, 3)]), asyncio.run(store.afetch([Window("nowhere", 0, 3)]))):
+        assert found == []
+    [warning] = store.warnings
+    assert "nothing found; chunk numbers as texts were not looked for" in warning
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    with pytest.raises(StoreError, match="Index required"):
+        QdrantChunkStore(client, name, fields=FieldMap(chunk_id="page")).fetch(
+            [Window("doc-0", 0, 3), Window("7", 0, 1)]
+        )
 
 
 def test_nobody_without_a_scope_sees_anything(client: QdrantClient, name: str) -> None:

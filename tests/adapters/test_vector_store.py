@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,20 @@ def test_hits_without_a_place_stay_as_they_are_with_a_warning() -> None:
     assert "stay as they are" in retriever.warnings[0]
     made = SpanComposer().compose(hits, VectorChunkStore(collection), query="which?")
     assert sorted(span.text for span in made.spans) == ["one", "two"]
+
+
+def test_hits_of_another_scope_and_what_the_store_says_are_told_of() -> None:
+    collection = MemoryCollection([*contract_chunks(1, 3), *contract_chunks(1, 3, "acme", "acme")])
+    collection.checks_scope = False
+    ask = collection.ask
+    collection.ask = lambda request: replace(ask(request), warnings=("half of it is missing",))  # type: ignore[method-assign]
+    retriever = VectorRetriever(collection, lambda question: np.ones(8))
+    assert {hit.chunk.metadata.scope for hit in retriever.retrieve("x", scope="acme")} == {"acme"}
+    said = ("half of it is missing", "memory 'test' returned hits of another scope: left out")
+    assert retriever.warnings == said
+    store = VectorChunkStore(collection)
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    assert store.warnings == said[:1]
 
 
 def test_a_scope_finds_its_own_hits_alone() -> None:
