@@ -9,7 +9,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.fetching import call_in_time
+from retrivex.waiting import call_in_time
 
 from .chroma_where import all_of, of_windows
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan

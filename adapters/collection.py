@@ -133,6 +133,10 @@ class Collection(ABC):
         """Say how to make the index that `ByWindows` needs; None where it is there, or nobody knows."""
         return None
 
+    async def amissing_index(self) -> str | None:
+        """Say the same where there is only an async client; asked after the first answer."""
+        return None
+
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records: `{id: {path: value}}`, other fields left as they are; for `retrivex backfill`."""
         raise StoreError(f"{self.name} cannot be written to: keep the numbers in a file beside it")

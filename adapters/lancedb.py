@@ -285,6 +285,19 @@ class LanceDBCollection(Collection):
             rows = table.count_rows()
         except (ValueError, RuntimeError, OSError):
             return None  # nobody knows; the first request will say what is wrong
+        return self._advice(columns, indexed, rows)
+
+    async def amissing_index(self) -> str | None:
+        """Say the same, asking through the async connection."""
+        try:
+            table, columns = await self._aopen()
+            indexed = {tuple(index.columns) for index in await table.list_indices()}
+            rows = await table.count_rows()
+        except (ValueError, RuntimeError, OSError):
+            return None  # as above
+        return self._advice(columns, indexed, rows)
+
+    def _advice(self, columns: Columns, indexed: set[tuple[str, ...]], rows: int) -> str | None:
         column = columns.find(self.fields, "doc_id")
         if column is None or rows < _LARGE or (".".join(column.path),) in indexed:
             return None

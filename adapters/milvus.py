@@ -205,6 +205,10 @@ class MilvusCollection(Collection):
             f"client.create_index({self._collection!r}, params)"
         )
 
+    async def amissing_index(self) -> str | None:
+        """Say the same: the schema has been read by then."""
+        return self.missing_index()
+
     def _index(self, name: str, schema: Schema) -> str | None:
         path = self.fields.path(name)
         field = None if path is None else schema.name(path)

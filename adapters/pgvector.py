@@ -189,6 +189,10 @@ class PgvectorCollection(Collection):
             f"CREATE INDEX CONCURRENTLY ON {self._written} ({columns})"
         )
 
+    async def amissing_index(self) -> str | None:
+        """Say the same: the table has been read by then."""
+        return self.missing_index()
+
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns, or keys inside JSON, in one transaction."""
         query = self._query(self._table or self._learn(self._client.rows(*self._learning())))

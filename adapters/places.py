@@ -11,9 +11,9 @@ from typing import Any
 
 from retrivex.chunk import ChunkKey
 from retrivex.errors import StoreError
-from retrivex.fetching import in_thread
 from retrivex.intervals import Window
 from retrivex.stores.shared_file import SharedFile
+from retrivex.waiting import in_thread
 
 from .collection import ByIds, ByWindows, Collection, Failure, Records, Request
 from .vector_store import read_record

@@ -270,6 +270,20 @@ class QdrantCollection(Collection):
             indexed = client.get_collection(**self._where).payload_schema
         except (ResponseHandlingException, UnexpectedResponse, ResourceExhaustedResponse, grpc.RpcError):
             return None  # nobody knows; the first request will say what is wrong
+        return self._advice(indexed)
+
+    async def amissing_index(self) -> str | None:
+        """Say the same, asking through the async client."""
+        client = self._async
+        if client is None or _is_local(client):
+            return None
+        try:
+            indexed = (await client.get_collection(**self._where)).payload_schema
+        except (ResponseHandlingException, UnexpectedResponse, ResourceExhaustedResponse, grpc.RpcError):
+            return None  # as above
+        return self._advice(indexed)
+
+    def _advice(self, indexed: Mapping[str, Any]) -> str | None:
         types = {"doc_id": models.PayloadSchemaType.KEYWORD, "chunk_id": models.PayloadSchemaType.INTEGER}
         missing = [field for field in types if key_of(field, self.fields) not in indexed]
         if not missing:

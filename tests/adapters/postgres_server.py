@@ -22,7 +22,8 @@ from retrivex.adapters.fields import FieldMap, MakeId, colon_id
 
 FLAT = (
     "id text, doc_id text, chunk_id bigint, text text, char_start int, char_end int, page int, heading_path text[], "
-    "parent_id text, scope text, chunk_count int, timestamp float8, embedding vector(8)"
+    "parent_id text, scope text, chunk_count int, timestamp float8, embedding vector(8), "
+    "author text, year int, weight float8, draft boolean"
 )
 _NUMBERS = itertools.count()
 
@@ -59,10 +60,11 @@ class Postgres:
         for chunk in chunks:
             m = chunk.metadata
             headings = None if m.heading_path is None else list(m.heading_path)
+            own = [m.custom_metadata.get(name) for name in ("author", "year", "weight", "draft")]
             place = (make_id(*chunk.key), m.doc_id, m.chunk_id, chunk.text, m.char_start, m.char_end, m.page, headings)
-            rows.append((*place, m.parent_id, m.scope, m.chunk_count, m.timestamp, as_text(chunk.embedding)))
+            rows.append((*place, m.parent_id, m.scope, m.chunk_count, m.timestamp, as_text(chunk.embedding), *own))
         with self.admin.cursor() as cursor:
-            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * 13)})', rows)
+            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * 17)})', rows)
 
     def flat(self, chunks: Sequence[Chunk], make_id: MakeId = colon_id) -> str:
         """Make a flat table with all its indexes."""

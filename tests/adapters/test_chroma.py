@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,10 +32,21 @@ from retrivex.adapters.fields import colon_id, uuid5_id  # noqa: E402
 ROOT = Path(__file__).parent.parent.parent
 
 
-class _OverServer(ChunkStoreContract):
+class _Contract(ChunkStoreContract):
+    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    @abstractmethod
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest: ...
+
+
+class _OverServer(_Contract):
     @pytest.fixture(autouse=True)
     def _with_server(self, chroma: ChromaServer) -> None:
-        self.server = chroma
+        self.chroma = chroma
 
     def make_down(self) -> ChromaChunkStore:
         gate = Gate(self.chroma.port)
@@ -56,23 +68,24 @@ class _OverServer(ChunkStoreContract):
 class TestByIds(_OverServer):
     holds_duplicates = False  # ids are unique
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = ChromaChunkStore(self.chroma.client, self.chroma.fill(chunks), make_id=colon_id, timeout_s=60)
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
+        name = self.chroma.fill(chunks)
+        store = ChromaChunkStore(self.chroma.client, name, make_id=colon_id, timeout_s=60, **options)
         return StoreUnderTest(store, lambda: self.chroma.requests)
 
 
 class TestByWindows(_OverServer):
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = ChromaChunkStore(self.chroma.client, self.chroma.fill(chunks, make_id=None), timeout_s=60)
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
+        store = ChromaChunkStore(self.chroma.client, self.chroma.fill(chunks, make_id=None), timeout_s=60, **options)
         return StoreUnderTest(store, lambda: self.chroma.requests)
 
 
-class TestInTheClientItself(ChunkStoreContract):
+class TestInTheClientItself(_Contract):
     holds_duplicates = False
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = chromadb.EphemeralClient(quiet())
-        store = ChromaChunkStore(client, fill(client, chunks, uuid5_id), make_id=uuid5_id, timeout_s=60)
+        store = ChromaChunkStore(client, fill(client, chunks, uuid5_id), make_id=uuid5_id, timeout_s=60, **options)
         asked: list[Any] = []
         ask = store.collection.ask
         store.collection.ask = lambda request: (asked.append(request), ask(request))[1]  # type: ignore[method-assign]

@@ -84,11 +84,17 @@ class _OnDisk(ChunkStoreContract):
         self.asked = asked
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         folder = tempfile.TemporaryDirectory()
         db = lancedb.connect(folder.name)
         fill(db, chunks)
         other = asyncio.run(lancedb.connect_async(folder.name))
-        store = LanceDBChunkStore(db, NAME, async_connection=other, make_id=type(self).make_id)
+        store = LanceDBChunkStore(db, NAME, async_connection=other, make_id=type(self).make_id, **options)
         assert store.warnings == ()
         return StoreUnderTest(store, lambda: len(self.asked), folder.cleanup)
 
@@ -195,6 +201,13 @@ def test_a_large_table_without_index_is_told_of_with_the_command_that_makes_it(d
     columns = {"doc_id": [f"doc-{i // 100}" for i in range(n)], "chunk_id": [i % 100 for i in range(n)]}
     table = db.create_table(NAME, pa.table({**columns, "text": ["x"] * n}))
     [warning] = LanceDBChunkStore(db, NAME).warnings
+
+    async def async_warnings() -> tuple[str, ...]:
+        store = LanceDBChunkStore(await lancedb.connect_async(db.uri), NAME)
+        await store.afetch([Window("doc-7", 10, 20)])
+        return store.warnings
+
+    assert asyncio.run(async_warnings()) == (warning,)
     command = "table.create_scalar_index('doc_id')"
     assert warning.endswith(f"all of which are read for neighbours: {command}")
     exec(command, {"table": table})

@@ -49,10 +49,18 @@ class _OverMilvus(ChunkStoreContract):
         self.server, self.folder = lite, tmp_path
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         server = self.server
         name = server.fill(chunks, self.fields, self.columns)
         # Milvus Lite is slow where a thousand documents are named in JSON
-        store = MilvusChunkStore(server.client, name, fields=self.fields, make_id=self.make_id(), timeout_s=100)
+        store = MilvusChunkStore(
+            server.client, name, fields=self.fields, make_id=self.make_id(), timeout_s=100, **options
+        )
         return StoreUnderTest(store, lambda: len(server.asked), lambda: server.client.drop_collection(name))
 
     def make_down(self) -> MilvusChunkStore:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import math
 import re
@@ -137,6 +138,20 @@ def test_a_missing_index_is_named_with_what_makes_it(lite: Server) -> None:
     exec(command, {"client": lite.client})
     assert MilvusChunkStore(lite.client, name).warnings == ()
     assert MilvusChunkStore(lite.client, name, make_id=colon_id).warnings == ()
+
+
+@with_async
+def test_an_async_client_alone_is_told_of_a_missing_index_too(lite: Server) -> None:
+    name = lite.fill(contract_chunks(1, 3), columns=_COLUMNS)
+
+    async def warned() -> tuple[str, ...]:
+        client = AsyncMilvusClient(lite.uri)
+        store = MilvusChunkStore(None, name, async_client=client)
+        await store.afetch([Window("doc-0", 0, 3)])
+        await client.close()
+        return store.warnings
+
+    assert asyncio.run(warned()) == MilvusChunkStore(lite.client, name).warnings != ()
 
 
 def test_fields_in_json_want_an_index_on_their_path(templates: Server) -> None:

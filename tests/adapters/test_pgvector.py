@@ -7,6 +7,7 @@ import importlib
 import os
 import signal
 import sys
+from abc import abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,9 +44,18 @@ ROOT = Path(__file__).parent.parent.parent
 class _Contract(ChunkStoreContract):
     holds_nul = False  # PostgreSQL's text cannot
 
+    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    @abstractmethod
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest: ...
+
     @pytest.fixture(autouse=True)
     def _with_server(self, postgres: Postgres) -> None:
-        self.server = postgres
+        self.postgres = postgres
 
     def make_down(self) -> PgvectorChunkStore:
         connection = psycopg.connect(self.postgres.uri, autocommit=True)
@@ -60,14 +70,14 @@ class _Contract(ChunkStoreContract):
 
 
 class TestByIds(_Contract):
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = PgvectorChunkStore(self.postgres.pool, self.postgres.flat(chunks), make_id=colon_id)
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
+        store = PgvectorChunkStore(self.postgres.pool, self.postgres.flat(chunks), make_id=colon_id, **options)
         return StoreUnderTest(store, self.postgres.sent)
 
 
 class TestByWindows(_Contract):
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        store = PgvectorChunkStore(self.postgres.pool, self.postgres.flat(chunks))
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
+        store = PgvectorChunkStore(self.postgres.pool, self.postgres.flat(chunks), **options)
         assert store.warnings == ()
         return StoreUnderTest(store, self.postgres.sent)
 
@@ -75,9 +85,9 @@ class TestByWindows(_Contract):
 class TestByWindowsInJson(_Contract):
     """Metadata as JSON, an index on what is inside."""
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         table = self.postgres.in_json(chunks, "json", "((meta->>'doc_id'), (meta->>'chunk_id'))")
-        store = PgvectorChunkStore(self.postgres.pool, table, fields=JSON_FIELDS)
+        store = PgvectorChunkStore(self.postgres.pool, table, fields=JSON_FIELDS, **options)
         assert store.warnings == ()
         return StoreUnderTest(store, self.postgres.sent)
 
@@ -85,9 +95,9 @@ class TestByWindowsInJson(_Contract):
 class TestByWindowsInJsonb(_Contract):
     """Metadata as JSONB, under the GIN index that LangChain makes."""
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         table = self.postgres.in_json(chunks, "jsonb", "USING gin (meta jsonb_path_ops)")
-        store = PgvectorChunkStore(self.postgres.pool, table, fields=JSON_FIELDS)
+        store = PgvectorChunkStore(self.postgres.pool, table, fields=JSON_FIELDS, **options)
         assert store.warnings == ()
         return StoreUnderTest(store, self.postgres.sent)
 
@@ -95,12 +105,12 @@ class TestByWindowsInJsonb(_Contract):
 class TestByUuids(_Contract):
     """Ids of the type uuid, over one connection that all threads share."""
 
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         table = self.postgres.table(FLAT.replace("id text,", "id uuid,", 1))
         self.postgres.fill(table, chunks, uuid5_id)
         connection = psycopg.connect(self.postgres.uri, autocommit=True, row_factory=dict_row)
         self.postgres._trace(connection)
-        store = PgvectorChunkStore(connection, table, make_id=uuid5_id)
+        store = PgvectorChunkStore(connection, table, make_id=uuid5_id, **options)
         return StoreUnderTest(store, self.postgres.sent, connection.close)
 
 

@@ -147,6 +147,14 @@ def test_a_missing_index_is_named_and_is_the_right_one(postgres: Postgres) -> No
     store = PgvectorChunkStore(postgres.pool, table, fields=JSON_FIELDS)
     assert len(store.warnings) == 1
     assert "has no index on the document" in store.warnings[0]
+
+    async def async_warnings() -> tuple[str, ...]:
+        async with await psycopg.AsyncConnection.connect(postgres.uri, autocommit=True) as connection:
+            alone = PgvectorChunkStore(connection, table, fields=JSON_FIELDS)
+            await alone.afetch([Window("d1", 2, 5)])
+            return alone.warnings
+
+    assert asyncio.run(async_warnings()) == store.warnings
     command = store.warnings[0].split(": ", 1)[1]
     postgres.admin.execute(command)
     postgres.admin.execute(f"ANALYZE {table}")
