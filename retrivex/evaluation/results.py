@@ -51,6 +51,7 @@ class Row:
     way : how
     measures : by name; a measure that the question does not allow (no evidence, no answers) is not there
     factors : of the question
+    question : as it was asked
     context : the text that a model would read; None where it was not kept
     answer : what a model gave; None where none was asked
     """
@@ -60,6 +61,7 @@ class Row:
     way: Way
     measures: Mapping[str, float]
     factors: Mapping[str, Factor] = field(default_factory=dict)
+    question: str = ""
     context: str | None = None
     answer: str | None = None
 
@@ -86,6 +88,7 @@ class Row:
                 way,
                 data["measures"],
                 data.get("factors", {}),
+                data.get("question", ""),
                 data.get("context"),
                 data.get("answer"),
             )
