@@ -52,10 +52,11 @@ def compare_results(
       retrivex compare results --a order=edge_balanced --b order=document --out orders.html
     """
     first, second = _selection(ours_where, "--a"), _selection(theirs_where, "--b")
-    rows = [
-        _of_sets(select(read_rows(path), chosen), sets) for path, chosen in ((ours, first), (theirs or ours, second))
-    ]
-    found = compare(*rows, measures, seed=seed)
+    rows = (
+        _of_sets(select(read_rows(ours), first), sets),
+        _of_sets(select(read_rows(theirs or ours), second), sets),
+    )
+    found = compare(*rows, measures=measures, seed=seed)
     names = _names(rows, ours, theirs)
     read = measures[0] if measures else found[0].measure
     if as_json:

@@ -208,15 +208,20 @@ def _of_measure(
 ) -> list[Comparison]:
     sets: dict[str, list[Pair]] = {}
     for asked, places in matched.items():
-        known = [tuple([row for row in side if name in row.measures] for side in place) for place in places]
-        both = [place for place in known if all(place)]
+        both = [
+            ([row for row in ours if name in row.measures], [row for row in theirs if name in row.measures])
+            for ours, theirs in places
+        ]
+        both = [(ours, theirs) for ours, theirs in both if ours and theirs]
         if both:
-            means = [
-                fmean(fmean(row.measures[name] for row in side) for side in sides) for sides in zip(*both, strict=True)
-            ]
-            sets.setdefault(asked[0], []).append(Pair(asked, *means, both[0][0][0], both[0][1][0]))
+            mine, other = (fmean(_mean(place[side], name) for place in both) for side in (0, 1))
+            sets.setdefault(asked[0], []).append(Pair(asked, mine, other, both[0][0][0], both[0][1][0]))
     made = [_comparison(name, set_name, [pairs], resamples, seed) for set_name, pairs in sets.items()]
     return [*made, _comparison(name, EVERY_SET, list(sets.values()), resamples, seed)] if len(sets) > 1 else made
+
+
+def _mean(rows: Sequence[Row], name: str) -> float:
+    return fmean(row.measures[name] for row in rows)
 
 
 def _comparison(name: str, set_name: str, sets: Sequence[Sequence[Pair]], resamples: int, seed: int) -> Comparison:
