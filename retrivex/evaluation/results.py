@@ -128,3 +128,23 @@ def read_rows(path: Path) -> list[Row]:
         except ValueError as error:  # LoadError is one, and so is JSONDecodeError
             raise LoadError(f"line {number} of {file}: {error}") from error
     return rows
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read what was run on what; empty for a folder that holds nothing but rows.
+
+    Raises
+    ------
+    LoadError
+        If it is there and cannot be read.
+    """
+    path = folder / MANIFEST
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LoadError(f"manifest {path} cannot be read ({error}): write it again with `retrivex evaluate`") from error
+    if not isinstance(found, dict):
+        raise LoadError(f"manifest {path} holds a {type(found).__name__}: write it again with `retrivex evaluate`")
+    return found
