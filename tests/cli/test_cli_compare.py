@@ -73,3 +73,12 @@ def test_what_is_not_there_is_one_clear_error(results: Path, options: list[str],
     assert found.exit_code in (2, 3)
     assert said in " ".join(found.stderr.split()).replace("│ ", "")
     assert "Traceback" not in found.output
+
+
+def test_report_is_written_beside_the_results(results: Path) -> None:
+    found = runner.invoke(app, ["report", str(results), "--title", "Bees"])
+
+    assert found.exit_code == 0, found.output
+    assert (results / "report.md").read_text(encoding="utf-8").startswith("# Bees\n")
+    assert "<h1>Bees</h1>" in (results / "report.html").read_text(encoding="utf-8")
+    assert "report.md" in found.stderr

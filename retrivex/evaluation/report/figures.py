@@ -194,7 +194,8 @@ def _mean(rows: Sequence[Row] | None, measure: str) -> float:
 
 
 def _places(rows: Sequence[Row]) -> Figure:
-    there = [row for row in rows if "evidence_position" in row.measures]
+    widest = values_of(rows, "budget")[-1]
+    there = [row for row in rows if "evidence_position" in row.measures and row.way.budget == widest]
     composers = grouped(there, lambda row: f"{row.way.composer}, {row.way.budget:,} tokens")
     figure, axes = _panels(list(composers))
     edges = np.linspace(0, 1, _BANDS + 1)
