@@ -47,7 +47,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
+.PHONY: bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -141,6 +141,19 @@ bench-evidence-full: $(call ready,evidence) $(call ready,retrivexlib)
 bench-rerank: $(call ready,evidence)
 	$(EVIDENCE) benchmarks/rerank.py
 	$(EVIDENCE) benchmarks/tables.py
+
+# Needles, RULER, lost in the middle and LongBench: what reaches the context, no model asked. The smoke run is a part of CI.
+RUNS := niah ruler lost_in_the_middle longbench
+
+evaluate: $(call ready,evidence)
+	$(foreach run,$(RUNS),$(EVIDENCE) benchmarks/$(run).py &&) true
+
+evaluate-smoke: $(call ready,core)
+	$(foreach run,$(RUNS),$(WITH_TIKTOKEN) $(CORE)/python benchmarks/$(run).py --smoke &&) true
+
+# EVALUATION_REPORT.md and its twin in HTML, from the committed results alone.
+report: $(call ready,evidence)
+	$(EVIDENCE) benchmarks/report.py
 
 calibrate: $(call ready,evidence)
 	$(EVIDENCE) benchmarks/calibrate.py

@@ -1,7 +1,7 @@
 """Runs an evaluation without a model behind it, and keeps its results small enough to be committed.
 
-Vectors and finished blocks of questions lie in RETRIVEX_CACHE (~/.cache/retrivex), so that a killed run goes on where it
-was. The data lie in RETRIVEX_DATA (`../shared/data`).
+Vectors and finished blocks of questions lie in RETRIVEX_CACHE (~/.cache/retrivex), so that a killed run goes on where
+it was. The data lie in RETRIVEX_DATA (`../shared/data`).
 """
 
 from __future__ import annotations

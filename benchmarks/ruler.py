@@ -1,8 +1,8 @@
 """RULER's 13 tasks: whether what they ask for reaches the context, beside plain nearest chunks.
 
 Words go before vectors here: numbers and UUIDs mean nothing to an encoder, and haystacks of 128k tokens, new for every
-sample, would take hours to embed. The tasks cwe and fwe count words over the whole haystack; no passage holds their answer, so
-that retrieval cannot help, whatever it finds.
+sample, would take hours to embed. The tasks cwe and fwe count words over the whole haystack; no passage holds their
+answer, so that retrieval cannot help, whatever it finds.
 
 Run: `python benchmarks/ruler.py` (writes `results/ruler/`); `--smoke` is a small run.
 """

@@ -33,13 +33,14 @@ _POINTS = 120  # dots an inch
 _BANDS = 20  # of a histogram of places
 
 
-def draw(rows: Sequence[Row], folder: Path) -> dict[str, list[tuple[str, str]]]:
+def draw(rows: Sequence[Row], folder: Path, *, prefix: str = "") -> dict[str, list[tuple[str, str]]]:
     """Draw every plot that the rows allow.
 
     Parameters
     ----------
     rows : of a run
     folder : where the PNG files go; made if it is not there
+    prefix : of the files' names, where several runs share a folder
 
     Returns
     -------
@@ -48,7 +49,7 @@ def draw(rows: Sequence[Row], folder: Path) -> dict[str, list[tuple[str, str]]]:
     folder.mkdir(parents=True, exist_ok=True)
     made: dict[str, list[tuple[str, str]]] = {}
     for section, name, shows, figure in _plots(rows):
-        file = f"{_file_name(name)}.png"
+        file = f"{prefix}{_file_name(name)}.png"
         FigureCanvasAgg(figure)
         figure.savefig(folder / file, dpi=_POINTS, metadata={"Software": None})
         made.setdefault(section, []).append((file, shows))
