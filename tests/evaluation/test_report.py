@@ -1,5 +1,6 @@
 """The report of a run: what was run, what reaches the context, where it loses, plots that show it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,7 +47,8 @@ def write(folder: Path, rows: list[Row]) -> Path:
     """Write a folder of results."""
     folder.mkdir(exist_ok=True)
     write_rows(folder / RESULTS, rows)
-    (folder / MANIFEST).write_text('{"sets": {"niah/4096": {"questions": 40}}, "seeds": [0]}', encoding="utf-8")
+    told = {"name": "niah/4096", "asked": 40, "documents": 7, "odd": {"count": 1, "records": ["line 3: <i>"]}}
+    (folder / MANIFEST).write_text(json.dumps({"sets": [told], "seeds": [0], "code": "abc"}), encoding="utf-8")
     return folder
 
 
@@ -61,7 +63,9 @@ def test_report_says_what_was_run_and_what_was_not(tmp_path: Path) -> None:
     page = (folder / "report.md").read_text(encoding="utf-8")
 
     assert page.startswith("# Needles\n")
-    assert "niah/4096 questions 40" in section(page, "What was run")
+    assert "| niah/4096 | 40 | 7 | 0 | 0 | 0 | 1 |" in section(page, "What was run")
+    assert "- line 3: &lt;i>" in section(page, "What was run")
+    assert "abc" not in page
     assert "Answers were not generated" in section(page, "Answers")
     assert "In no set and at no budget" in section(page, "Where it loses")
     # a line for each budget and composer, of both lengths together
@@ -99,6 +103,18 @@ def test_orders_say_where_the_evidence_stands(tmp_path: Path) -> None:
     assert document.endswith(
         "| 0.38 | 0.38 |"
     )  # by hand: 0 twice and 1 once of 8 needles; 2, 3, 4 of 0-6 in the middle
+
+
+def test_composers_with_orders_of_their_own_stand_beside_each_other(tmp_path: Path) -> None:
+    rows = [
+        Row("bees", "q", Way("bm25", 6, composer, order, 500), {"evidence_recall": figure})
+        for composer, order, figure in (("knn", "score_desc", 0.25), ("balanced", "edge_balanced", 0.75))
+    ]
+    write_report(write(tmp_path / "run", rows))
+    found = section((tmp_path / "run" / "report.md").read_text(encoding="utf-8"), "What reaches the context")
+
+    assert "0.250" in found
+    assert "0.750" in found
 
 
 def test_folder_without_results_is_one_clear_error(tmp_path: Path) -> None:

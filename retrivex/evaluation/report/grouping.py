@@ -73,9 +73,11 @@ def baseline_of(composers: Sequence[str]) -> str:
 
 
 def plain(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of one order alone, the first: what is shown does not depend on it."""
-    orders = values_of(rows, "order")
-    return [row for row in rows if row.way.order == orders[0]]
+    """Return the rows of one order for each composer, its first: what is shown does not depend on the order."""
+    first: dict[str, str] = {}
+    for row in rows:
+        first.setdefault(row.way.composer, row.way.order)
+    return [row for row in rows if row.way.order == first[row.way.composer]]
 
 
 def by_depth(rows: Iterable[Row], measure: str) -> Mapping[float, list[float]]:

@@ -14,10 +14,14 @@ from markdown_it import MarkdownIt
 from retrivex.errors import LoadError
 from retrivex.evaluation.report.markdown import cell, table
 from retrivex.evaluation.report.sections import sections
-from retrivex.evaluation.results import Row, read_manifest, read_rows
+from retrivex.evaluation.results import MANIFEST, Row, read_manifest, read_rows
 
 REPORT = "report"
 FIGURES = "figures"
+
+_APART = ("code", "composers", "schema", "sets")  # said otherwise, or of no use to a reader
+_OF_SETS = ("asked", "documents", "characters", "with_evidence", "with_answers", "odd")
+_MOST_ODD = 20
 
 _STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; }
@@ -90,8 +94,35 @@ def markdown(
 
 
 def _run(manifest: Mapping[str, Any]) -> str:
-    lines = [[name.replace("_", " "), text] for name, value in manifest.items() if (text := _said(value))]
-    return table(["", ""], lines)
+    """Return what was run: the settings, and the sets in a table."""
+    lines = [
+        [name.replace("_", " "), text]
+        for name, value in manifest.items()
+        if name not in _APART and (text := _said(value))
+    ]
+    composers = manifest.get("composers", {})
+    lines += [["composers", ", ".join(composers)]] if composers else []
+    parts = [table(["", ""], lines)] if lines else []
+    sets = [found for found in manifest.get("sets", ()) if isinstance(found, Mapping)]
+    if sets:
+        parts += [table(["set", *map(_words, _OF_SETS)], [_set_line(found) for found in sets])]
+    return "\n\n".join([*parts, *_odd(sets)])
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _set_line(found: Mapping[str, Any]) -> list[str]:
+    odd = found.get("odd", {}).get("count", 0)
+    return [found.get("name", "?"), *[f"{found.get(key, 0):,}" for key in _OF_SETS[:-1]], str(odd)]
+
+
+def _odd(sets: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the first odd records, so that nobody has to look for them."""
+    told = [f"- {cell(record)}" for found in sets for record in found.get("odd", {}).get("records", ())]
+    more = [f"- … and {len(told) - _MOST_ODD:,} more, see {MANIFEST}"] if len(told) > _MOST_ODD else []
+    return ["Odd records:\n\n" + "\n".join([*told[:_MOST_ODD], *more])] if told else []
 
 
 def _said(value: Any) -> str:
