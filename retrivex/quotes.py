@@ -67,3 +67,44 @@ def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
         found.append((places[at], places[at + len(wanted) - 1] + 1))
         at = folded.find(wanted, at + len(wanted))
     return found
+
+
+class LetterIndex:
+    """Finds quotes of a text by their letters and digits alone, whatever stands between them and whatever their case.
+
+    For quotes that an annotator typed, with other punctuation, hyphens or references left out. A quote begins and ends
+    where a word of the text does.
+
+    Parameters
+    ----------
+    text : what is quoted
+
+    Examples
+    --------
+    >>> LetterIndex("The bees[1] (of Bonn) sleep-walk; ants do not.").find("the bees 1 of Bonn sleepwalk!")
+    (0, 32)
+    >>> LetterIndex("The bees sleep.").find("bees slee") is None
+    True
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        letters: list[str] = []
+        self._places: list[int] = []
+        for at, letter in enumerate(text):
+            if letter.isalnum():
+                folded = letter.casefold()
+                letters.append(folded)
+                self._places.extend([at] * len(folded))
+        self._letters = "".join(letters)
+
+    def find(self, quote: str) -> tuple[int, int] | None:
+        """Return where the quote stands first, as `(start, end)`; None where it does not, or has no letter or digit."""
+        wanted = "".join(letter.casefold() for letter in quote if letter.isalnum())
+        at = self._letters.find(wanted) if wanted else -1
+        while at != -1:
+            start, end = self._places[at], self._places[at + len(wanted) - 1] + 1
+            if not self._text[max(0, start - 1) : start].isalnum() and not self._text[end : end + 1].isalnum():
+                return start, end
+            at = self._letters.find(wanted, at + 1)
+        return None
