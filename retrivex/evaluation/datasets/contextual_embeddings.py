@@ -38,7 +38,7 @@ def contextual_embeddings(folder: Path) -> EvidenceSet:
 
     def read(record: Record) -> None:
         keys = [pair_of(key, "golden_chunk_uuids") for key in list_of(record.fields, "golden_chunk_uuids")]
-        gold = [where.get(key) for key in keys]
+        gold = [where.get((str(uuid), whole_number(index, "index"))) for uuid, index in keys]
         if None in gold:
             raise LoadError("gold chunk not in the documents")
         evidence = tuple(sorted({part for part in gold if part}))

@@ -12,7 +12,7 @@ from retrivex.evaluation.datasets.fields import list_of, pair_of, place_in, stri
 from retrivex.evaluation.datasets.files import AnyRecord, Record, number_records, read_each, read_json
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.json_fields import as_string
+from retrivex.json_fields import as_string, listing
 from retrivex.sentences import trimmed
 
 
@@ -39,8 +39,9 @@ def hotpotqa_records(records: Iterable[AnyRecord]) -> EvidenceSet:
         names = [made.document(paragraph.title, paragraph.text) for paragraph in paragraphs]
         question_id = str(fields.get("_id") or record.name)
         known = {paragraph.title: (name, paragraph) for name, paragraph in zip(names, paragraphs, strict=True)}
+        facts = list_of(fields, "supporting_facts") if fields.get("supporting_facts") is not None else []
         evidence: set[Evidence] = set()
-        for title, number in (pair_of(fact, "supporting_facts") for fact in fields.get("supporting_facts") or ()):
+        for title, number in (pair_of(fact, "supporting_facts") for fact in facts):
             try:
                 name, paragraph = known[title]
                 evidence.add(Evidence(name, *paragraph.sentence(number)))
@@ -70,7 +71,10 @@ class _Paragraph:
     def __init__(self, part: Any) -> None:
         title, sentences = pair_of(part, "context")
         self.title = as_string(title, "title", LoadError)
-        parts = [f"{self.title}\n", *(as_string(sentence, "sentence", LoadError) for sentence in sentences)]
+        parts = [
+            f"{self.title}\n",
+            *(as_string(sentence, "sentence", LoadError) for sentence in listing(sentences, "sentences", LoadError)),
+        ]
         self.text = "".join(parts)
         self._edges = list(accumulate(map(len, parts)))
 

@@ -76,8 +76,8 @@ def _factors(fields: Mapping[str, Any]) -> dict[str, Factor]:
 def _paragraph(doc_id: str, context: str, answers: tuple[str, ...]) -> tuple[Evidence, ...]:
     """Return the paragraph that the answer names, without its head."""
     heads = list(_HEAD.finditer(context))
-    ends = [head.start() for head in heads[1:]] + [len(context)]
-    found = [(head.end(), end) for head, end in zip(heads, ends, strict=True) if head[1] in answers]
+    edges = [*(head.start() for head in heads), len(context)]
+    found = [(head.end(), edges[number]) for number, head in enumerate(heads, 1) if head[1] in answers]
     if len(found) != 1:
         raise LoadError(f"paragraph {answers[0]!r} stands {len(found)} times in the context: it must stand there once")
     start, end = trimmed(context, *found[0])

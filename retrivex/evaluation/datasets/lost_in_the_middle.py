@@ -14,6 +14,7 @@ from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, rea
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
 from retrivex.json_fields import string
+from retrivex.sentences import trimmed
 
 
 def lost_in_the_middle(paths: Sequence[Path]) -> EvidenceSet:
@@ -40,12 +41,13 @@ def _add(made: Gathering, records: Iterable[AnyRecord], file: str) -> list[str]:
             raise LoadError(f"{len(gold)} passages are gold: one has to be")
         names = tuple(made.document(title, f"{title}\n{text}") for title, text in titled)
         title, text = titled[gold[0]]
-        start = len(title) + 1
+        shown = f"{title}\n{text}"
+        start, end = trimmed(shown, len(title) + 1, len(shown))
         made.ask(
             Question(
                 f"{file}/{record.name}",
                 words_of(record.fields, "question"),
-                (Evidence(names[gold[0]], start, start + len(text)),),
+                (Evidence(names[gold[0]], start, end),),
                 within=tuple(dict.fromkeys(names)),
                 answers=strings_of(record.fields, "answers"),
                 factors={"documents": len(passages), "gold_at": gold[0]},

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from retrivex.errors import LoadError
-from retrivex.evaluation.datasets.fields import strings_of, words_of
+from retrivex.evaluation.datasets.fields import list_of, strings_of, words_of
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Factor, Question
@@ -85,7 +85,7 @@ def ruler_records(records: Iterable[AnyRecord], task: str) -> EvidenceSet:
     def read(record: Record) -> None:
         fields = record.fields
         context, question = split_prompt(words_of(fields, "input"), task)
-        answers = strings_of({"outputs": [str(part) for part in fields.get("outputs") or ()]}, "outputs")
+        answers = strings_of({"outputs": [str(part) for part in list_of(fields, "outputs")]}, "outputs")
         if not answers:
             raise LoadError("outputs are missing: nothing can be measured without")
         name = str(fields.get("index", record.name))
