@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from retrivex.errors import LoadError
 from retrivex.evaluation import datasets
+from retrivex.evaluation.datasets.letters import LetterIndex
 from retrivex.evaluation.evidence import EvidenceSet
 
 # name -> documents, questions, passages of evidence, odd records
@@ -23,7 +25,7 @@ COUNTED = {
     "contextual_embeddings": (90, 248, 306, 0),
     "hotpotqa": (600, 60, 152, 0),
     "loogle/shortdep_qa": (5, 80, 75, 6),
-    "loogle/longdep_qa": (5, 43, 23, 32),
+    "loogle/longdep_qa": (5, 43, 29, 30),
     "longbench/multifieldqa_zh": (63, 90, 0, 0),
     "longbench/multi_news": (60, 60, 0, 0),
     "longbench/passage_retrieval_zh": (80, 80, 80, 0),
@@ -100,6 +102,23 @@ def test_places_of_the_gold_passage_are_those_of_the_files(data_dir: Path) -> No
     for question in found.questions:
         assert question.within.index(question.evidence[0].doc_id) == question.factors["gold_at"]
         assert len(question.within) == question.factors["documents"] == 20
+
+
+@pytest.mark.parametrize(("task", "quotes", "whole", "by_letters"), [("short", 80, 61, 73), ("long", 124, 52, 64)])
+def test_quotes_are_found_as_often_as_counted(
+    task: str, quotes: int, whole: int, by_letters: int, data_dir: Path
+) -> None:
+    skip_without(data_dir, "loogle")
+    given = verbatim = found = 0
+    for line in (data_dir / "loogle" / f"{task}dep_qa.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        index = LetterIndex(record["input"])
+        for asked in ast.literal_eval(record["qa_pairs"]):
+            for quote in [asked["S"]] if isinstance(asked["S"], str) else asked["S"]:
+                given += 1
+                verbatim += quote in record["input"]
+                found += index.find(quote) is not None
+    assert (given, verbatim, found) == (quotes, whole, by_letters)
 
 
 def test_paragraphs_of_passage_retrieval_begin_behind_their_heads(data_dir: Path) -> None:

@@ -11,8 +11,8 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.datasets.fields import object_of, strings_of, words_of
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
+from retrivex.evaluation.datasets.letters import LetterIndex
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.quotes import LetterIndex
 from retrivex.sentences import sentence_ranges
 
 
@@ -106,7 +106,7 @@ class QuoteFinder:
     --------
     >>> finder = QuoteFinder("bees", "Bees sleep, mostly. Ants work. They all eat.")
     >>> finder.find("Bees sleep mostly."), finder.find("Bees sleep, mostly. They all eat."), finder.find("Bee")
-    (((0, 18),), ((0, 19), (32, 45)), ((0, 3),))
+    (((0, 18),), ((0, 19), (31, 44)), ((0, 3),))
     """
 
     def __init__(self, doc_id: str, text: str) -> None:
