@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,13 +35,17 @@ def test_quotes_by_their_letters(text: str, quote: str, found: str | None) -> No
     assert (None if place is None else text[slice(*place)]) == found
 
 
+def letters_of(text: str) -> list[str]:
+    return [letter for letter in text.casefold() if letter.isalnum() or unicodedata.category(letter)[0] == "M"]
+
+
 @given(texts, st.data())
 def test_words_of_a_text_are_found_without_what_stands_between_them(text: str, data: st.DataObject) -> None:
     words = text.split()
     first = data.draw(st.integers(0, max(0, len(words) - 1)))
     quote = "/".join(words[first : data.draw(st.integers(first, len(words)))])
     place = LetterIndex(text).find(quote)
-    letters = [letter for letter in quote.casefold() if letter.isalnum()]
+    letters = letters_of(quote)
     assert (place is None) == (not letters)
     if place:
-        assert [letter for letter in text[slice(*place)].casefold() if letter.isalnum()] == letters
+        assert letters_of(text[slice(*place)]) == letters

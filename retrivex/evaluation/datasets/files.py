@@ -16,6 +16,8 @@ from retrivex.errors import LoadError, RetrivexError
 
 csv.field_size_limit(2**31 - 1)
 
+_WAY_OUT = "write one object a line"
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -117,14 +119,16 @@ def _line(place: str, line: bytes) -> AnyRecord:
         found = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         return BrokenRecord(place, f"a line that is not UTF-8 (byte {error.start}): save the file as UTF-8")
-    except (json.JSONDecodeError, RecursionError) as error:
-        return BrokenRecord(place, f"a line that is not JSON ({error}): write one object a line")
+    except json.JSONDecodeError as error:
+        return BrokenRecord(place, f"a line that is not JSON ({error.msg} at character {error.pos + 1}): {_WAY_OUT}")
+    except RecursionError:
+        return BrokenRecord(place, f"a line that is nested too deep: {_WAY_OUT}")
     return _record(place, found)
 
 
 def _record(place: str, found: Any) -> AnyRecord:
     if not isinstance(found, Mapping):
-        return BrokenRecord(place, f"it holds a {type(found).__name__}: it must be an object")
+        return BrokenRecord(place, f"it holds a {type(found).__name__}, no object: {_WAY_OUT}")
     return Record(place, found)
 
 

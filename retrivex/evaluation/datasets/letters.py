@@ -31,7 +31,7 @@ class LetterIndex:
         letters: list[str] = []
         self._places: list[int] = []
         for at, letter in enumerate(text):
-            if letter.isalnum():
+            if is_letter(letter):
                 folded = letter.casefold()
                 letters.append(folded)
                 self._places.extend([at] * len(folded))
@@ -39,7 +39,7 @@ class LetterIndex:
 
     def find(self, quote: str) -> tuple[int, int] | None:
         """Return where the quote stands first, as `(start, end)`; None where it does not, or has no letter or digit."""
-        wanted = "".join(letter.casefold() for letter in quote if letter.isalnum())
+        wanted = "".join(letter.casefold() for letter in quote if is_letter(letter))
         found: tuple[int, int] | None = None
         at = self._letters.find(wanted) if wanted else -1
         while at != -1:
