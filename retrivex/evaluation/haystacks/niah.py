@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from retrivex.errors import LoadError
-from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
+from retrivex.evaluation.evidence import Evidence, EvidenceSet, Factor, Question
 from retrivex.evaluation.haystacks.marked import Marked, join
 from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, NEEDLES, Needle
 from retrivex.sentences import sentence_ranges
@@ -129,7 +129,7 @@ def build_haystack(essays: Mapping[str, str], tokens: int, tokenizer: Tokenizer)
         If the essays have fewer tokens, or their first sentence more.
     """
     documents: dict[str, str] = {}
-    left = tokens
+    left = max(0, tokens)
     for name, text in essays.items():
         if not text.strip():
             continue  # no sentence, so no place for a needle
@@ -143,12 +143,12 @@ def build_haystack(essays: Mapping[str, str], tokens: int, tokenizer: Tokenizer)
         left -= count
     else:
         raise LoadError(
-            f"a haystack of {tokens} tokens cannot be made of {len(essays)} essays of {tokens - left}: ask for fewer "
-            "tokens or add essays"
+            f"a haystack of {tokens} tokens cannot be made of {len(essays)} essays with {tokens - left} together: ask "
+            "for fewer tokens or add essays"
         )
     borders = tuple(_borders(documents, tokenizer))
     if not borders:
-        raise LoadError(f"a haystack of {tokens} tokens holds no sentence: ask for more")
+        raise LoadError(f"{tokens} tokens besides the needles hold no sentence of the essays: ask for more")
     return Haystack(documents, borders)
 
 
@@ -259,7 +259,12 @@ def _hidden(
             name = f"{needle.name}@{depths[0]}"
             held, evidence = haystack.hide(needle.texts, depths, name)
             documents |= held
-            factors = {"depth": depths[0], "tokens": tokens, "needle": needle.name, "shares_words": needle.shares_words}
+            factors: dict[str, Factor] = {
+                "depth": depths[0],
+                "tokens": tokens,
+                "needle": needle.name,
+                "shares_words": needle.shares_words,
+            }
             if len(depths) > 1:
                 factors["depths"] = " ".join(map(str, depths))
             questions.append(
