@@ -27,7 +27,7 @@ def write_data(folder: Path) -> Path:
         for number in range(4)
     ]
     _write(folder / "squad" / "dev-v2.0.json", {"version": "v2.0", "data": articles})
-    _write(folder / "hotpotqa" / "dev.json", [_two_hops(number) for number in range(4)])
+    _write(folder / "hotpotqa" / "dev.json", [_two_hops(number) for number in range(9)])
     return folder
 
 

@@ -93,8 +93,8 @@ def test_needle_tasks_are_worded_as_published(small: Path) -> None:
     one = made("niah_single_1", small)[0]
     key = needles(one)[0][1]
     assert one.input.startswith(
-        "A special magic number is hidden within the following text. Make sure to memorize it. I will quiz you about the "
-        "number afterwards.\n"
+        "A special magic number is hidden within the following text. Make sure to memorize it. I will quiz you about "
+        "the number afterwards.\n"
     )
     assert one.input.endswith(f"\nWhat is the special magic number for {key} mentioned in the provided text?")
     assert one.answer_prefix == f" The special magic number for {key} mentioned in the provided text is"
@@ -254,10 +254,8 @@ def test_an_answer_that_the_prompt_does_not_hold_has_no_position(tmp_path: Path,
 
 
 def test_multikey_3_has_the_shape_of_the_reference(data_dir: Path) -> None:
-    reference = [
-        json.loads(line)
-        for line in (data_dir / "ruler_reference" / "4096" / "niah_multikey_3.jsonl").open(encoding="utf-8")
-    ]
+    path = data_dir / "ruler_reference" / "4096" / "niah_multikey_3.jsonl"
+    reference = [json.loads(line) for line in path.read_text(encoding="utf-8").strip().split("\n")]
     samples = ruler_samples("niah_multikey_3", 4096, data_dir, samples=20)
 
     def shape(text: str) -> str:
