@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from haystack_data import write_data
+from small_data import write_data
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet

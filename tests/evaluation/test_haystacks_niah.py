@@ -4,9 +4,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from haystack_data import sentences
 from hypothesis import given
 from hypothesis import strategies as st
+from small_data import sentences
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet, Question

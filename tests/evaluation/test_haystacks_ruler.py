@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from haystack_data import sentences, write_data
 from hypothesis import given
 from hypothesis import strategies as st
+from small_data import sentences, write_data
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet
