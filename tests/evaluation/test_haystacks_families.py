@@ -89,3 +89,10 @@ def test_sets_are_those_that_results_were_published_of(small: Path) -> None:
 def test_names_of_sets_that_say_nothing(small: Path, spec: str) -> None:
     with pytest.raises(LoadError, match=r"a set is named \w+/.*<tokens>\[/<\w+>\], with whole numbers above 0"):
         load(spec, small)
+
+
+def test_more_needles_than_there_are(small: Path) -> None:
+    with pytest.raises(LoadError, match="29 needles are asked for, but there are 28"):
+        load("niah/900/29", small)
+    with pytest.raises(LoadError, match="9 needles are asked for, but there are 8"):
+        load("niah_multi/1500/9", small)

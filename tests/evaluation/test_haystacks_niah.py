@@ -151,6 +151,23 @@ def test_essays_that_do_not_suffice_are_an_error_that_says_how_far_they_reach() 
         niah({"essay": text}, 40)
 
 
+@pytest.mark.parametrize("count", range(4, 12))
+def test_four_facts_lie_apart_at_however_many_depths(count: int) -> None:
+    found = niah_multi({"essay": " ".join(sentences(90, 3))}, 900, groups=NEEDLE_GROUPS[:1], depths=DEPTHS[:count])
+    for question in found.questions:
+        assert len(set(str(question.factors["depths"]).split())) == 4
+
+
+def test_what_cannot_be_hidden_is_said() -> None:
+    essays = {"essay": " ".join(sentences(90, 3))}
+    with pytest.raises(LoadError, match="depth 101 is outside of the haystack"):
+        niah(essays, 500, depths=[0, 101])
+    with pytest.raises(LoadError, match="nothing is to be hidden"):
+        niah(essays, 500, needles=[])
+    with pytest.raises(LoadError, match="four facts cannot lie at 3 depths"):
+        niah_multi(essays, 500, depths=DEPTHS[:3])
+
+
 def test_essays_are_read_by_name_with_their_line_breaks(tmp_path: Path) -> None:
     for name in ("b", "a", "c"):
         (tmp_path / f"{name}.txt").write_bytes(f"Essay {name}.\r\nEnd.".encode())

@@ -213,6 +213,42 @@ def test_what_is_unknown_or_missing_is_said(tmp_path: Path) -> None:
         made("qa_2", tmp_path)
 
 
+@pytest.mark.parametrize("text", ['{"data": [{"title": "no paragraphs"}]}', "[1]", "3"])
+def test_files_in_another_layout_are_said(tmp_path: Path, text: str) -> None:
+    for folder in ("squad", "hotpotqa"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "other.json").write_text(text, encoding="utf-8")
+    for task in ("qa_1", "qa_2"):
+        with pytest.raises(LoadError, match=r"other\.json is not in the set's own layout"):
+            made(task, tmp_path)
+
+
+def test_an_answer_that_is_not_where_the_file_says_is_an_error(tmp_path: Path) -> None:
+    path = write_data(tmp_path) / "squad" / "dev-v2.0.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+    data["data"][1]["paragraphs"][2]["qas"][0]["answers"][0]["answer_start"] += 1
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(LoadError, match=r"cannot be read \(question '1/2': its answer does not stand at \d+\)"):
+        made("qa_1", tmp_path)
+
+
+def test_files_without_questions_or_words_are_said(tmp_path: Path) -> None:
+    for name, text in (("squad/none.json", '{"data": []}'), ("paul_graham_essays/blank.txt", " ")):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(LoadError, match=r"no question with an answer is in .*none\.json"):
+        made("qa_1", tmp_path)
+    with pytest.raises(LoadError, match="1 essays hold no word"):
+        made("niah_single_2", tmp_path)
+
+
+def test_short_coded_texts_still_have_three_words(small: Path) -> None:
+    (sample,) = made("fwe", small, 300, samples=1)
+    assert len(set(sample.outputs)) == 3
+    with pytest.raises(LoadError, match="too few"):
+        made("fwe", small, 150)
+
+
 def test_a_sample_is_a_question_asked_of_its_own_document(small: Path) -> None:
     found = ruler("vt", TOKENS, made("vt", small))
     assert isinstance(found, EvidenceSet)

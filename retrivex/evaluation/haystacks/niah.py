@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet, Factor, Question
 from retrivex.evaluation.haystacks.haystack import build_haystack
 from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, NEEDLES, Needle
@@ -20,8 +21,8 @@ DEPTHS = tuple(range(0, 101, 10))
 # A needle changes how its neighbours are cut into tokens, by this much at most.
 _SEAM = 4
 
-# How far apart the four facts of a group lie, in steps of depth: 30 % where there are 11 depths.
-_SPREAD = 3
+_FACTS = 4
+"""Facts of a group."""
 
 
 def niah(
@@ -50,7 +51,7 @@ def niah(
     Raises
     ------
     LoadError
-        If a haystack of that length cannot be made.
+        If a haystack of that length cannot be made, or nothing is to be hidden, or outside of it.
     """
     return _hidden(f"niah/{tokens}", essays, tokens, needles, [(depth,) for depth in depths], get_tokenizer(tokenizer))
 
@@ -65,14 +66,14 @@ def niah_multi(
 ) -> EvidenceSet:
     """Return the questions that need four facts each, hidden at four different depths of one haystack.
 
-    For every depth there is a question of every group: its first fact lies there, each next one three depths on, round
-    the end. So every fact visits every depth.
+    For every depth there is a question of every group: its first fact lies there, each next one nearly a third of the
+    depths on (of eleven, three), round the end. So every fact visits every depth.
 
     Parameters
     ----------
     essays : name -> text, in order
     tokens : of a haystack with its needles, at most
-    groups, depths : what is hidden, and where in percent; at least 10 depths keep the facts of a group apart
+    groups, depths : what is hidden, and where in percent, four depths at least
     tokenizer : counts the tokens
 
     Returns
@@ -83,10 +84,13 @@ def niah_multi(
     Raises
     ------
     LoadError
-        If a haystack of that length cannot be made.
+        If a haystack of that length cannot be made, or nothing is to be hidden, or outside of it.
     """
+    if len(depths) < _FACTS:
+        raise LoadError(f"four facts cannot lie at {len(depths)} depths: give at least {_FACTS}")
+    apart = (len(depths) - 1) // (_FACTS - 1)
     placements = [
-        tuple(depths[(first + _SPREAD * fact) % len(depths)] for fact in range(4)) for first in range(len(depths))
+        tuple(depths[(first + apart * fact) % len(depths)] for fact in range(_FACTS)) for first in range(len(depths))
     ]
     return _hidden(f"niah_multi/{tokens}", essays, tokens, groups, placements, get_tokenizer(tokenizer))
 
@@ -99,6 +103,11 @@ def _hidden(
     placements: Sequence[tuple[int, ...]],
     tokenizer: Tokenizer,
 ) -> EvidenceSet:
+    if not needles or not placements:
+        raise LoadError("nothing is to be hidden: give at least one needle and one depth")
+    for depth in {depth for depths in placements for depth in depths}:
+        if not 0 <= depth <= 100:
+            raise LoadError(f"depth {depth} is outside of the haystack: it must be 0 to 100, in percent")
     room = max(sum(tokenizer.count(f" {text}") + _SEAM for text in needle.texts) for needle in needles)
     haystack = build_haystack(essays, tokens - room, tokenizer)
     documents = dict(haystack.documents)
