@@ -50,9 +50,9 @@ NEEDLES: tuple[Needle, ...] = (
     ),
     Needle(
         "doctor",
-        ("Our village physician, Amparo Quist, only examines the sick on Thursdays.",),
+        ("Our village physician, Amparo Quist, only examines the sick on alternate Fridays.",),
         "On which weekday can one consult the local doctor?",
-        ("Thursdays",),
+        ("alternate Fridays",),
         shares_words=False,
     ),
     Needle(
@@ -65,7 +65,7 @@ NEEDLES: tuple[Needle, ...] = (
     Needle(
         "cat",
         ("Madame Duvallier's tabby goes by the name of Vercingetorix.",),
-        "What is the old lady's cat called?",
+        "What is the cat of the old lady called?",
         ("Vercingetorix",),
         shares_words=False,
     ),
@@ -107,7 +107,7 @@ NEEDLES: tuple[Needle, ...] = (
     Needle(
         "automobile",
         ("Grandfather's automobile ran on a spirit distilled from beetroot.",),
-        "What fuel did the old man's car burn?",
+        "What fuel did the old man burn in his car?",
         ("beetroot",),
         shares_words=False,
     ),
@@ -241,13 +241,13 @@ NEEDLE_GROUPS: tuple[Needle, ...] = (
     Needle(
         "animals",
         (
-            "Nadia Corrin took a ferret along to the Antarctic.",
+            "Nadia Corrin took a lemming along to the Antarctic.",
             "Nadia Corrin had a goshawk on her sledge in the Antarctic.",
             "In her Antarctic tent Nadia Corrin kept a mongoose.",
             "Nadia Corrin fed a tortoise by hand all through the Antarctic winter.",
         ),
         "Which pets accompanied the explorer on her journey to the South Pole?",
-        ("ferret", "goshawk", "mongoose", "tortoise"),
+        ("lemming", "goshawk", "mongoose", "tortoise"),
         shares_words=False,
     ),
     Needle(

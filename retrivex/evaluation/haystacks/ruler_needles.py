@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
+from retrivex.errors import LoadError
 from retrivex.evaluation.haystacks.key_words import keys
 from retrivex.evaluation.haystacks.marked import Marked, join
 from retrivex.evaluation.haystacks.ruler_sample import Sample, Task
@@ -76,10 +77,17 @@ class EssayHay:
     Parameters
     ----------
     essays : in order
+
+    Raises
+    ------
+    LoadError
+        If they hold no word.
     """
 
     def __init__(self, essays: Sequence[str]) -> None:
         text = " ".join(" ".join(essays).split())
+        if not text:
+            raise LoadError(f"{len(essays)} essays hold no word: haystacks are made of text")
         self._sentences = [text[start:end] for start, end in sentence_ranges(text)]
         self._words = list(accumulate(len(sentence.split()) for sentence in self._sentences))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,25 +45,9 @@ def read_squad(paths: Sequence[Path]) -> list[Asked]:
     Raises
     ------
     LoadError
-        If a file cannot be read.
+        If a file cannot be read or is none.
     """
-    asked = []
-    for path in paths:
-        for article in _json(path)["data"]:
-            texts = [paragraph["context"] for paragraph in article["paragraphs"]]
-            for paragraph in article["paragraphs"]:
-                text = paragraph["context"]
-                near = tuple(other for other in texts if other != text)
-                asked += [_squad_question(record, text, near) for record in paragraph["qas"] if record["answers"]]
-    return asked
-
-
-def _squad_question(record: dict[str, Any], text: str, near: tuple[str, ...]) -> Asked:
-    answers = record["answers"]
-    start = answers[0]["answer_start"]
-    mark = (start, start + len(answers[0]["text"]))
-    outputs = tuple(dict.fromkeys(answer["text"] for answer in answers))
-    return Asked(record["question"], outputs, (Marked(text, (mark,)),), near)
+    return _read(paths, _of_squad)
 
 
 def read_hotpotqa(paths: Sequence[Path]) -> list[Asked]:
@@ -72,40 +56,60 @@ def read_hotpotqa(paths: Sequence[Path]) -> list[Asked]:
     Raises
     ------
     LoadError
-        If a file cannot be read.
+        If a file cannot be read or is none.
     """
-    return [
-        Asked(
-            record["question"],
-            (record["answer"],),
-            tuple(
-                _hotpotqa_paragraph(title, sentences, record["supporting_facts"])
-                for title, sentences in record["context"]
-            ),
-        )
-        for path in paths
-        for record in _json(path)
-    ]
+    return _read(paths, _of_hotpotqa)
 
 
-def _hotpotqa_paragraph(title: str, sentences: list[str], facts: list[list[Any]]) -> Marked:
+def _read(paths: Sequence[Path], questions_of: Callable[[Any], Iterator[Asked]]) -> list[Asked]:
+    asked: list[Asked] = []
+    for path in paths:
+        try:
+            asked += questions_of(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:  # LoadError is one, and so is JSONDecodeError
+            raise LoadError(f"{path} cannot be read ({error}): see the set's own page for its files") from error
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise LoadError(f"{path} is not in the set's own layout ({error!r}): take it as published") from error
+    if not asked:
+        raise LoadError(f"no question with an answer is in {', '.join(map(str, paths))}: take the set's own files")
+    return asked
+
+
+def _of_squad(data: Any) -> Iterator[Asked]:
+    for article in data["data"]:
+        texts = [paragraph["context"] for paragraph in article["paragraphs"]]
+        for paragraph in article["paragraphs"]:
+            text = paragraph["context"]
+            near = tuple(other for other in texts if other != text)
+            for record in paragraph["qas"]:
+                if answers := record["answers"]:
+                    start, answer = answers[0]["answer_start"], answers[0]["text"]
+                    if not text.startswith(answer, start):
+                        raise LoadError(f"question {record['id']!r}: its answer does not stand at {start}")
+                    own = Marked(text, ((start, start + len(answer)),))
+                    outputs = tuple(dict.fromkeys(answer["text"] for answer in answers))
+                    yield Asked(record["question"], outputs, (own,), near)
+
+
+def _of_hotpotqa(data: Any) -> Iterator[Asked]:
+    for record in data:
+        facts = record["supporting_facts"]
+        own = tuple(_paragraph(title, sentences, facts) for title, sentences in record["context"])
+        yield Asked(record["question"], (record["answer"],), own)
+
+
+def _paragraph(title: str, sentences: Sequence[str], facts: Sequence[tuple[str, int]]) -> Marked:
     supporting = {number for of, number in facts if of == title}
-    parts = []
+    parts = [Marked(f"{title}\n")]
     for number, sentence in enumerate(sentences):
-        bare = sentence.strip()  # most begin with a space, which no context needs to hold
-        space = Marked(sentence[: len(sentence) - len(sentence.lstrip())])
-        behind = Marked(sentence[len(sentence.rstrip()) :] if bare else "")
-        parts += [space, Marked.whole(bare) if number in supporting and bare else Marked(bare), behind]
-    return join("", [Marked(f"{title}\n"), *parts])
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise LoadError(
-            f"{path} cannot be read ({error}): RULER's questions need it, see the set's own page"
-        ) from error
+        bare = sentence.strip()
+        if number in supporting and bare:
+            # most begin with a space, which no context needs to hold
+            start = sentence.index(bare)
+            parts.append(Marked(sentence, ((start, start + len(bare)),)))
+        else:
+            parts.append(Marked(sentence))
+    return join("", parts)
 
 
 def questions(asked: Sequence[Asked], room: int = _ROOM) -> Task:

@@ -25,6 +25,9 @@ from retrivex.evaluation.haystacks.ruler_sample import Sample, Task
 COMMON = 10
 """Words that are common, and asked for, in cwe."""
 
+ASKED = 3
+"""Words that are asked for in fwe."""
+
 _CWE_ROOM = 120
 _CWE_BEFORE = (
     "Below is a numbered list of words. In these words, some appear more often than others. Memorize the ones that "
@@ -96,7 +99,7 @@ def frequent_words(tokens: int) -> Task:
     """
 
     def build(_: int, size: int, rng: random.Random) -> Sample:
-        words = ["...", *_codes(tokens // 50 - 1, rng)]
+        words = ["...", *_codes(max(ASKED, tokens // 50 - 1), rng)]
         counts = (int(size / (rank * rank) / _ZETA_2) for rank in range(1, len(words) + 1))
         text = list(chain.from_iterable(map(repeat, words, counts)))
         rng.shuffle(text)
@@ -106,7 +109,7 @@ def frequent_words(tokens: int) -> Task:
             f"\nQuestion: {_FWE_ORDERS}{_FWE_QUESTION}",
             _FWE_QUESTION,
             _FWE_PREFIX,
-            tuple(words[1:4]),
+            tuple(words[1 : 1 + ASKED]),
             _FWE_ROOM,
         )
 
