@@ -15,7 +15,7 @@ from rich.table import Table
 
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
-from retrivex.cli.terminal import console, is_interactive, note, one_line, progress, write_json
+from retrivex.cli.terminal import console, is_interactive, note, one_line, progress, write_json, write_text
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.evidence import EvidenceSet
 from retrivex.evaluation.results import MANIFEST
@@ -179,7 +179,7 @@ def evaluate(
     else:
         _note_odd(out, own)
         _show(summary)
-        console().print(f"\nwritten: {one_line(str(out))}, {len(rows):,} results; answers were not generated")
+        write_text(f"\nwritten: {one_line(str(out))}, {len(rows):,} results; answers were not generated")
     if left_out:
         raise typer.Exit(SOME_FAILED)
 
