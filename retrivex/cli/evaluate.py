@@ -171,8 +171,9 @@ def evaluate(
     own = [] if questions is None or documents is None else [own_set(questions, documents)]
     with progress("evaluating") as bar:
         rows = run_plan(plan, own, out=out, cache=cache, processes=processes, report=_Teller(bar))
-    left_out = [f"{found.name}: {line}" for found in own for line in found.odd]
-    _list(left_out)
+    odd = [f"{found.name}: {line}" for found in own for line in found.odd]
+    left_out = [line for line in odd if "left out" in line]  # others were repaired, or read in another way
+    _list(odd)
     summary = summarise(rows)
     if as_json:
         write_json({"out": str(out), "rows": len(rows), "left_out": left_out, "summary": summary})
