@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from retrivex.cli import backfill, compare, compose, demo, index, inspect, query, reorder, report, tune
+from retrivex.cli import backfill, compose, demo, evaluate, index, inspect, query, reorder, tune
 from retrivex.cli.failures import Guarded
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
@@ -35,6 +36,7 @@ commands = (
     inspect.inspect,
     tune.tune,
     report.report,
+    evaluate.evaluate,
     backfill.backfill,
     demo.demo,
 )
