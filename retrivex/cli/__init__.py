@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from retrivex.cli import backfill, compose, demo, index, inspect, query, reorder, tune
+from retrivex.cli import backfill, compose, demo, index, inspect, probe, query, reorder, tune
 from retrivex.cli.failures import Guarded
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
@@ -34,6 +34,7 @@ commands = (
     reorder.reorder,
     inspect.inspect,
     tune.tune,
+    probe.probe,
     backfill.backfill,
     demo.demo,
 )
