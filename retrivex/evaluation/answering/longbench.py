@@ -26,7 +26,8 @@ TaskScorer: TypeAlias = Callable[[str, str, Sequence[str]], float]
 
 _NUMBER = re.compile(r"\d+")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_CHINESE_PUNCTUATION = "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
+_FULL_WIDTH = "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、"
+_CHINESE_PUNCTUATION = _FULL_WIDTH + "〃》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ALL_PUNCTUATION = str.maketrans("", "", string.punctuation + _CHINESE_PUNCTUATION)
 _FIRST_LINE_ALONE = ("trec", "triviaqa", "samsum", "lsht")
