@@ -15,6 +15,8 @@ except ImportError as error:
     raise ImportError(f"cutting Chinese into words needs rjieba: {hint}") from error
 
 _LATIN_WORD = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
+_KNOWN = frozenset({"AT&T", "c#", "C#", "c++", "C++"})
+"""The words of the dictionary that have nothing Chinese in them."""
 
 
 def chinese_words(text: str) -> list[str]:
@@ -27,5 +29,6 @@ def chinese_words(text: str) -> list[str]:
     """
     words: list[str] = []
     for word in rjieba.cut(text):
-        words += [part for part in _LATIN_WORD.split(word) if part] if word.isascii() else [word]
+        whole = not word.isascii() or word in _KNOWN
+        words += [word] if whole else filter(None, _LATIN_WORD.split(word))
     return words
