@@ -93,7 +93,7 @@ def biased(right_at: Callable[[float], float]) -> Callable[[dict[str, Any]], str
         asked = QUESTION.search(prompt)
         assert asked is not None
         found = next(needle for needle in NUMBER.finditer(text) if needle[1] == asked[1])
-        place = len(text[: found.start()].split()) / len(text.split())
+        place = (len(text[: found.start()].split()) + len(found[0].split()) / 2) / len(text.split())
         return f"It is {found[2]}." if draw(prompt) < right_at(place) else "It is 1234."
 
     return answer
