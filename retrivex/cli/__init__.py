@@ -8,6 +8,7 @@ import typer
 
 from retrivex.cli import backfill, compare, compose, demo, index, inspect, query, reorder, report, tune
 from retrivex.cli import backfill, compose, demo, evaluate, index, inspect, query, reorder, tune
+from retrivex.cli import backfill, compose, demo, index, inspect, probe, query, reorder, tune
 from retrivex.cli.failures import Guarded
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
@@ -37,6 +38,7 @@ commands = (
     tune.tune,
     report.report,
     evaluate.evaluate,
+    probe.probe,
     backfill.backfill,
     demo.demo,
 )
