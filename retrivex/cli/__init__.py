@@ -6,9 +6,20 @@ from typing import Annotated
 
 import typer
 
-from retrivex.cli import backfill, compare, compose, demo, index, inspect, query, reorder, report, tune
-from retrivex.cli import backfill, compose, demo, evaluate, index, inspect, query, reorder, tune
-from retrivex.cli import backfill, compose, demo, index, inspect, probe, query, reorder, tune
+from retrivex.cli import (
+    backfill,
+    compare,
+    compose,
+    demo,
+    evaluate,
+    index,
+    inspect,
+    probe,
+    query,
+    reorder,
+    report,
+    tune,
+)
 from retrivex.cli.failures import Guarded
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
@@ -36,8 +47,8 @@ commands = (
     reorder.reorder,
     inspect.inspect,
     tune.tune,
-    report.report,
     evaluate.evaluate,
+    report.report,
     probe.probe,
     backfill.backfill,
     demo.demo,
