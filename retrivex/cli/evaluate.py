@@ -17,9 +17,11 @@ from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import console, is_interactive, note, one_line, progress, write_json, write_text
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.datasets import own
 from retrivex.evaluation.evidence import EvidenceSet
+from retrivex.evaluation.report import write_report
 from retrivex.evaluation.results import MANIFEST
-from retrivex.evaluation.running import ORDERS, Plan, own_set, summarise
+from retrivex.evaluation.running import ORDERS, Plan, summarise
 from retrivex.evaluation.running import evaluate as run_plan
 from retrivex.evaluation.running.composers import COMPOSERS
 from retrivex.evaluation.running.index import CHUNKERS, RETRIEVERS
@@ -47,9 +49,7 @@ _FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed
 def evaluate(
     questions: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[QUESTIONS]", help="JSONL of your own questions, with --documents.", show_default=False
-        ),
+        typer.Argument(metavar="[QUESTIONS]", help="JSONL of your own questions.", show_default=False),
     ] = None,
     documents: Annotated[
         Path | None, typer.Option("--documents", metavar="PATH", help="Folder or file that the questions are about.")
@@ -62,7 +62,7 @@ def evaluate(
         typer.Option("--data", metavar="FOLDER", envvar="RETRIVEX_DATA", help="Where the public sets lie."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where results.jsonl and manifest.json are written.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Where results, manifest and report are written.")
     ] = Path("results"),
     retriever: Annotated[
         list[str] | None,
@@ -148,8 +148,8 @@ def evaluate(
       {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "quote": "They sleep at night."}]}
       {"question": "Do bees sleep?", "answers": ["at night"]}
     """
-    if (questions is None) != (documents is None):
-        raise typer.BadParameter("QUESTIONS and --documents belong together: give the file and the folder it is about")
+    if questions is None and documents is not None:
+        raise typer.BadParameter("--documents belong to QUESTIONS: give the file of questions, too")
     if questions is None and not sets:
         raise typer.BadParameter("there is nothing to ask: give QUESTIONS and --documents, or --set NAME")
     given = {
@@ -168,19 +168,24 @@ def evaluate(
             }
         )
     )
-    own = [] if questions is None or documents is None else [own_set(questions, documents)]
+    mine = [] if questions is None else [own(questions, documents)]
     with progress("evaluating") as bar:
-        rows = run_plan(plan, own, out=out, cache=cache, processes=processes, report=_Teller(bar))
-    odd = [f"{found.name}: {line}" for found in own for line in found.odd]
+        rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=_Teller(bar))
+    odd = [f"{found.name}: {line}" for found in mine for line in found.odd]
     left_out = [line for line in odd if "left out" in line]  # others were repaired, or read in another way
     _list(odd)
     summary = summarise(rows)
+    missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
+    for reason in missing:
+        note(reason)
     if as_json:
         write_json({"out": str(out), "rows": len(rows), "left_out": left_out, "summary": summary})
     else:
-        _note_odd(out, own)
+        _note_odd(out, mine)
         _show(summary)
-        write_text(f"\nwritten: {one_line(str(out))}, {len(rows):,} results; answers were not generated")
+        write_text(
+            f"\nwritten: {one_line(str(out))}, {len(rows):,} results and report.html; answers were not generated"
+        )
     if left_out:
         raise typer.Exit(SOME_FAILED)
 

@@ -141,7 +141,7 @@ def test_paragraphs_of_passage_retrieval_begin_behind_their_heads(data_dir: Path
         ("lost_in_the_middle/20", "cannot be read"),
         ("key_value", "as in key_value/75/37"),
         ("key_value/75/first", "place 'first': it counts keys from 0"),
-        ("ruler/vt", "as in ruler/niah_single_2/4096"),
+        ("ruler/vt", "a set is named ruler/<task>/<tokens>"),
         ("squad", "cannot be read"),
     ],
 )

@@ -83,9 +83,7 @@ def test_words_of_any_mixture_are_those_of_the_package() -> None:
 
 
 def _chinese_f1(answer: str, reference: str) -> float:
-    signs = (
-        "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."  # noqa: E501
-    )
+    signs = "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."  # noqa: E501
     gone = set(string.punctuation + signs)
 
     def words(text: str) -> list[str]:

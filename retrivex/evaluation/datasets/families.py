@@ -20,6 +20,7 @@ from retrivex.evaluation.datasets.qmsum import qmsum
 from retrivex.evaluation.datasets.ruler import ruler
 from retrivex.evaluation.datasets.squad import covid_qa, squad
 from retrivex.evaluation.evidence import EvidenceSet
+from retrivex.evaluation.haystacks import FAMILIES as HAYSTACKS
 
 Family: TypeAlias = Callable[[Sequence[str], Path], EvidenceSet]
 """Makes a set of the parts of its name behind the family's, and the folder of the data."""
@@ -140,7 +141,10 @@ def ruler_files(rest: Sequence[str], data: Path) -> list[Path]:
 
 
 def _ruler(rest: Sequence[str], data: Path) -> EvidenceSet:
-    return ruler(first_of(ruler_files(rest, data)))
+    """Read RULER's file of a task and length where there is one; otherwise generate it."""
+    files = ruler_files(rest, data) if len(rest) == 2 else []  # noqa: PLR2004 - a third part is a number of samples
+    there = [file for file in files if file.exists()]
+    return ruler(there[0]) if there else HAYSTACKS["ruler"](rest, data)
 
 
 def _parts(family: str, rest: Sequence[str], wanted: str, most: int = 1, *, least: int = 1) -> Sequence[str]:
@@ -160,9 +164,10 @@ FAMILIES: dict[str, Family] = {
     "loogle": partial(_task, "loogle", loogle),
     "lost_in_the_middle": _lost_in_the_middle,
     "key_value": _key_value,
+    **HAYSTACKS,
     "ruler": _ruler,
 }
-"""What makes the sets of a name; other modules add theirs, and its names to `LISTINGS`."""
+"""What makes the sets of a name."""
 
 
 def _listed_readers(data: Path) -> Iterable[str]:
