@@ -62,6 +62,7 @@ CHECKS = {
     "pdf": Check(("retrivex.loading.pdf",), ("loading/test_load_pdf.py",)),
     "office": Check(("retrivex.loading.office",), ("loading/test_load_office.py",), ("python-docx", "python-pptx")),
     "tune": Check(("retrivex.evaluation.knob_search",), ("cli/test_cli_tune.py",)),
+    "evaluate": Check(("retrivex.evaluation.datasets.hub",), ("evaluation/test_datasets_hub.py",)),
     "cache": Check(("retrivex.stores.memory_cache",), ("stores/test_cached_store.py",)),
     "langchain": Check((ADAPTER + "langchain",), ("adapters/test_langchain.py",), ("langchain-text-splitters",)),
     "llamaindex": Check((ADAPTER + "llamaindex",), ("adapters/test_llamaindex.py",)),

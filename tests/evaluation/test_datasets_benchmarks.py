@@ -56,6 +56,12 @@ def test_passage_retrieval_has_the_paragraph_as_evidence(answer: str, context: s
     assert found.questions[0].answers == (answer,)
 
 
+def test_classes_are_kept_for_the_scorer(tmp_path: Path) -> None:
+    asked = item(dataset="trec", all_classes=["Food", "City"], answers=["City"])
+    found = datasets.longbench(lines(tmp_path / "trec.jsonl", asked))
+    assert found.questions[0].factors["all_classes"] == "Food\nCity"
+
+
 def test_summaries_are_asked_for_in_words(tmp_path: Path) -> None:
     asked = [item(input="", dataset="multi_news"), item(input="", dataset="qasper", _id="b")]
     found = datasets.longbench(lines(tmp_path / "multi_news.jsonl", *asked))
@@ -322,6 +328,15 @@ def test_ruler_tasks_without_a_place(
     assert list(found.documents.values()) == [context]
     asked = found.questions[0]
     assert (asked.text, asked.needed, asked.evidence) == (question, needed, ())
+
+
+@pytest.mark.parametrize("inside", ["vt.jsonl", "vt/validation.jsonl", "data/vt.jsonl", "data/vt/validation.jsonl"])
+def test_ruler_files_are_found_where_the_generator_leaves_them(inside: str, tmp_path: Path) -> None:
+    head = "Memorize and track the chain(s) of variable assignment hidden in the following text.\n\n"
+    prompt = f"{head}VAR A = 7\nQuestion: Find all variables that are assigned the value 7 in the text above."
+    lines(tmp_path / "ruler" / "4096" / inside, {"index": 0, "input": prompt, "outputs": ["A"], "length": 50})
+    assert datasets.available(tmp_path) == ["ruler/vt/4096"]
+    assert quoted(datasets.load_set("ruler/vt/4096", tmp_path)) == ["VAR A = 7"]
 
 
 def test_ruler_records_that_are_no_prompts_are_told(tmp_path: Path) -> None:

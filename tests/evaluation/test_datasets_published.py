@@ -35,7 +35,7 @@ COUNTED = {
     "lost_in_the_middle/30/29": (1321, 200, 200, 0),
     "key_value/75": (200, 200, 200, 0),
     "key_value/140/139": (200, 200, 200, 0),
-    "ruler/niah_multikey_3/4096": (60, 60, 60, 0),
+    "ruler_reference/niah_multikey_3/4096": (60, 60, 60, 0),
 }
 
 
@@ -87,7 +87,7 @@ def test_evidence_of_published_files_is_where_they_say(data_dir: Path) -> None:
     assert all(question.answers == (answers[question.question_id],) for question in found.questions)
 
 
-@pytest.mark.parametrize("name", ["lost_in_the_middle/20/9", "key_value/75", "ruler/niah_multikey_3/4096"])
+@pytest.mark.parametrize("name", ["lost_in_the_middle/20/9", "key_value/75", "ruler_reference/niah_multikey_3/4096"])
 def test_answers_stand_in_the_evidence(name: str, data_dir: Path) -> None:
     skip_without(data_dir, name)
     found = datasets.load_set(name, data_dir)

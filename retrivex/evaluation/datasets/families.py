@@ -17,7 +17,7 @@ from retrivex.evaluation.datasets.loogle import loogle
 from retrivex.evaluation.datasets.lost_in_the_middle import key_value, lost_in_the_middle
 from retrivex.evaluation.datasets.passages import chunking_evaluation, evidence_inference
 from retrivex.evaluation.datasets.qmsum import qmsum
-from retrivex.evaluation.datasets.ruler import ruler
+from retrivex.evaluation.datasets.ruler import ruler, task_of
 from retrivex.evaluation.datasets.squad import covid_qa, squad
 from retrivex.evaluation.evidence import EvidenceSet
 from retrivex.evaluation.haystacks import FAMILIES as HAYSTACKS
@@ -37,6 +37,8 @@ READERS: Mapping[str, tuple[Callable[[Path], EvidenceSet], str]] = {
 
 _HOTPOTQA = ("hotpot_dev_distractor_v1.json", "hotpot_dev_distractor_v1.sample.json")
 _QA_FOLDERS = ("qa_data", "qa_data_rebuilt")
+_RULER_FOLDERS = ("ruler", "ruler_reference")
+_TASK_AND_LENGTH = 2  # parts of a name; a third is the number of samples that are generated
 
 
 def load_sets(data: Path, names: tuple[str, ...] = tuple(READERS)) -> Iterator[EvidenceSet]:
@@ -133,18 +135,19 @@ def _plain_or_packed(folders: Sequence[Path], stem: str) -> Path:
     return first_of(folder / f"{stem}.jsonl{ending}" for folder in folders for ending in (".gz", ""))
 
 
-def ruler_files(rest: Sequence[str], data: Path) -> list[Path]:
+def ruler_files(folder: str, rest: Sequence[str], data: Path) -> list[Path]:
     """Return where RULER's file of a task and length ("niah_single_2/4096") may lie, the likeliest first."""
-    task, length = _parts("ruler", rest, "the task and the length, as in {family}/niah_single_2/4096", 2, least=2)
-    folders = (data / "ruler" / length, data / "ruler_reference" / length, data / "ruler" / length / "data")
-    return [folder / name for folder in folders for name in (f"{task}.jsonl", f"{task}/validation.jsonl")]
+    task, length = _parts(folder, rest, "the task and the length, as in {family}/niah_single_2/4096", 2, least=2)
+    folders = (data / folder / length, data / folder / length / "data")
+    return [inside / name for inside in folders for name in (f"{task}.jsonl", f"{task}/validation.jsonl")]
 
 
-def _ruler(rest: Sequence[str], data: Path) -> EvidenceSet:
-    """Read RULER's file of a task and length where there is one; otherwise generate it."""
-    files = ruler_files(rest, data) if len(rest) == 2 else []  # noqa: PLR2004 - a third part is a number of samples
-    there = [file for file in files if file.exists()]
-    return ruler(there[0]) if there else HAYSTACKS["ruler"](rest, data)
+def _ruler(folder: str, rest: Sequence[str], data: Path) -> EvidenceSet:
+    """Read RULER's file of a task and length; where "ruler" has none, it is generated."""
+    files = ruler_files(folder, rest, data) if folder != "ruler" or len(rest) == _TASK_AND_LENGTH else []
+    if folder == "ruler" and not any(file.exists() for file in files):
+        return HAYSTACKS["ruler"](rest, data)
+    return ruler(first_of(files))
 
 
 def _parts(family: str, rest: Sequence[str], wanted: str, most: int = 1, *, least: int = 1) -> Sequence[str]:
@@ -165,7 +168,7 @@ FAMILIES: dict[str, Family] = {
     "lost_in_the_middle": _lost_in_the_middle,
     "key_value": _key_value,
     **HAYSTACKS,
-    "ruler": _ruler,
+    **{folder: partial(_ruler, folder) for folder in _RULER_FOLDERS},
 }
 """What makes the sets of a name."""
 
@@ -194,10 +197,10 @@ def _listed_passages(data: Path) -> Iterable[str]:
 
 
 def _listed_ruler(data: Path) -> Iterable[str]:
-    for folder in ("ruler", "ruler_reference"):
-        for file in [*(data / folder).glob("*/*.jsonl"), *(data / folder).glob("*/*/validation.jsonl")]:
-            inside = file.relative_to(data / folder).parts
-            yield f"ruler/{inside[1].partition('.')[0]}/{inside[0]}"
+    for folder in _RULER_FOLDERS:
+        for path in sorted((data / folder).glob("**/*.jsonl")):
+            length = path.relative_to(data / folder).parts[0]
+            yield f"{folder}/{task_of(path)}/{length}"
 
 
 LISTINGS: dict[str, Callable[[Path], Iterable[str]]] = {

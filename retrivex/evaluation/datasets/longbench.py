@@ -42,7 +42,7 @@ def longbench_records(records: Iterable[AnyRecord], task: str) -> EvidenceSet:
 
     Parameters
     ----------
-    records : `input`, `context`, `answers`, `length`, `dataset`, `language`, `_id`
+    records : `input`, `context`, `answers`, `length`, `dataset`, `language`, `all_classes`, `_id`
     task : its name where a record does not say `dataset`
     """
     made = Gathering(f"longbench/{task}")
@@ -69,8 +69,12 @@ def longbench_records(records: Iterable[AnyRecord], task: str) -> EvidenceSet:
 
 
 def _factors(fields: Mapping[str, Any]) -> dict[str, Factor]:
-    """Return the language, and the length in words (English, code) or characters (Chinese)."""
-    return {key: fields[key] for key in ("language", "length") if isinstance(fields.get(key), str | int)}
+    """Return the language, the length in words (English, code) or characters (Chinese), and classes, one a line."""
+    found: dict[str, Factor] = {
+        key: fields[key] for key in ("language", "length") if isinstance(fields.get(key), str | int)
+    }
+    classes = strings_of(fields, "all_classes")
+    return {**found, "all_classes": "\n".join(classes)} if classes else found
 
 
 def _paragraph(doc_id: str, context: str, answers: tuple[str, ...]) -> tuple[Evidence, ...]:
