@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from retrivex.evaluation.datasets import READERS, load_sets
 from retrivex.evaluation.evidence import EvidenceSet, Question
 from retrivex.evaluation.labelled import EvidenceFinder
 from retrivex.loading import load_documents
+
+SAMPLE_SEED = 0
+"""Of the questions that are asked where not all are: the same ones every time."""
 
 
 def sets_of(specs: Sequence[str], data: Path | None) -> Iterator[tuple[str, EvidenceSet]]:
@@ -30,6 +34,21 @@ def sets_of(specs: Sequence[str], data: Path | None) -> Iterator[tuple[str, Evid
     for spec in specs:
         for found in load_sets(data or Path(), (spec,)):
             yield spec, found
+
+
+def sampled(questions: Sequence[Question], most: int | None, *, unanswerable: bool = False) -> list[Question]:
+    """Return the questions that are asked: those that can be measured, at most so many, a seeded sample in order.
+
+    Examples
+    --------
+    >>> some = [Question(str(number), "Who?", (), answers=("Bees",)) for number in range(4)]
+    >>> [question.question_id for question in sampled(some, 2)]
+    ['1', '3']
+    """
+    fit = [question for question in questions if unanswerable or question.evidence or question.answers]
+    if most is None or len(fit) <= most:
+        return fit
+    return [fit[place] for place in sorted(random.Random(SAMPLE_SEED).sample(range(len(fit)), most))]
 
 
 def own_set(questions: Path, documents: Path) -> EvidenceSet:
