@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -21,7 +22,7 @@ from retrivex.encoder import HashingEncoder
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.results import Row, read_rows
 from retrivex.evaluation.running import Plan, evaluate, sets_of, summarise
-from retrivex.evaluation.running.runner import sampled
+from retrivex.evaluation.running.sets import sampled
 
 
 def made_set(name: str = "pumps", documents: int = 6, each: int = 6) -> EvidenceSet:
@@ -238,6 +239,35 @@ def test_real_sets_run(data_dir: Path, tmp_path: Path) -> None:
         ("squad", 6), ("squad", 6), ("qmsum", 6), ("qmsum", 6),
     ]  # fmt: skip
     assert [name for name, _ in sets_of(["squad"], data_dir)] == ["squad"]
+
+
+def test_a_question_that_cannot_be_composed_is_named(tmp_path: Path) -> None:
+    config = RetrievalConfig(score_scale="unit", strict=True)
+    with pytest.raises(RetrivexError, match=r"question '.*' of pumps, composer 'mine': "):
+        evaluate(Plan(**SMALL, composers="knn", configs={"mine": config}), [PUMPS], cache=tmp_path, processes=2)
+    assert list(tmp_path.glob("blocks/*.jsonl"))  # what others finished is kept
+
+
+@pytest.mark.integration
+def test_processes_that_are_not_forked_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(**SMALL, encoder="hashing", retrievers=["fused", "bm25"], configs={"mine": RetrievalConfig(window=1)})
+    forked = evaluate(plan, [PUMPS], cache=tmp_path / "a", processes=2)
+    real = multiprocessing.get_context
+    monkeypatch.setattr(multiprocessing, "get_context", lambda _: real("spawn"))
+    assert untimed(evaluate(plan, [PUMPS], cache=tmp_path / "b", processes=2)) == untimed(forked)
+
+
+@pytest.mark.integration
+def test_a_process_that_is_killed_is_told(tmp_path: Path) -> None:
+    def kill(what: str, done: int, _total: int) -> None:
+        if what == "pumps: composing" and done == 1:
+            for child in multiprocessing.active_children():
+                os.kill(child.pid or 0, signal.SIGKILL)
+
+    plan = Plan(**{**SMALL, "budgets": tuple(range(50, 58))})
+    with pytest.raises(RetrivexError, match="ended from outside, or ran out of memory"):
+        evaluate(plan, [PUMPS], cache=tmp_path, processes=2, report=kill)
+    assert len(evaluate(plan, [PUMPS], cache=tmp_path, processes=2)) == 36 * 3 * 8
 
 
 @pytest.mark.integration

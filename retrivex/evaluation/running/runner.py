@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import random
+import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,15 +25,13 @@ from retrivex.evaluation.running.composers import Composer
 from retrivex.evaluation.running.index import Index
 from retrivex.evaluation.running.manifest import code_digest, data_digest, describe_run, describe_set, versions
 from retrivex.evaluation.running.plan import Plan
-from retrivex.evaluation.running.sets import sets_of
+from retrivex.evaluation.running.sets import sampled, sets_of
 from retrivex.evaluation.running.vector_cache import Report, VectorCache, cache_folder
 from retrivex.evaluation.running.work import Asked, Block, SetWork, Worker, blocks_of
 from retrivex.tokens import Tokenizer, resolve_tokenizer
 
 PROTOCOL = "1"
 """Changes when the same contexts would be measured otherwise."""
-
-SAMPLE_SEED = 0
 
 
 def evaluate(
@@ -92,21 +92,6 @@ def _named(plan: Plan, own: Sequence[EvidenceSet]) -> Iterator[tuple[str, Eviden
         raise RetrivexError(f"two sets are called {twice[0]!r}: rename the file of questions")
     yield from ((found.name, found) for found in own)
     yield from sets_of(plan.sets, plan.data)
-
-
-def sampled(questions: Sequence[Question], most: int | None, *, unanswerable: bool = False) -> list[Question]:
-    """Return the questions that are asked: those that can be measured, at most so many, a seeded sample in order.
-
-    Examples
-    --------
-    >>> some = [Question(str(number), "Who?", (), answers=("Bees",)) for number in range(4)]
-    >>> [question.question_id for question in sampled(some, 2)]
-    ['1', '3']
-    """
-    fit = [question for question in questions if unanswerable or question.evidence or question.answers]
-    if most is None or len(fit) <= most:
-        return fit
-    return [fit[place] for place in sorted(random.Random(SAMPLE_SEED).sample(range(len(fit)), most))]
 
 
 def _write(out: Path, rows: Sequence[Row], manifest: dict[str, Any]) -> None:
@@ -246,11 +231,21 @@ def _finished(work: SetWork, todo: Sequence[Block], processes: int) -> Iterator[
     # forked processes share the set's memory with this one; elsewhere it is handed to each
     forks = sys.platform.startswith("linux")
     context = multiprocessing.get_context("fork" if forks else "spawn")
-    with context.Pool(processes, _begin, (work, os.getpid())) as pool:
-        yield from pool.imap_unordered(_run_block, todo)
+    with ProcessPoolExecutor(processes, context, _begin, (work, os.getpid())) as pool:
+        waiting = [pool.submit(_run_block, block) for block in todo]
+        try:
+            yield from (done.result() for done in as_completed(waiting))
+        except BrokenProcessPool as error:
+            raise RetrivexError(
+                f"a process that composed {work.name} was ended from outside, or ran out of memory: run again with "
+                "fewer processes; what was finished is kept"
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _begin(work: SetWork, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; one process answers for all
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _WORKERS[:] = [Worker(work)]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retrivex.chunk import Chunk, ChunkKey, Embedding
+from retrivex.errors import RetrivexError
 from retrivex.evaluation.evidence import Question
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.results import Row, Way, write_rows
@@ -123,8 +124,20 @@ class Worker:
         self._warm: set[str] = set()
 
     def run(self, block: Block) -> Block:
-        """Write the rows of a block; the file is whole or not there."""
-        rows = [row for asked in self._work.asked[block.start : block.stop] for row in self._rows(block, asked)]
+        """Write the rows of a block; the file is whole or not there.
+
+        Raises
+        ------
+        RetrivexError
+            If a question cannot be composed; it is named.
+        """
+        rows: list[Row] = []
+        for asked in self._work.asked[block.start : block.stop]:
+            try:
+                rows += self._rows(block, asked)
+            except RetrivexError as error:
+                where = f"question {asked.question.question_id!r} of {self._work.name}"
+                raise RetrivexError(f"{where}, composer {block.composer!r}: {error}") from error
         block.path.parent.mkdir(parents=True, exist_ok=True)
         write_rows(block.path, rows)
         return block
