@@ -93,7 +93,10 @@ def test_many_rows_are_answered_in_their_order_and_progress_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [(row(context=None), "has no context: keep contexts"), (row("9"), "question '9' of own: the question is not there")],
+    [
+        (row(context=None), "has no context: keep contexts"),
+        (row("9"), "question '9' of own: the question is not there"),
+    ],
 )
 def test_rows_that_cannot_be_answered_are_one_clear_error(given: Row, said: str) -> None:
     model = Said(lambda asked: "In hives.")
@@ -169,16 +172,36 @@ def test_every_set_has_a_score() -> None:
 @pytest.mark.parametrize(
     ("set_name", "text", "begins", "ends", "tokens"),
     [
-        ("longbench/hotpotqa", "Who?", "Answer the question based on the given passages.", "Question: Who?\nAnswer:", 32),
+        (
+            "longbench/hotpotqa",
+            "Who?",
+            "Answer the question based on the given passages.",
+            "Question: Who?\nAnswer:",
+            32,
+        ),
         ("longbench/hotpotqa_e", "Who?", "Answer the question based on", "Question: Who?\nAnswer:", 32),
         ("longbench/multi_news", "", "You are given several news passages.", "Summary:", 512),
-        ("ruler/niah_single_1/4096", "What is it?", "Some special magic numbers", "{context}\nWhat is it?", 128),
-        ("ruler/niah_multikey_3/4096", "What is it?", "Some special magic uuids", "{context}\nWhat is it?", 128),
+        ("ruler/niah_single_1/4096", "What is it?", "A special magic number is", "{context}\nWhat is it?", 128),
+        ("ruler/niah_multiquery/4096", "What are?", "Some special magic numbers are", "{context}\nWhat are?", 128),
+        ("ruler/niah_multikey_3/4096", "What is it?", "A special magic uuid is", "{context}\nWhat is it?", 128),
         ("ruler/vt/4096", "Question: Find all.", "Memorize and track", "{context}\nQuestion: Find all.", 30),
         ("ruler/cwe/4096", "What are?", "Below is a numbered list", "Question: What are?", 120),
-        ("ruler/fwe/4096", "Do not.", "Read the following coded text", "Question: Do not.", 50),
+        ("ruler/fwe/4096", "What are?", "Read the following coded text", "dots '....'. What are?", 50),
+        (
+            "ruler/fwe/4096",
+            "Do not provide any explanation. Please ignore the dots '....'. What are?",
+            "Read the following coded text",
+            "Question: Do not provide any explanation. Please ignore the dots '....'. What are?",
+            50,
+        ),
         ("ruler/qa_2/4096", "Who?", "Answer the question based on the given documents.", "Question: Who?", 32),
-        ("niah/4096", "Who?", "{context}", "Who? Don't give information outside the document or repeat your findings", 300),
+        (
+            "niah/4096",
+            "Who?",
+            "{context}",
+            "Who? Don't give information outside the document or repeat your findings",
+            300,
+        ),
         ("lost_in_the_middle/20/9", "Who?", "Write a high-quality answer", "Question: Who?\nAnswer:", 100),
         ("squad", "Who?", "Answer the question from the text below", "Question: Who?\nAnswer:", 128),
         ("own", "蜜蜂住在哪里？", "请只根据下面的文字回答问题", "问题：蜜蜂住在哪里？\n回答：", 128),
