@@ -53,8 +53,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # context, and tokens of the answer. What follows it is the question. The beginnings of answers that RULER puts behind
 # it for models that continue text are left out: models that chat are asked.
 _NEEDLE = (
-    "{some} special magic {kind} {are} hidden within the following text. Make sure to memorize it. I will quiz you about "
-    "the {kind} afterwards.\n{{context}}\n{{question}}"
+    "{some} special magic {kind} {are} hidden within the following text. Make sure to memorize it. I will quiz you "
+    "about the {kind} afterwards.\n{{context}}\n{{question}}"
 )
 _FWE_ORDERS = "Do not provide any explanation. Please ignore the dots '....'. "
 _RULER_QA = (
