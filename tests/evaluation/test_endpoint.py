@@ -139,7 +139,7 @@ def test_a_time_out_is_asked_again(server: ModelServer) -> None:
 
 def test_a_server_that_is_gone_ends_the_run(server: ModelServer) -> None:
     with Endpoint("http://127.0.0.1:9/v1", "m", retries=1, backoff_s=0.0) as endpoint:
-        with pytest.raises(EndpointError, match="8 requests in a row were not answered.*cannot be reached"):
+        with pytest.raises(EndpointError, match=r"8 requests in a row were not answered.*cannot be reached"):
             endpoint.ask(ASKED)
         assert endpoint.usage.answered == 0
 
@@ -166,7 +166,7 @@ def test_retry_after_is_heeded(server: ModelServer) -> None:
 @pytest.mark.parametrize("later", ["7200", format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)])
 def test_who_asks_for_hours_is_not_waited_for(server: ModelServer, later: str) -> None:
     server.faults = [fault(429, Retry_After=later)]
-    with pytest.raises(EndpointError, match="asks to wait [67],.* s: run again"):
+    with pytest.raises(EndpointError, match=r"asks to wait [67],.* s: run again"):
         ask(server, ASKED[:1])
 
 
@@ -176,7 +176,7 @@ def test_who_asks_for_hours_is_not_waited_for(server: ModelServer, later: str) -
 @pytest.mark.parametrize(("status", "said"), [(401, "API key"), (403, "may use this model"), (404, "ends in /v1")])
 def test_a_refusal_ends_everything_at_once(server: ModelServer, status: int, said: str) -> None:
     server.faults = [fault(status)]
-    with pytest.raises(EndpointError, match=f"refused with status {status}: .*{said}.*no room") as caught:
+    with pytest.raises(EndpointError, match=rf"refused with status {status}: .*{said}.*no room") as caught:
         ask(server, concurrency=1)
     assert len(server.asked) == 1
     assert "\n" not in str(caught.value)
@@ -191,7 +191,7 @@ def test_a_quota_that_is_used_up_ends_everything(server: ModelServer) -> None:
 
 def test_a_wrong_path_is_said(server: ModelServer) -> None:
     server.url = server.url.removesuffix("/v1")
-    with pytest.raises(EndpointError, match="404.*ends in /v1"):
+    with pytest.raises(EndpointError, match=r"404.*ends in /v1"):
         ask(server, ASKED[:1])
 
 

@@ -24,7 +24,10 @@ fuzz = pytest.importorskip("fuzzywuzzy.fuzz")
 chinese = pytest.importorskip("retrivex.evaluation.answering.chinese_words", exc_type=ImportError)
 jieba.setLogLevel(logging.ERROR)
 
-WORDS = "the a hive of bees queen, drone; 12 1887 honey comb wax. wax worker (flight) sleep. \n egg's larva".split(" ")
+WORDS = (
+    "the", "a", "hive", "of", "bees", "queen,", "drone;", "12", "1887", "honey", "comb", "wax.", "wax", "worker",
+    "(flight)", "sleep.", "\n", "egg's", "larva",
+)  # fmt: skip
 LINES = ("return x", "# why", "`code`", "for i in range(10):", "x = [1, 2]", "", "  y += 1  // two")
 TEXT = (
     "蜜蜂（学名Apis）在2014-2016年间住在蜂箱里，JD-BP-37-500F型号的V_2022.06.24版本重0.3kg，占95.5%。"

@@ -127,7 +127,7 @@ def test_a_sweep_that_ends_early_keeps_what_is_done() -> None:
 
 
 def test_nothing_measured_is_an_error_that_says_why() -> None:
-    with pytest.raises(EndpointError, match="nothing was measured.*: no more"):
+    with pytest.raises(EndpointError, match=r"nothing was measured.*: no more"):
         sweep(Biased(valley, fails=lambda number: True))
 
 
@@ -244,8 +244,8 @@ def test_texts_of_ones_own(tmp_path: Path) -> None:
     model = Biased(lambda place: 1.0)
     sweep(model, needles=2, filler=filler)
     assert "Bees live in hives." in model.asked[0].prompt
+    (tmp_path / "none").mkdir()
     with pytest.raises(LoadError, match="holds no sentence"):
-        (tmp_path / "none").mkdir()
         sentences_of(tmp_path / "none")
 
 

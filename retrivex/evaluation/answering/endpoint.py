@@ -212,10 +212,10 @@ class Endpoint:
     def _given_up(self, failure: Failure) -> str:
         with self._lock:
             self._in_a_row += 1
-            in_a_row = self._in_a_row
-        if in_a_row >= _IN_A_ROW:
+            useless = self._in_a_row >= _IN_A_ROW
+        if useless:
             raise EndpointError(
-                f"{in_a_row} requests in a row were not answered, the last one because {failure.message}"
+                f"{_IN_A_ROW} requests in a row were not answered, the last one because {failure.message}"
             )
         return failure.message
 

@@ -52,17 +52,20 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # Hsieh et al., "RULER", 2024, github.com/NVIDIA/RULER, scripts/data/synthetic/constants.py: what stands in front of the
 # context, and tokens of the answer. What follows it is the question. The beginnings of answers that RULER puts behind
 # it for models that continue text are left out: models that chat are asked.
-_NEEDLES = (
-    "Some special magic {kind} are hidden within the following text. Make sure to memorize it. I will quiz you about "
-    "the {kind} afterwards.\n{{context}}\n{{question}}"
+_NEEDLE = (
+    "{some} special magic {kind} {are} hidden within the following text. Make sure to memorize it. I will quiz you "
+    "about the {kind} afterwards.\n{{context}}\n{{question}}"
 )
+_FWE_ORDERS = "Do not provide any explanation. Please ignore the dots '....'. "
 _RULER_QA = (
     "Answer the question based on the given documents. Only give me the answer and do not output any other words."
 )
 _RULER: Mapping[str, tuple[str, int]] = {
-    "niah": (_NEEDLES.format(kind="numbers"), 128),
-    "niah_single_3": (_NEEDLES.format(kind="uuids"), 128),
-    "niah_multikey_3": (_NEEDLES.format(kind="uuids"), 128),
+    "niah": (_NEEDLE.format(some="A", kind="number", are="is"), 128),
+    "niah_single_3": (_NEEDLE.format(some="A", kind="uuid", are="is"), 128),
+    "niah_multikey_3": (_NEEDLE.format(some="A", kind="uuid", are="is"), 128),
+    "niah_multivalue": (_NEEDLE.format(some="Some", kind="numbers", are="are"), 128),
+    "niah_multiquery": (_NEEDLE.format(some="Some", kind="numbers", are="are"), 128),
     "vt": (
         "Memorize and track the chain(s) of variable assignment hidden in the following text.\n\n{context}\n"
         "Question: {question}",
@@ -75,7 +78,7 @@ _RULER: Mapping[str, tuple[str, int]] = {
     ),
     "fwe": (
         "Read the following coded text and track the frequency of each coded word. Find the three most frequently "
-        "appeared coded words. {context}\nQuestion: {question}",
+        f"appeared coded words. {{context}}\nQuestion: {_FWE_ORDERS}{{question}}",
         50,
     ),
     "qa": (
@@ -113,7 +116,7 @@ def answer_request(set_name: str, question: Question, context: str) -> ModelRequ
         template, tokens = LONGBENCH_PROMPTS[name], ANSWER_TOKENS[name]
     elif family == "ruler":
         template, tokens = _RULER[task] if task in _RULER else _RULER[task.split("_")[0]]
-        text = text.removeprefix("Question: ")
+        text = text.removeprefix("Question: ").removeprefix(_FWE_ORDERS)  # whatever a reader takes for the question
     elif family in ("niah", "niah_multi"):
         template, tokens, system = _NIAH, _NIAH_TOKENS, _NIAH_SYSTEM
     elif family == "lost_in_the_middle":
