@@ -62,6 +62,15 @@ CHECKS = {
     "pdf": Check(("retrivex.loading.pdf",), ("loading/test_load_pdf.py",)),
     "office": Check(("retrivex.loading.office",), ("loading/test_load_office.py",), ("python-docx", "python-pptx")),
     "tune": Check(("retrivex.evaluation.knob_search",), ("cli/test_cli_tune.py",)),
+    "evaluate": Check(
+        ("retrivex.evaluation.datasets.hub", "retrivex.evaluation.answering.endpoint"),
+        ("evaluation/test_datasets_hub.py", "evaluation/test_endpoint.py"),
+    ),
+    "chinese": Check(
+        ("retrivex.evaluation.answering.chinese_words",),
+        ("evaluation/test_longbench_originals.py",),
+        ("fuzzywuzzy", "jieba", "rouge"),
+    ),
     "cache": Check(("retrivex.stores.memory_cache",), ("stores/test_cached_store.py",)),
     "langchain": Check(
         (ADAPTER + "langchain",),

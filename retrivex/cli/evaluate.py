@@ -1,0 +1,272 @@
+"""`retrivex evaluate`: what contexts are worth, on one's own questions or on public sets, without any model."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import Progress
+from rich.table import Table
+
+from retrivex.cli.failures import SOME_FAILED
+from retrivex.cli.options import AsJson
+from retrivex.cli.terminal import console, is_interactive, note, one_line, progress, write_json, write_text
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.datasets import own
+from retrivex.evaluation.evidence import EvidenceSet
+from retrivex.evaluation.report import write_report
+from retrivex.evaluation.results import MANIFEST
+from retrivex.evaluation.running import ORDERS, Plan, summarise
+from retrivex.evaluation.running import evaluate as run_plan
+from retrivex.evaluation.running.composers import COMPOSERS
+from retrivex.evaluation.running.index import CHUNKERS, RETRIEVERS
+from retrivex.tokens import resolve_tokenizer
+
+_MOST_LISTED = 20  # lines that are told one by one; the manifest and --json list all
+_EVERY_S = 10.0  # seconds between two lines of progress where nobody looks at a terminal
+_WIDTH = 132  # of the table where it goes into a file
+
+_SHOWN = {
+    "evidence_recall": "recall",
+    "complete": "complete",
+    "answer_in_context": "answer",
+    "evidence_precision": "precision",
+    "reciprocal_rank": "MRR",
+    "spans": "spans",
+    "tokens": "tokens",
+    "ms": "ms",
+}
+_DIGITS = {"spans": 1, "tokens": 0, "ms": 1}
+_NAMES = ("set_name", "retriever", "composer", "order")
+_FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed")
+
+
+def evaluate(
+    questions: Annotated[
+        Path | None,
+        typer.Argument(metavar="[QUESTIONS]", help="JSONL of your own questions.", show_default=False),
+    ] = None,
+    documents: Annotated[
+        Path | None, typer.Option("--documents", metavar="PATH", help="Folder or file that the questions are about.")
+    ] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME", help="A public set, as 'squad'; repeatable.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FOLDER", envvar="RETRIVEX_DATA", help="Where the public sets lie."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where results, manifest and report are written.")
+    ] = Path("results"),
+    retriever: Annotated[
+        list[str] | None,
+        typer.Option("--retriever", metavar="NAME", help=f"Hits by {', '.join(RETRIEVERS)}; repeatable."),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="MODEL",
+            envvar="RETRIVEX_EMBED",
+            help="'hashing' (no download), or the folder or name of a sentence-transformers model. Left out, hits are "
+            "found by words.",
+        ),
+    ] = None,
+    hits: Annotated[
+        list[int] | None, typer.Option("--hits", metavar="N", help="Hits to start from, usually 20; repeatable.")
+    ] = None,
+    composer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--composer",
+            metavar="NAME",
+            help=f"{', '.join(COMPOSERS)}, or a .toml or .json of knobs; repeatable. Usually knn, knn±1, balanced.",
+        ),
+    ] = None,
+    order: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--order",
+            metavar="NAME",
+            help=f"Order of the passages: {', '.join(ORDERS)}; repeatable. Left out, each composer's own.",
+        ),
+    ] = None,
+    budget: Annotated[
+        list[int] | None,
+        typer.Option("--budget", "-b", metavar="TOKENS", help="Most tokens of context, usually 2000; repeatable."),
+    ] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option("--seed", metavar="S", help="Of the order shuffle; repeatable.")
+    ] = None,
+    chunker: Annotated[
+        str, typer.Option("--chunker", metavar="NAME", help=f"How documents are cut: {', '.join(CHUNKERS)}.")
+    ] = "sentence_packed",
+    chunk_tokens: Annotated[int, typer.Option("--chunk-tokens", metavar="N", help="Most tokens of a chunk.")] = 200,
+    tokenizer: Annotated[str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted.")] = "auto",
+    most: Annotated[
+        int | None, typer.Option("--questions", metavar="N", help="Most questions of a set, a seeded sample.")
+    ] = None,
+    unanswerable: Annotated[
+        bool, typer.Option("--unanswerable", help="Ask also what has neither evidence nor answers.")
+    ] = False,
+    processes: Annotated[
+        int, typer.Option("--processes", min=1, metavar="N", help="That compose side by side.")
+    ] = os.cpu_count() or 1,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache",
+            metavar="FOLDER",
+            envvar="RETRIVEX_CACHE",
+            help="Finished blocks and vectors, so that a stopped run goes on. Usually ~/.cache/retrivex.",
+        ),
+    ] = None,
+    keep_contexts: Annotated[
+        bool, typer.Option("--keep-contexts", help="Write the text of each context into the results.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure contexts on your own questions, or on public sets, beside plain nearest chunks.
+
+    No model is asked: what is measured is the evidence that a context holds, what it costs, and where it stands. A run
+    that was stopped goes on where it was. Exit code 1: some lines of your questions could not be used.
+
+    \b
+    Examples:
+      retrivex evaluate questions.jsonl --documents docs/
+      retrivex evaluate questions.jsonl --documents docs/ --composer knn --composer tuned/config.json --budget 1000
+      retrivex evaluate --set squad --set qmsum --data data/ --encoder hashing --questions 100
+
+    \b
+    A line, with evidence, answers, or both:
+      {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "quote": "They sleep at night."}]}
+      {"question": "Do bees sleep?", "answers": ["at night"]}
+    """
+    if questions is None and documents is not None:
+        raise typer.BadParameter("--documents belong to QUESTIONS: give the file of questions, too")
+    if questions is None and not sets:
+        raise typer.BadParameter("there is nothing to ask: give QUESTIONS and --documents, or --set NAME")
+    given = {
+        "sets": sets, "data": data, "questions": most, "retrievers": retriever, "encoder": encoder, "hits": hits,
+        "composers": composer, "orders": order, "budgets": budget, "seeds": seed,
+    }  # fmt: skip
+    plan = _checked(
+        Plan.model_validate(
+            {
+                **{name: value for name, value in given.items() if value},
+                "chunker": chunker,
+                "chunk_tokens": chunk_tokens,
+                "tokenizer": tokenizer,
+                "unanswerable": unanswerable,
+                "keep_contexts": keep_contexts,
+            }
+        )
+    )
+    mine = [] if questions is None else [own(questions, documents)]
+    with progress("evaluating") as bar:
+        rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=_Teller(bar))
+    odd = [f"{found.name}: {line}" for found in mine for line in found.odd]
+    left_out = [line for line in odd if "left out" in line]  # others were repaired, or read in another way
+    _list(odd)
+    summary = summarise(rows)
+    missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
+    for reason in missing:
+        note(reason)
+    if as_json:
+        write_json({"out": str(out), "rows": len(rows), "left_out": left_out, "summary": summary})
+    else:
+        _note_odd(out, mine)
+        _show(summary)
+        write_text(
+            f"\nwritten: {one_line(str(out))}, {len(rows):,} results and report.html; answers were not generated"
+        )
+    if left_out:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _checked(plan: Plan) -> Plan:
+    """Refuse unknown composers before anything is read, and say how tokens are counted."""
+    counter, messages = resolve_tokenizer(plan.tokenizer)
+    for message in messages:
+        note(message)
+    try:
+        plan.composed_by(counter)
+    except RetrivexError as error:
+        raise typer.BadParameter(str(error)) from error
+    return plan
+
+
+class _Teller:
+    """Tells of progress: by the bar of a terminal, or by a line now and then, each with the time that is left."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._what = ""
+        self._began = (0.0, 0)  # when the first figure of this work came, and which
+        self._told = time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now, task = time.monotonic(), self._bar.task_ids[0]
+        if what != self._what:
+            self._what, self._began = what, (now, done)
+            self._bar.reset(task, description=what, total=total, completed=done)
+        self._bar.update(task, completed=done, total=total)
+        since, first = self._began
+        if is_interactive() or now - self._told < _EVERY_S or done == first:
+            return
+        self._told = now
+        left = (now - since) / (done - first) * (total - done)
+        note(f"{what}: {done:,} of {total:,}, {left / 60:.0f} min {left % 60:.0f} s left")
+
+
+def _list(problems: Sequence[str]) -> None:
+    for problem in problems[:_MOST_LISTED]:
+        note(problem)
+    if len(problems) > _MOST_LISTED:
+        note(f"{len(problems) - _MOST_LISTED:,} more like these, {len(problems):,} in all; the manifest lists them")
+
+
+def _note_odd(out: Path, own: Sequence[EvidenceSet]) -> None:
+    """Say how many records of public sets were repaired or left out."""
+    mine = {found.name for found in own}
+    for told in json.loads((out / MANIFEST).read_text(encoding="utf-8"))["sets"]:
+        if told["odd"]["count"] and told["name"] not in mine:
+            note(f"{told['name']}: {told['odd']['count']:,} odd records, listed in the manifest")
+
+
+def _show(summary: Sequence[Mapping[str, Any]]) -> None:
+    """Print the means as a table; what is the same for all, or goes without saying, is not shown."""
+    fields = [field for field in _FIELDS if _tells(summary, field)]
+    measures = [name for name in _SHOWN if any(name in row["measures"] for row in summary)]
+    table = Table(box=None, pad_edge=False)
+    for field in fields:
+        table.add_column(field.removesuffix("_name"), no_wrap=True, justify="left" if field in _NAMES else "right")
+    for title in ("asked", *(_SHOWN[name] for name in measures)):
+        table.add_column(title, no_wrap=True, justify="right")
+    for row in summary:
+        table.add_row(*_cells(row, fields, measures))
+    screen = console()
+    if not screen.is_terminal:
+        screen.width = _WIDTH
+    screen.print(table)
+
+
+def _tells(summary: Sequence[Mapping[str, Any]], field: str) -> bool:
+    """Whether a field tells ways apart; each composer's own order belongs to the composer."""
+    if field in ("order", "seed"):
+        return len({(row["composer"], row[field]) for row in summary}) > len({row["composer"] for row in summary})
+    return field in ("composer", "budget") or len({row[field] for row in summary}) > 1
+
+
+def _cells(row: Mapping[str, Any], fields: Sequence[str], measures: Sequence[str]) -> Iterator[str]:
+    yield from (one_line(str(row[field])) for field in fields)
+    yield f"{row['questions']:,}"
+    for name in measures:
+        value = row["measures"].get(name)
+        yield "" if value is None else f"{value:,.{_DIGITS.get(name, 3)}f}"

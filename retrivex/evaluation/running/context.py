@@ -1,0 +1,89 @@
+"""A selection of passages, put into an order and written down: the text that a model would read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retrivex.composition import Citation
+from retrivex.config import OrderingStrategy, RetrievalConfig
+from retrivex.errors import RetrivexError
+from retrivex.rendering import Style, render
+from retrivex.reporting import citations_of
+from retrivex.span import Span
+from retrivex.span_order import order_spans
+
+ORDERS = tuple(name.value for name in OrderingStrategy if name is not OrderingStrategy.CUSTOM)
+"""Orders by name; "custom" needs a callable and is none of them."""
+
+SHUFFLE = OrderingStrategy.SHUFFLE.value
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Order:
+    """Where in the context the best passages stand.
+
+    Parameters
+    ----------
+    name : one of `ORDERS`
+    seed : of the shuffle; no other order reads it
+
+    Raises
+    ------
+    RetrivexError
+        If there is no such order.
+    """
+
+    name: str
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in ORDERS:
+            raise RetrivexError(f"order is {self.name!r}: it must be one of {', '.join(ORDERS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a composer chose.
+
+    Parameters
+    ----------
+    spans : the passages, best first
+    config : what of orders and style is fixed beforehand
+    ms : milliseconds of processor time that the choice took
+    order : the order that `ms` includes; None where nothing was ordered and written yet
+    """
+
+    spans: Sequence[Span]
+    config: RetrievalConfig
+    ms: float
+    order: Order | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a model would read.
+
+    Parameters
+    ----------
+    text : all of it
+    spans : best first, whatever their order in the text
+    citations : every stretch of the documents in the text, in order
+    ms : milliseconds of processor time that it took to choose, order and write it
+    """
+
+    text: str
+    spans: Sequence[Span]
+    citations: Sequence[Citation]
+    ms: float
+
+
+def arrange(selection: Selection, order: Order, question: str) -> Context:
+    """Return a selection's context in an order; the selection stays what it is."""
+    config = selection.config.override(ordering_strategy=order.name, order_seed=order.seed)
+    started = time.thread_time()
+    spans, _ = order_spans(selection.spans, config, question)
+    rendered = render(spans, Style.of(config))
+    ms = 1e3 * (time.thread_time() - started) if order != selection.order else 0.0
+    return Context(rendered.text, selection.spans, citations_of(spans, rendered), selection.ms + ms)

@@ -1,0 +1,40 @@
+"""Does a passage begin or end inside a sentence of its document."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+
+from retrivex.sentences import sentence_ranges, trimmed
+
+
+class SentenceEdges:
+    """Where the sentences of documents stand; each document is read when it is first asked for.
+
+    Parameters
+    ----------
+    documents : doc_id -> text
+
+    Examples
+    --------
+    >>> edges = SentenceEdges({"d": "Bees sleep. Ants work."})
+    >>> edges.breaks("d", 0, 12), edges.breaks("d", 5, 22)
+    (False, True)
+    """
+
+    def __init__(self, documents: Mapping[str, str]) -> None:
+        self._documents = documents
+        self._known: dict[str, tuple[list[int], list[int]]] = {}
+
+    def breaks(self, doc_id: str, start: int, end: int) -> bool:
+        """Return whether a range begins or ends inside a sentence; white space at its edges does not matter."""
+        low, high = trimmed(self._documents[doc_id], start, end)
+        return low < high and (self._inside(doc_id, low) or self._inside(doc_id, high))
+
+    def _inside(self, doc_id: str, place: int) -> bool:
+        if doc_id not in self._known:
+            ranges = sentence_ranges(self._documents[doc_id])
+            self._known[doc_id] = [start for start, _ in ranges], [end for _, end in ranges]
+        starts, ends = self._known[doc_id]
+        before = bisect_left(starts, place) - 1  # the last sentence that begins before the place
+        return before >= 0 and place < ends[before]

@@ -1,0 +1,105 @@
+"""Vectors of texts, kept on disk by encoder and text, so that no text is encoded twice, whatever set it stands in."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.encoder import Encoder
+from retrivex.errors import EncoderError
+from retrivex.stores.connection import sqlite_errors
+from retrivex.stores.vectors import unit_rows
+
+Vectors = NDArray[np.float32]
+Report = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and of how much."""
+
+_BLOCK = 512  # texts encoded before they are written: what a killed run loses
+_ASKED = 500  # keys in one request, fewer than any SQLite allows
+
+
+def cache_folder() -> Path:
+    """Return where results that are costly to make again lie: RETRIVEX_CACHE or ~/.cache/retrivex."""
+    return Path(os.environ.get("RETRIVEX_CACHE") or Path.home() / ".cache" / "retrivex")
+
+
+class VectorCache:
+    """An encoder that remembers on disk what it has encoded.
+
+    Parameters
+    ----------
+    encoder : makes the vectors; a file for each `name`
+    folder : where the files lie; made when it is needed
+
+    Raises
+    ------
+    StoreError
+        If a file cannot be read or written.
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path) -> None:
+        self.name = encoder.name
+        self._encoder = encoder
+        self._path = folder / f"{hashlib.sha256(encoder.name.encode()).hexdigest()[:16]}.sqlite"
+
+    def encode(self, texts: Sequence[str], what: str = "texts", report: Report | None = None) -> Vectors:
+        """Return vectors of length one, shape (len(texts), d); d is 0 where there are no texts.
+
+        Parameters
+        ----------
+        texts : any; equal ones are encoded once
+        what : names them in the progress
+        report : told of the progress
+        """
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        if not keys:
+            return np.zeros((0, 0), dtype=np.float32)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with sqlite_errors(str(self._path)), closing(sqlite3.connect(self._path, timeout=60)) as file:
+            file.execute("CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+            known = _read(file, keys)
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+            self._fill(file, known, list(missing.items()), what, report)
+        try:
+            return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])
+        except ValueError as error:
+            raise EncoderError(
+                f"{self._path} holds vectors of several lengths for {self.name!r}: the encoder has changed under its "
+                "name; delete the file, or give the encoder another name"
+            ) from error
+
+    def _fill(
+        self,
+        file: sqlite3.Connection,
+        known: dict[bytes, bytes],
+        missing: Sequence[tuple[bytes, str]],
+        what: str,
+        report: Report | None,
+    ) -> None:
+        """Encode what is missing, block by block, so that a killed run goes on where it was."""
+        for at in range(0, len(missing), _BLOCK):
+            if report is not None:
+                report(f"encoding {what}", at, len(missing))
+            block = missing[at : at + _BLOCK]
+            rows = unit_rows(self._encoder.encode([text for _, text in block]), what=f"texts encoded by {self.name}")
+            made = {key: row.tobytes() for (key, _), row in zip(block, rows, strict=True)}
+            file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", made.items())
+            file.commit()
+            known.update(made)
+
+
+def _read(file: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    wanted = list(dict.fromkeys(keys))
+    found: dict[bytes, bytes] = {}
+    for at in range(0, len(wanted), _ASKED):
+        some = wanted[at : at + _ASKED]
+        marks = ", ".join("?" * len(some))
+        found.update(file.execute(f"SELECT text, vector FROM vectors WHERE text IN ({marks})", some))
+    return found

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from retrivex.cli import app
+from retrivex.evaluation.results import read_rows
+
+run = CliRunner().invoke
+
+ANIMALS = ("bees", "ants", "wasps", "moths", "flies", "fleas", "mites", "gnats", "crickets", "beetles")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    for number, name in enumerate(ANIMALS):
+        text = (
+            f"# {name.title()}\n\n{name.title()} are insects.\n\n## Sleep\n\n{name.title()} sleep {number + 2} hours.\n"
+        )
+        (tmp_path / "docs" / f"{name}.md").write_text(text)
+    lines = [
+        {"question": f"How long do {name} sleep?", "evidence": [{"quote": f"{name} sleep {number + 2} hours"}]}
+        for number, name in enumerate(ANIMALS)
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return tmp_path
+
+
+def evaluate(folder: Path, *args: str) -> Any:
+    own = [str(folder / "q.jsonl"), "--documents", str(folder / "docs")]
+    where = ["--out", str(folder / "out"), "--cache", str(folder / "cache"), "--processes", "1"]
+    return run(app, ["evaluate", *own, *where, *args])
+
+
+def test_ten_questions_over_markdown_in_one_command(folder: Path) -> None:
+    result = evaluate(folder, "--budget", "60", "--chunk-tokens", "20")
+    assert result.exit_code == 0, result.output
+    header, *lines = result.stdout.splitlines()
+    assert " ".join(header.split()) == "composer budget asked recall complete precision MRR spans tokens ms"
+    assert [line.split()[:4] for line in lines[:3]] == [
+        ["knn", "60", "10", "1.000"], ["knn±1", "60", "10", "1.000"], ["balanced", "60", "10", "1.000"],
+    ]  # fmt: skip
+    assert "30 results and report.html; answers were not generated" in result.stdout
+    assert len(read_rows(folder / "out")) == 30
+    assert json.loads((folder / "out" / "manifest.json").read_text())["sets"][0]["documents"] == 10
+
+
+def test_bad_lines_are_told_and_the_rest_is_measured(folder: Path) -> None:
+    with (folder / "q.jsonl").open("a") as file:
+        file.write('\n{"question": "How long do newts sleep?", "evidence": [{"quote": "newts sleep"}]}\n{oops')
+    result = evaluate(folder, "--composer", "knn")
+    assert result.exit_code == 1
+    assert "note: q: line 11: quote 'newts sleep' is not in any document" in result.stderr
+    assert "note: q: line 12: " in result.stderr
+    assert len(read_rows(folder / "out")) == 10
+    odd = json.loads((folder / "out" / "manifest.json").read_text())["sets"][0]["odd"]
+    assert odd["count"] == 2
+    assert odd["records"][0].startswith("line 11: ")
+    told = json.loads(evaluate(folder, "--composer", "knn", "--json").stdout)
+    assert [line[:10] for line in told["left_out"]] == ["q: line 11", "q: line 12"]
+
+
+def test_everything_can_be_given_more_than_once(folder: Path) -> None:
+    (folder / "mine.toml").write_text("window = 1\n")
+    options = {
+        "--composer": ["knn", str(folder / "mine.toml")], "--order": ["document", "shuffle"], "--seed": ["1", "2"],
+        "--budget": ["40", "80"], "--hits": ["3", "6"], "--retriever": ["bm25", "dense", "fused"],
+        "--encoder": ["hashing-64"], "--questions": ["4"], "--chunk-tokens": ["15"], "--chunker": ["auto"],
+    }  # fmt: skip
+    args = [word for name, values in options.items() for value in values for word in (name, value)]
+    result = evaluate(folder, *args, "--keep-contexts", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["rows"] == 4 * 2 * 3 * 2 * 2 * 3
+    assert len(told["summary"]) == told["rows"] / 4
+    rows = read_rows(folder / "out")
+    assert all(row.context for row in rows)
+    assert {row.way.composer for row in rows} == {"knn", "mine"}
+    header = evaluate(folder, *args, "--keep-contexts").stdout.splitlines()[0].split()
+    assert header[:6] == ["retriever", "hits", "composer", "budget", "order", "seed"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["--composer", "nix"], 2, "composer is 'nix': it must be one of knn, knn±1"),
+        (["--order", "nix"], 2, "order is 'nix'"),
+        (["--retriever", "dense"], 2, "there is no encoder"),
+        (["--retriever", "nix"], 2, "retrievers: "),
+        (["--budget", "0"], 2, "budgets: "),
+        (["--chunker", "nix"], 2, "chunker: "),
+        (["--set", "nix", "--data", "."], 3, "evaluation set 'nix' is unknown"),
+        (["--tokenizer", "nix"], 3, "tokenizer 'nix'"),
+    ],
+)
+def test_wrong_usage_is_one_line(folder: Path, args: list[str], code: int, message: str) -> None:
+    result = evaluate(folder, *args)
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_questions_need_something_to_be_asked_of(folder: Path) -> None:
+    found = run(app, ["evaluate", str(folder / "q.jsonl"), "--out", str(folder / "out")])
+    assert found.exit_code == 3
+    assert "line 1" in found.stderr
+    for args in (["evaluate"], ["evaluate", "--documents", str(folder)]):
+        assert run(app, args).exit_code == 2
+
+
+def test_a_public_set_and_own_questions_side_by_side(folder: Path, data_dir: Path) -> None:
+    args = ["--set", "chunking_evaluation", "--data", str(data_dir), "--questions", "5", "--composer", "knn"]
+    result = evaluate(folder, *args)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0].split()[0] == "set"
+    assert {row.set_name for row in read_rows(folder / "out")} == {"q", "chunking_evaluation"}
