@@ -23,6 +23,8 @@ def write(path: Path, text: str) -> Path:
 
 def test_chunking_evaluation(tmp_path: Path) -> None:
     write(tmp_path / "corpora" / "bees.md", "Bees sleep.\r\nThey dance — often.")
+    write(tmp_path / "corpora" / "ants.md", " ")
+    (tmp_path / "corpora" / "flies.md").write_bytes(b"\xff")
     references = json.dumps([{"content": "They dance", "start_index": 13, "end_index": 23}]).replace('"', '""')
     write(
         tmp_path / "questions_df.csv",
@@ -31,9 +33,9 @@ def test_chunking_evaluation(tmp_path: Path) -> None:
     found = datasets.chunking_evaluation(tmp_path)
     assert quoted(found) == ["They dance"]
     assert found.questions[0].within == ("bees",)
-    assert len(found.odd) == 2
-    assert "'wasps'" in found.odd[0]
-    assert "references are not JSON" in found.odd[1]
+    assert [line.partition(":")[0] for line in found.odd] == ["ants.md", "flies.md", "record 2", "record 3"]
+    assert "'wasps'" in found.odd[2]
+    assert "references are not JSON" in found.odd[3]
 
 
 def test_evidence_inference(tmp_path: Path) -> None:

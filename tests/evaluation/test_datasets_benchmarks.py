@@ -176,7 +176,7 @@ def test_a_supporting_fact_that_is_not_there_is_told_and_the_question_kept(fact:
 def test_hotpotqa_is_a_list(tmp_path: Path) -> None:
     path = tmp_path / "hotpot.json"
     path.write_text("{}")
-    with pytest.raises(LoadError, match="holds a dict: HotpotQA's layout is a list"):
+    with pytest.raises(LoadError, match="holds a dict: its published layout is a list"):
         datasets.hotpotqa(path)
 
 

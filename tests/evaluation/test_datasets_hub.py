@@ -111,6 +111,17 @@ def test_loogle(hub: Any) -> None:
     assert quoted(hub.from_rows("loogle/shortdep_qa", rows(record))) == ["Ants work."]
 
 
+@pytest.mark.parametrize("spec", ["squad", "covid_qa", "hotpotqa"])
+def test_odd_rows_are_told_and_the_others_are_used(hub: Any, spec: str) -> None:
+    good = {**HOP, "id": "h"} if spec == "hotpotqa" else asked("a", "Bees sleep.", "sleep", title="Bees")
+    odd = [7, {}, {**good, "id": "b", "context": 7}, {**good, "id": "c", "question": " "}]
+    if spec != "hotpotqa":
+        odd.append({**good, "id": "d", "answers": {"text": ["sleep"], "answer_start": []}})
+    found = hub.from_rows(spec, [*odd, good])
+    assert len(found.questions) == 1
+    assert len(found.odd) == len(odd)
+
+
 def test_a_source_is_read_with_its_config_and_split(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 

@@ -159,6 +159,51 @@ def test_a_damaged_record_is_used_or_told(name: str, data: st.DataObject) -> Non
     _use(lambda: read([broken]))
 
 
+CODE = {
+    "doc_id": "doc_1",
+    "original_uuid": "u",
+    "content": "x = 1",
+    "chunks": [{"chunk_id": "c0", "original_index": 0, "content": "x = 1"}],
+}
+ASKED = {"query": "What is x?", "answer": "1", "golden_chunk_uuids": [["u", 0]]}
+
+
+@given(file=damaged(CODE), asked=damaged(ASKED))
+def test_damaged_files_of_code_are_used_or_told(
+    file: Any, asked: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    for files, questions in (([CODE, file], ASKED), ([CODE], asked), (file, ASKED)):
+        (folder / "codebase_chunks.json").write_text(json.dumps(files), encoding="utf-8")
+        (folder / "evaluation_set.jsonl").write_text(json.dumps(questions), encoding="utf-8")
+        _use(lambda: datasets.contextual_embeddings(folder))
+
+
+cells = st.sampled_from(
+    ["True", "7", "0", "4", "99", "", "x", "[]", "[1]", '[{"start_index": 0, "end_index": 4}]', "bees"]
+)
+
+
+@given(rows=st.lists(st.lists(cells, max_size=8), max_size=4), wide=st.booleans())
+def test_damaged_tables_are_used_or_told(
+    rows: list[list[str]], wide: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    for inside, name in (("txt_files", "PMC7.txt"), ("corpora", "bees.md")):
+        (folder / inside).mkdir(exist_ok=True)
+        (folder / inside / name).write_text("Bees sleep.", encoding="utf-8")
+    body = "".join(",".join(f"'{cell}'" for cell in row).replace('"', '""').replace("'", '"') + "\n" for row in rows)
+    heads = {
+        "questions_df.csv": "question,references,corpus_id",
+        "v2_annotations.csv": "PromptID,PMCID,Valid Label,Valid Reasoning,Evidence Start,Evidence End,Label",
+        "prompts_merged.csv": "PromptID,PMCID,Outcome,Intervention,Comparator",
+    }
+    for name, head in heads.items():
+        (folder / name).write_text(f"{head if wide else head[:20]}\n{body}", encoding="utf-8")
+    _use(lambda: datasets.chunking_evaluation(folder))
+    _use(lambda: datasets.evidence_inference(folder))
+
+
 @pytest.mark.parametrize("name", LINES)
 def test_bad_lines_are_told_with_their_numbers_and_the_others_are_used(name: str, tmp_path: Path) -> None:
     record, read = LINES[name]

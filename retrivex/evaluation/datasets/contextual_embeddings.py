@@ -6,7 +6,7 @@ from pathlib import Path
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.datasets.fields import list_of, object_of, pair_of, strings_of, whole_number, words_of
-from retrivex.evaluation.datasets.files import Record, number_records, read_each, read_json, read_lines
+from retrivex.evaluation.datasets.files import Record, read_each, read_lines, read_list
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
 from retrivex.json_fields import string
@@ -45,6 +45,6 @@ def contextual_embeddings(folder: Path) -> EvidenceSet:
         answers = strings_of(record.fields, "answer")
         made.ask(Question(str(made.asked), words_of(record.fields, "query"), evidence, answers=answers))
 
-    made.note(read_each(number_records(read_json(folder / "codebase_chunks.json")), place))
+    made.note(read_each(read_list(folder / "codebase_chunks.json"), place))
     made.note(read_each(read_lines(folder / "evaluation_set.jsonl"), read))
     return made.whole()

@@ -96,9 +96,23 @@ def read_json(path: Path) -> Any:
         raise LoadError(f"{path} is not JSON ({error})") from error
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
+def read_list(path: Path) -> Iterator[AnyRecord]:
+    """Yield the records of a JSON file that is a list of them.
+
+    Raises
+    ------
+    LoadError
+        If it cannot be read or is no list.
+    """
+    whole = read_json(path)
+    if not isinstance(whole, list):
+        raise LoadError(f"{path} holds a {type(whole).__name__}: its published layout is a list")
+    return number_records(whole)
+
+
+def read_csv(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a CSV file by the names in its first line; raises as `read_text`."""
-    return list(csv.DictReader(io.StringIO(_unmarked(path), newline="")))
+    return list(csv.DictReader(io.StringIO(_unmarked(path), newline=""), restkey="further cells"))
 
 
 def read_lines(path: Path) -> Iterator[AnyRecord]:

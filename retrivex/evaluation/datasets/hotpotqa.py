@@ -9,7 +9,7 @@ from typing import Any
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.datasets.fields import list_of, pair_of, place_in, strings_of, words_of
-from retrivex.evaluation.datasets.files import AnyRecord, Record, number_records, read_each, read_json
+from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_list
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
 from retrivex.json_fields import as_string, listing
@@ -23,10 +23,7 @@ def hotpotqa(path: Path) -> EvidenceSet:
     are joined as they stand in the file, which has the spaces between them. A question of which a supporting fact
     cannot be found keeps its answer and has no evidence. Source: Yang et al., "HotpotQA", 2018.
     """
-    whole = read_json(path)
-    if not isinstance(whole, list):
-        raise LoadError(f"{path} holds a {type(whole).__name__}: HotpotQA's layout is a list of questions")
-    return hotpotqa_records(number_records(whole))
+    return hotpotqa_records(read_list(path))
 
 
 def hotpotqa_records(records: Iterable[AnyRecord]) -> EvidenceSet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,7 @@ def chunking_evaluation(folder: Path) -> EvidenceSet:
     Source: Smith & Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma 2024.
     """
     made = Gathering("chunking_evaluation")
-    texts = {path.stem: read_text(path) for path in sorted((folder / "corpora").glob("*.md"))}
-    for doc_id, text in texts.items():
-        made.document(doc_id, text)
+    texts = _documents(made, (folder / "corpora").glob("*.md"), "")
     numbers = count()
 
     def read(record: Record) -> None:
@@ -39,6 +37,18 @@ def chunking_evaluation(folder: Path) -> EvidenceSet:
 
     made.note(read_each(_rows(folder / "questions_df.csv"), read))
     return made.whole()
+
+
+def _documents(made: Gathering, paths: Iterable[Path], prefix: str) -> dict[str, str]:
+    """Return the texts of files by their names without the prefix; those that cannot be used are told."""
+    texts: dict[str, str] = {}
+    for path in sorted(paths):
+        try:
+            text = read_text(path)
+            texts[made.document(path.stem.removeprefix(prefix), text)] = text
+        except LoadError as error:
+            made.note([f"{path.name}: {error}; left out"])
+    return texts
 
 
 def _references(fields: Mapping[str, Any]) -> list[Any]:
@@ -62,9 +72,7 @@ def evidence_inference(folder: Path) -> EvidenceSet:
     annotators may disagree. Source: DeYoung et al., "Evidence Inference 2.0", 2020.
     """
     made = Gathering("evidence_inference")
-    texts = {path.stem[3:]: read_text(path) for path in sorted((folder / "txt_files").glob("PMC*.txt"))}
-    for doc_id, text in texts.items():
-        made.document(doc_id, text)
+    texts = _documents(made, (folder / "txt_files").glob("PMC*.txt"), "PMC")
     found: dict[str, set[Evidence]] = {}
     labels: dict[str, dict[str, None]] = {}
 
