@@ -42,13 +42,15 @@ def needles(sample: Sample) -> list[tuple[str, str, str]]:
     return re.findall(r"One of the special magic (\w+) for ([\w-]+) is: ([\w-]+)\.", sample.context.text)
 
 
-@given(task=st.sampled_from(TASKS), tokens=st.integers(1100, 2400), seed=st.integers(0, 9))
+@given(task=st.sampled_from(TASKS), tokens=st.integers(1100, 1900), seed=st.integers(0, 999))
 def test_samples_are_as_long_as_asked_for_and_evidence_is_at_its_place(
     small: Path, task: str, tokens: int, seed: int
 ) -> None:
     (sample,) = ruler_samples(task, tokens, small, samples=1, seed=seed)
     assert sample.length(COUNTER) <= tokens
-    assert sample.length(COUNTER) >= tokens - max(150, 0.02 * tokens)  # a paragraph of the questions' tasks
+    # a needle of UUIDs is the longest piece of hay, some 60 tokens, but for paragraphs, which may also run out; and
+    # with another piece all pieces are drawn anew
+    assert sample.length(COUNTER) >= tokens - (0.1 * tokens if task.startswith("qa") else max(90, 0.01 * tokens))
     found = ruler(task, tokens, [sample])
     (question,) = found.questions
     held = [found.documents[part.doc_id][part.start : part.end] for part in question.evidence]
