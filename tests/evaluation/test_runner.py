@@ -179,6 +179,11 @@ def test_the_manifest_says_what_was_run(tmp_path: Path) -> None:
     assert os.path.expanduser("~") not in text
 
 
+def test_estimated_tokens_are_told(tmp_path: Path) -> None:
+    evaluate(Plan(**SMALL, tokenizer="estimate"), [PUMPS], out=tmp_path / "out", cache=tmp_path / "cache")
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["tokenizer"] == "estimate"
+
+
 class Broken:
     """Fails with the second block."""
 
