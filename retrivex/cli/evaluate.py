@@ -49,7 +49,7 @@ _FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed
 def evaluate(
     questions: Annotated[
         Path | None,
-        typer.Argument(metavar="[QUESTIONS]", help="JSONL of your own questions.", show_default=False),
+        typer.Argument(metavar="QUESTIONS", help="JSONL of your own questions.", show_default=False),
     ] = None,
     documents: Annotated[
         Path | None, typer.Option("--documents", metavar="PATH", help="Folder or file that the questions are about.")
@@ -221,8 +221,8 @@ class _Teller:
         if is_interactive() or now - self._told < _EVERY_S or done == first:
             return
         self._told = now
-        left = (now - since) / (done - first) * (total - done)
-        note(f"{what}: {done:,} of {total:,}, {left / 60:.0f} min {left % 60:.0f} s left")
+        minutes, seconds = divmod(round((now - since) / (done - first) * (total - done)), 60)
+        note(f"{what}: {done:,} of {total:,}, {minutes} min {seconds} s left")
 
 
 def _list(problems: Sequence[str]) -> None:

@@ -94,9 +94,19 @@ def test_an_encoder_that_changed_under_its_name_is_told(tmp_path: Path) -> None:
         VectorCache(Other(), tmp_path).encode(["bees", "ants"])
 
 
+def test_documents_can_be_taken_in_the_order_given() -> None:
+    index = Index(DOCUMENTS, size=8)
+    hits = index.hits([asked("Who sleeps?", "wasps", "ants")], "given", 3)[0]
+    assert [hit.key for hit in hits] == [("wasps", 0), ("wasps", 1), ("ants", 0)]
+    scores = [hit.similarity_score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    with pytest.raises(RetrivexError, match="question 'q' names no documents"):
+        index.hits([asked("Who sleeps?")], "given", 3)
+
+
 def test_what_is_no_retriever_or_needs_an_encoder_is_refused() -> None:
     index = Index(DOCUMENTS)
-    with pytest.raises(RetrivexError, match="retriever is 'splade': it must be one of bm25, dense, fused"):
+    with pytest.raises(RetrivexError, match="retriever is 'splade': it must be one of bm25, dense, fused, given"):
         index.hits([asked("bees")], "splade", 3)
     with pytest.raises(RetrivexError, match="or search with the retriever 'bm25'"):
         index.hits([asked("bees")], "dense", 3)

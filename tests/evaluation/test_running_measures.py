@@ -113,10 +113,23 @@ def test_sentences_are_broken_inside_not_at_their_white_space(start: int, end: i
         ("12008", ("2008",), "any", False),
         ("Straße", ("STRASSE",), "any", True),
         ("It is blue.", ("", "blue"), "all", True),
+        ("她毕业于厦门大学中文系", ("厦门大学。",), "any", True),
+        ("the answer (42%) is", ('"42%".',), "any", True),
+        ("the price is $5", ("5",), "any", True),
+        ("a ... b", ("...",), "any", True),
+        ("a b", ("...",), "any", False),
     ],
 )
 def test_answers_are_whole_words_or_characters(text: str, answers: tuple[str, ...], needed: Any, found: bool) -> None:
     assert holds_answer(text, Question("q", "?", (), answers=answers, needed=needed)) is found
+
+
+def test_a_line_break_is_an_edge() -> None:
+    edges = SentenceEdges({"d": "Minutes of the meeting\nWe met at noon and went on\n until dusk."})
+    assert not edges.breaks("d", 0, 23)
+    assert not edges.breaks("d", 23, 50)
+    assert edges.breaks("d", 26, 50)
+    assert edges.breaks("d", 23, 40)
 
 
 def test_every_measure_is_named() -> None:

@@ -21,8 +21,11 @@ from retrivex.fusion import reciprocal_rank_fusion
 from retrivex.seed import SeedHit
 from retrivex.tokens import TokenizerSpec
 
-RetrieverName: TypeAlias = Literal["bm25", "dense", "fused"]
+RetrieverName: TypeAlias = Literal["bm25", "dense", "fused", "given"]
 RETRIEVERS: tuple[str, ...] = get_args(RetrieverName)
+VECTORS = ("dense", "fused")
+"""Retrievers that need an encoder; composers then see its vectors."""
+
 CHUNKERS = ("sentence_packed", "auto", "token", "markdown", "adaptive")
 """Chunkers whose sizes are tokens; `sentence_packed` is the one that systems are compared on."""
 
@@ -122,7 +125,7 @@ class Index:
 
     def store_for(self, retriever: str) -> dict[ChunkKey, Chunk]:
         """Return what a composer reads chunks from: with vectors where the retriever uses them."""
-        return self.store if retriever == "bm25" else self.vector_store
+        return self.vector_store if retriever in VECTORS else self.store
 
     def vectors_of(self, questions: Sequence[Question], report: Report | None = None) -> Vectors:
         """Return the vectors of questions, shape (q, d)."""
@@ -138,16 +141,19 @@ class Index:
         Parameters
         ----------
         questions : q questions
-        retriever : "dense" (cosine), "bm25", or "fused" (reciprocal ranks of both)
+        retriever : "dense" (cosine), "bm25", "fused" (reciprocal ranks of both), or "given" (the documents that a
+            question names, in its own order)
         most : hits of a question at most; bm25 gives only those that share a term with it
 
         Raises
         ------
         RetrivexError
-            If there is no such retriever, or it needs an encoder and there is none.
+            If there is no such retriever, it needs an encoder and there is none, or a question names no documents.
         """
         if retriever not in RETRIEVERS:
             raise RetrivexError(f"retriever is {retriever!r}: it must be one of {', '.join(RETRIEVERS)}")
+        if retriever == "given":
+            return [self._as_given(question, most) for question in questions]
         dense = self._by_vectors(questions, report) if retriever != "bm25" else None
         made = []
         for at, question in enumerate(questions):
@@ -159,6 +165,15 @@ class Index:
                 rankings = [dense(at, POOL), self._by_words(question, POOL, self.vector_store)]
                 made.append(reciprocal_rank_fusion(rankings)[:most])
         return made
+
+    def _as_given(self, question: Question, most: int) -> list[SeedHit]:
+        if not question.within:
+            raise RetrivexError(
+                f"question {question.question_id!r} names no documents: the retriever 'given' takes them as hits; "
+                "search with another"
+            )
+        places = [place for doc_id in dict.fromkeys(question.within) for place in self._places[doc_id]][:most]
+        return [SeedHit(self.store[self.chunks[place].key], 1 / rank) for rank, place in enumerate(places, 1)]
 
     def _among(self, question: Question) -> NDArray[np.int64] | None:
         """Places of the chunks that a question is asked of; None for all."""

@@ -122,6 +122,6 @@ def describe_run(
         "budgets": list(plan.budgets),
         "seeds": list(plan.seeds),
         "answers": None,
-        "warnings": list(warnings),
+        "warnings": [message.partition(":")[0] for message in warnings],  # what follows may name paths and hosts
         "rows": rows,
     }

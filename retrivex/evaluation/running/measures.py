@@ -65,8 +65,9 @@ def measure(
 def holds_answer(text: str, question: Question) -> bool:
     """Return whether an answer stands in a text, or all of them where all are needed.
 
-    Case, the width of characters and white space do not matter. Words have to be whole ones; in scripts that are
-    written without spaces any characters will do. An answer that is right in other words is not seen.
+    Case, the width of characters, white space and punctuation around an answer do not matter. Words have to be whole
+    ones; in scripts that are written without spaces any characters will do. An answer that is right in other words is
+    not seen.
 
     Examples
     --------
@@ -75,12 +76,18 @@ def holds_answer(text: str, question: Question) -> bool:
     (True, False)
     """
     plain = _plain(text)
-    found = (finder(_plain(answer))(plain) for answer in question.answers if answer.strip())
+    found = (finder(_bare(_plain(answer)))(plain) for answer in question.answers if answer.strip())
     return all(found) if question.needed == "all" else any(found)
 
 
 def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _bare(answer: str) -> str:
+    """Return an answer without punctuation around it; one that is nothing else stays."""
+    kept = [at for at, letter in enumerate(answer) if letter != " " and unicodedata.category(letter)[0] != "P"]
+    return answer[kept[0] : kept[-1] + 1] if kept else answer
 
 
 def _of_evidence(

@@ -13,7 +13,7 @@ from retrivex.errors import RetrivexError
 from retrivex.evaluation.results import Way
 from retrivex.evaluation.running.composers import Composer, composer_of
 from retrivex.evaluation.running.context import SHUFFLE, Order
-from retrivex.evaluation.running.index import RetrieverName
+from retrivex.evaluation.running.index import VECTORS, RetrieverName
 from retrivex.tokens import Tokenizer
 
 
@@ -55,7 +55,7 @@ class Plan(BaseModel):
     chunk_tokens: int = Field(default=200, ge=1, description="tokens of a chunk at most")
     encoder: str | None = Field(default=None, description="model of the vectors, as `load_encoder` takes it")
     retrievers: Annotated[tuple[RetrieverName, ...], BeforeValidator(_as_tuple)] = Field(
-        default=(), description="bm25, dense or fused; left out: dense with an encoder, bm25 without"
+        default=(), description="bm25, dense, fused or given; left out: dense with an encoder, bm25 without"
     )
     hits: Counts = Field(default=(20,), description="hits that composers are given")
     composers: Names = Field(
@@ -79,7 +79,7 @@ class Plan(BaseModel):
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
-        if self.encoder is None and set(self.retrievers) - {"bm25"}:
+        if self.encoder is None and set(self.retrievers) & set(VECTORS):
             raise RetrivexError(
                 f"retrievers are {', '.join(self.retrievers)} and there is no encoder: give one ('hashing' needs no "
                 "download), or take bm25"

@@ -1,4 +1,8 @@
-"""Does a passage begin or end inside a sentence of its document."""
+"""Does a passage begin or end inside a sentence of its document.
+
+A line break is an edge, too: what it parts are paragraphs, turns, rows or list items in most documents. In text that is
+wrapped at a width, sentences that are broken at the end of a line are not seen.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +36,21 @@ class SentenceEdges:
         return low < high and (self._inside(doc_id, low) or self._inside(doc_id, high))
 
     def _inside(self, doc_id: str, place: int) -> bool:
+        if _is_at_line_break(self._documents[doc_id], place):
+            return False
         if doc_id not in self._known:
             ranges = sentence_ranges(self._documents[doc_id])
             self._known[doc_id] = [start for start, _ in ranges], [end for _, end in ranges]
         starts, ends = self._known[doc_id]
         before = bisect_left(starts, place) - 1  # the last sentence that begins before the place
         return before >= 0 and place < ends[before]
+
+
+def _is_at_line_break(text: str, place: int) -> bool:
+    """Return whether there is a line break in the white space around a place."""
+    low = high = place
+    while low > 0 and text[low - 1].isspace():
+        low -= 1
+    while high < len(text) and text[high].isspace():
+        high += 1
+    return "\n" in text[low:high] or "\r" in text[low:high]

@@ -16,6 +16,7 @@ from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.results import Row, Way, write_rows
 from retrivex.evaluation.running.composers import Case, Composer
 from retrivex.evaluation.running.context import Context, Order, Selection, arrange
+from retrivex.evaluation.running.index import VECTORS
 from retrivex.evaluation.running.measures import measure
 from retrivex.evaluation.running.plan import Plan
 from retrivex.evaluation.running.sentence_edges import SentenceEdges
@@ -150,7 +151,7 @@ class Worker:
             hits,
             self._work.stores[block.retriever],
             self._work.documents,
-            None if block.retriever == "bm25" else asked.embedding,
+            asked.embedding if block.retriever in VECTORS else None,
         )
         if composer.name not in self._warm:  # what is loaded with the first question is not that question's time
             composer.select(case, block.budget, Order(composer.own_order))
