@@ -36,7 +36,10 @@ def probe(
     model_url: ModelUrl,
     model: ModelName,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="Where the position profile is written.", show_default=False)
+        Path,
+        typer.Option(
+            "--out", metavar="FILE", dir_okay=False, help="Where the position profile is written.", show_default=False
+        ),
     ],
     lengths: Annotated[
         str, typer.Option("--lengths", metavar="N,N", help="Of the texts, in tokens, with commas between.")

@@ -39,6 +39,12 @@ def test_what_it_costs_is_said_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "note: 6 questions, at most about 6,672 tokens" in done.stderr
 
 
+def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
+    done = run(app, command(tmp_path))
+    assert done.exit_code == 2
+    assert "is a directory" in done.stderr
+
+
 def test_a_filler_without_texts_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     done = run(app, command(tmp_path / "m.json", "--filler", str(tmp_path / "none")))

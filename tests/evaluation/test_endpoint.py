@@ -217,6 +217,7 @@ def test_a_prompt_that_is_refused_does_not_stop_the_others(server: ModelServer) 
         ({"requests_per_minute": 0}, "requests_per_minute is 0"),
         ({"timeout_s": "1"}, "timeout_s is '1'"),
         ({"options": [1]}, "options are"),
+        ({"options": {"stream": True}}, "without messages, model, n, stream"),
     ],
 )
 def test_settings_out_of_range_are_one_clear_error(said: dict[str, Any], message: str) -> None:
@@ -284,6 +285,12 @@ def test_another_request_is_another_answer(server: ModelServer, tmp_path: Path, 
     with Endpoint(server.url, **{"model": "m", "cache": tmp_path / "answers.db", **other}) as endpoint:
         endpoint.ask(ASKED[:1])
     assert len(server.asked) == 2
+
+
+def test_the_same_prompt_is_asked_once(server: ModelServer) -> None:
+    replies, usage = ask(server, [*ASKED[:2], *ASKED[:2], ASKED[0]])
+    assert [reply.text for reply in replies] == ["0.", "1.", "0.", "1.", "0."]
+    assert (len(server.asked), usage.cached) == (2, 3)
 
 
 def test_failures_are_not_kept(server: ModelServer, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ _IN_A_ROW = 8
 
 _LONGEST_WAIT_S = 600.0
 _STOPPED = "not asked: the run was stopped"
+_FIXED = {"messages", "model", "n", "stream"}
 
 
 class Endpoint:
@@ -130,9 +131,11 @@ class Endpoint:
         """
         stop = threading.Event()
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="endpoint")
-        futures = [pool.submit(self._reply, request, stop) for request in requests]
         try:
-            return [future.result() for future in futures]
+            # the same prompt is asked once: two orders of passages often come to the same context
+            futures = {request: pool.submit(self._reply, request, stop) for request in dict.fromkeys(requests)}
+            self._count(cached=len(requests) - len(futures))
+            return [futures[request].result() for request in requests]
         finally:
             stop.set()  # for those that wait, where one has failed or the user has had enough
             pool.shutdown(wait=True, cancel_futures=True)
@@ -245,8 +248,11 @@ def _check_names(url: object, model: object, api_key: object, options: object) -
         raise EndpointError(f"model is {quoted(model)}: give the name that the endpoint knows it by")
     if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):
         raise EndpointError("api_key is no printable ASCII text: see that the key alone was copied, without line ends")
-    if options is not None and not isinstance(options, Mapping):
-        raise EndpointError(f"options are {quoted(options)}: give a mapping of further fields of a request")
+    if options is not None and (not isinstance(options, Mapping) or _FIXED & set(options)):
+        raise EndpointError(
+            f"options are {quoted(options)}: give a mapping of further fields of a request, without "
+            f"{', '.join(sorted(_FIXED))}"
+        )
 
 
 def _check_numbers(**given: tuple[object, int]) -> None:

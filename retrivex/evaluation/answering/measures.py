@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from retrivex.evaluation.answering.longbench import longbench_score, scorer_of
@@ -70,11 +70,11 @@ def answer_measures(
     >>> measures["em"], round(measures["f1"], 2), measures["faithfulness"]
     (0.0, 0.67, 0.5)
     """
-    answers = is_answerable(answer, no_answer=NO_ANSWER)
-    there_is = bool(question.answers or question.evidence)
+    answers = _answers(answer)
+    there_is = any(map(_answers, question.answers)) if question.answers else bool(question.evidence)
     measures = {"answerable": float(answers == there_is)}
     if question.needed == "any" and (question.answers or not there_is):
-        said = answer if answers else ""
+        said = answer if answers or question.answers else ""  # some sets have "unanswerable" as a reference
         measures["em"] = exact_match(said, question.answers)
         measures["f1"] = token_f1(said, question.answers)
     if question.answers:
@@ -117,10 +117,14 @@ def best_f1(answer: str, question: Question) -> float:
     """Return the token F1 of the best answer; where all are needed, that of all of them together."""
     if question.needed == "all":
         return token_f1(answer, " ".join(question.answers))
-    return token_f1(answer if is_answerable(answer, no_answer=NO_ANSWER) else "", question.answers)
+    return token_f1(answer, question.answers)
 
 
-def classes_of(questions: Mapping[str, Question]) -> tuple[str, ...]:
+def _answers(text: str) -> bool:
+    return is_answerable(text, no_answer=NO_ANSWER)
+
+
+def classes_of(questions: Collection[Question]) -> tuple[str, ...]:
     """Return the classes that questions are sorted into: as they say, in lines, or else all of their answers.
 
     LongBench's trec and lsht list the same classes with every question. Where a reader keeps them, they are the factor
@@ -128,11 +132,11 @@ def classes_of(questions: Mapping[str, Question]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> asked = {"1": Question("1", "?", (), answers=("City",)), "2": Question("2", "?", (), answers=("Animal",))}
+    >>> asked = [Question("1", "?", (), answers=("City",)), Question("2", "?", (), answers=("Animal",))]
     >>> classes_of(asked)
     ('Animal', 'City')
     """
-    for question in questions.values():
+    for question in questions:
         if isinstance(said := question.factors.get("all_classes"), str):
             return tuple(said.split("\n"))
-    return tuple(sorted({answer for question in questions.values() for answer in question.answers}))
+    return tuple(sorted({answer for question in questions for answer in question.answers}))

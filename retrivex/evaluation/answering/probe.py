@@ -77,7 +77,7 @@ class ProbeResult:
         if fit.mean == 0:
             return "no effect seen: no answer was right at any depth; see that the model can answer at all"
         spread, noise = f"{100 * fit.spread:.0f} points", f"{100 * fit.noise:.0f} points"
-        places = f"between position {fit.positions[fit.best]:.2f} and {fit.positions[fit.worst]:.2f}"
+        places = f"between the parts around {fit.positions[fit.best]:.2f} and {fit.positions[fit.worst]:.2f}"
         if fit.matters:
             return f"reordering can pay: accuracy differs by {spread} {places}, more than noise, which makes {noise}"
         return (
