@@ -13,6 +13,21 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from retrivex.cli.answers import answer_run
+from retrivex.cli.endpoints import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_KEY_VARIABLE,
+    AnswerFile,
+    Concurrency,
+    KeyVariable,
+    ModelName,
+    ModelOptions,
+    ModelUrl,
+    PerMinute,
+    SpendCapTokens,
+    TokensPerMinute,
+    open_endpoint,
+)
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import console, is_interactive, note, one_line, progress, write_json, write_text
@@ -36,6 +51,10 @@ _SHOWN = {
     "complete": "complete",
     "answer_in_context": "answer",
     "evidence_precision": "precision",
+    "em": "EM",
+    "f1": "F1",
+    "score": "score",
+    "judged": "judged",
     "reciprocal_rank": "MRR",
     "spans": "spans",
     "tokens": "tokens",
@@ -130,18 +149,34 @@ def evaluate(
     keep_contexts: Annotated[
         bool, typer.Option("--keep-contexts", help="Write the text of each context into the results.")
     ] = False,
+    model_url: ModelUrl | None = None,
+    model: ModelName | None = None,
+    judge: Annotated[
+        bool,
+        typer.Option("--judge", help="The model also says whether its answers are right.", rich_help_panel="Model"),
+    ] = False,
+    api_key_env: KeyVariable = DEFAULT_KEY_VARIABLE,
+    answers: AnswerFile = None,
+    spend_cap: SpendCapTokens = None,
+    concurrency: Concurrency = DEFAULT_CONCURRENCY,
+    requests_per_minute: PerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
+    model_option: ModelOptions = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure contexts on your own questions, or on public sets, beside plain nearest chunks.
 
-    No model is asked: what is measured is the evidence that a context holds, what it costs, and where it stands. A run
-    that was stopped goes on where it was. Exit code 1: some lines of your questions could not be used.
+    Without --model-url no model is asked: what is measured is the evidence that a context holds, what it costs, and
+    where it stands. With it, the model answers every context, and its answers are measured too (extra 'evaluate'). A
+    run that was stopped goes on where it was. Exit code 1: lines of your questions could not be used, or answers are
+    missing.
 
     \b
     Examples:
       retrivex evaluate questions.jsonl --documents docs/
       retrivex evaluate questions.jsonl --documents docs/ --composer knn --composer tuned/config.json --budget 1000
       retrivex evaluate --set squad --set qmsum --data data/ --encoder hashing --questions 100
+      retrivex evaluate questions.jsonl --documents docs/ --model-url http://localhost:8000/v1 --model qwen3
 
     \b
     A line, with evidence, answers, or both:
@@ -152,6 +187,8 @@ def evaluate(
         raise typer.BadParameter("--documents belong to QUESTIONS: give the file of questions, too")
     if questions is None and not sets:
         raise typer.BadParameter("there is nothing to ask: give QUESTIONS and --documents, or --set NAME")
+    if (model_url is None) != (model is None):
+        raise typer.BadParameter("--model-url and --model belong together: give the endpoint and the model's name")
     given = {
         "sets": sets, "data": data, "questions": most, "retrievers": retriever, "encoder": encoder, "hits": hits,
         "composers": composer, "orders": order, "budgets": budget, "seeds": seed,
@@ -164,30 +201,56 @@ def evaluate(
                 "chunk_tokens": chunk_tokens,
                 "tokenizer": tokenizer,
                 "unanswerable": unanswerable,
-                "keep_contexts": keep_contexts,
+                "keep_contexts": keep_contexts or model_url is not None,
             }
         )
     )
+    endpoint = None
+    if model_url is not None and model is not None:  # before the work, so that a wrong key or address costs none
+        endpoint = open_endpoint(
+            model_url,
+            model,
+            key_variable=api_key_env,
+            answers=answers or _beside(out, "answers.db"),
+            spend_cap=spend_cap,
+            concurrency=concurrency,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+            options=model_option,
+        )
     mine = [] if questions is None else [own(questions, documents)]
     with progress("evaluating") as bar:
-        rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=_Teller(bar))
+        teller = _Teller(bar)
+        rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=teller)
+        answered = None
+        if endpoint is not None and model is not None:
+            with endpoint:
+                answered = answer_run(
+                    out, rows, mine, plan, endpoint, model, keep_contexts=keep_contexts, with_judge=judge,
+                    report=lambda done, total: teller("answering", done, total),
+                )  # fmt: skip
+            rows = answered.rows
     odd = [f"{found.name}: {line}" for found in mine for line in found.odd]
     left_out = [line for line in odd if "left out" in line]  # others were repaired, or read in another way
     _list(odd)
     summary = summarise(rows)
     missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
-    for reason in missing:
+    for reason in (*missing, *(answered.warnings if answered else ())):
         note(reason)
     if as_json:
         write_json({"out": str(out), "rows": len(rows), "left_out": left_out, "summary": summary})
     else:
         _note_odd(out, mine)
         _show(summary)
-        write_text(
-            f"\nwritten: {one_line(str(out))}, {len(rows):,} results and report.html; answers were not generated"
-        )
-    if left_out:
+        said = "answers were not generated" if answered is None else str(answered.usage)
+        write_text(f"\nwritten: {one_line(str(out))}, {len(rows):,} results and report.html; {said}")
+    if left_out or (answered and answered.warnings):
         raise typer.Exit(SOME_FAILED)
+
+
+def _beside(out: Path, name: str) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    return out / name
 
 
 def _checked(plan: Plan) -> Plan:

@@ -3,7 +3,7 @@
 `endpoint` needs the extra `evaluate`, Chinese words the extra `chinese`; nothing else here needs more than the core.
 """
 
-from retrivex.evaluation.answering.answer_rows import AnsweredRows, answer_rows
+from retrivex.evaluation.answering.answer_rows import AnsweredRows, answer_rows, answer_sets
 from retrivex.evaluation.answering.judge import Judge, Verdict, read_verdict
 from retrivex.evaluation.answering.measures import answer_measures
 from retrivex.evaluation.answering.model import Model, ModelReply, ModelRequest, Usage
@@ -24,6 +24,7 @@ __all__ = [
     "answer_measures",
     "answer_request",
     "answer_rows",
+    "answer_sets",
     "fit_positions",
     "probe",
     "read_verdict",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.answering.judge import Judge
 from retrivex.evaluation.answering.measures import SetScorer, answer_measures, classes_of, set_scorer
 from retrivex.evaluation.answering.model import Model, Usage
 from retrivex.evaluation.answering.prompts import answer_request
-from retrivex.evaluation.evidence import Question
+from retrivex.evaluation.evidence import EvidenceSet, Question
 from retrivex.evaluation.results import Row
 
 NOT_GENERATED = "answers were not generated: no endpoint was given"
@@ -78,6 +79,54 @@ def answer_rows(
             report(len(answered), len(given))
     warnings = tuple(f"{count} of {len(given)} answers: {problem}" for problem, count in problems.items())
     return AnsweredRows(answered, warnings, model.usage)
+
+
+def answer_sets(
+    rows: Iterable[Row],
+    sets: Iterable[EvidenceSet],
+    model: Model,
+    *,
+    judge: Judge | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> AnsweredRows:
+    """Do the same as `answer_rows` for a whole run, set by set: ids of questions may be the same in two sets.
+
+    Parameters
+    ----------
+    rows : of a run that kept its contexts
+    sets : all that it was over, one in memory at a time if they come so
+    model, judge, report : as for `answer_rows`
+
+    Raises
+    ------
+    RetrivexError, EndpointError, ImportError
+        As `answer_rows` does; if a set of a row is missing.
+    """
+    left: dict[str, list[tuple[int, Row]]] = {}
+    for at, row in enumerate(rows):
+        left.setdefault(row.set_name, []).append((at, row))
+    total = sum(map(len, left.values()))
+    made: dict[int, Row] = {}
+    warnings: list[str] = []
+    for found in sets:
+        own = left.pop(found.name, [])
+        done = len(made)
+        answered = answer_rows(
+            [row for _, row in own],
+            found.questions,
+            model,
+            judge=judge,
+            report=None if report is None else partial(_forward, report, done, total),
+        )
+        made |= dict(zip((at for at, _ in own), answered.rows, strict=True))
+        warnings += [f"{found.name}: {warning}" for warning in answered.warnings]
+    if left:
+        raise RetrivexError(f"rows are of {next(iter(left))}, and that set is not there: give every set of the run")
+    return AnsweredRows([made[at] for at in sorted(made)], tuple(warnings), model.usage)
+
+
+def _forward(report: Callable[[int, int], None], before: int, total: int, done: int, _of: int) -> None:
+    report(before + done, total)
 
 
 def _answered(

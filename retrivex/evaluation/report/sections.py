@@ -21,7 +21,7 @@ from retrivex.evaluation.report.markdown import figure, table, with_interval
 from retrivex.evaluation.results import Row
 
 HEADLINES = ("evidence_recall", "complete", "answer_in_context")
-ANSWERS = ("score", "f1", "em", "faithfulness", "answerable")
+ANSWERS = ("score", "judged", "f1", "em", "faithfulness", "answerable")
 _COSTS = ("tokens", "spans", "evidence_tokens_per_1000", "broken_sentences", "reciprocal_rank", "rescued_by_neighbours")
 _EDGE = 0.1  # share of the context at each end
 
