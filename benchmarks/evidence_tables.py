@@ -11,7 +11,7 @@ RESULTS = Path(__file__).parent / "results"
 CALIBRATED = "RetriVex calibrated"
 WIDENING = "RetriVex calibrated, default windows"
 AGAINST = ("kNN", "best peer", "reference k")
-SHORT = ("kNN", "best peer", "reference k", "RetriVex weighted", CALIBRATED)
+SHORT = ("kNN", "best peer", "reference k", "RetriVex weighted", CALIBRATED, WIDENING)
 
 Found = Mapping[str, Any]
 
@@ -113,9 +113,9 @@ def interval(line: Found) -> str:
     return f"{100 * line['mean']:+.1f} [{100 * line['low']:+.1f}, {100 * line['high']:+.1f}]"
 
 
-def differences(view: str, hits: int) -> str:
+def differences(view: str, hits: int, system: str = CALIBRATED) -> str:
     """Return the table of what the calibrated scorer gains or loses, with 95 % intervals."""
-    lines = [line for line in main_cell(view, hits)["differences"] if line["system"] == CALIBRATED]
+    lines = [line for line in main_cell(view, hits)["differences"] if line["system"] == system]
     rows = []
     for name in dict.fromkeys(line["set"] for line in lines):
         here = {(line["against"], line["metric"]): line for line in lines if line["set"] == name}
@@ -159,7 +159,7 @@ def _gain(cell: Found, against: str, system: str) -> str:
     return " / ".join(text if known else f"({text})" for text, known in zip(written, sure, strict=True))
 
 
-def losses() -> str:
+def losses(system: str = CALIBRATED) -> str:
     """Return every set and cell in which the calibrated scorer is surely below kNN or the reference."""
     rows = [
         [
@@ -170,7 +170,7 @@ def losses() -> str:
         ]
         for cell in [*cells("evidence"), *cells("evidence_grid")]
         for line in cell["differences"]
-        if line["system"] == CALIBRATED and line["high"] < 0 and line["against"] != "best peer"
+        if line["system"] == system and line["high"] < 0 and line["against"] != "best peer"
     ]
     return table(["surely lower", "set", "metric", "points"], rows) if rows else "None."
 
@@ -192,4 +192,7 @@ TABLES = {
     "evidence_grid_default_peer": lambda: grid("best peer", WIDENING),
     "evidence_grid_default_reference": lambda: grid("reference k", WIDENING),
     "evidence_losses": losses,
+    "evidence_default_losses": lambda: losses(WIDENING),
+    "evidence_default_differences_all_50": lambda: differences("all", 50, WIDENING),
+    "evidence_default_differences_all_20": lambda: differences("all", 20, WIDENING),
 }
