@@ -224,12 +224,13 @@ class Endpoint:
 
     def _pause(self, failure: Failure, attempt: int) -> float:
         """Seconds to wait before the next attempt; where the endpoint asks for patience, all requests wait."""
+        own = min(self._backoff_s * 2.0 ** min(attempt, 60), _LONGEST_WAIT_S)
         if failure.wait_s is None:
-            return min(self._backoff_s * 2.0**attempt, _LONGEST_WAIT_S)
+            return own
         if failure.wait_s > _LONGEST_WAIT_S:
             raise EndpointError(f"{failure.message}; it asks to wait {failure.wait_s:,.0f} s: run again after that")
         self._limit.hold(failure.wait_s)
-        return min(max(self._backoff_s * 2.0**attempt, failure.wait_s), _LONGEST_WAIT_S)
+        return max(own, failure.wait_s)
 
     def _cap_words(self) -> str:
         return f"not asked: the spend cap of {self._spend.most:,} tokens is reached; raise it and run again"
@@ -264,5 +265,7 @@ def _check_numbers(**given: tuple[object, int]) -> None:
 def _check_seconds(**given: object) -> None:
     for name, value in given.items():
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 <= cast("float", value) <= threading.TIMEOUT_MAX:
-            raise EndpointError(f"{name} is {quoted(value)}: it must be seconds, not negative")
+        if not number or not 0 <= cast("float", value) <= threading.TIMEOUT_MAX or (name == "timeout_s" and not value):
+            raise EndpointError(
+                f"{name} is {quoted(value)}: it must be seconds, not negative, and timeout_s more than 0"
+            )
