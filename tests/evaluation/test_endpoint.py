@@ -220,6 +220,9 @@ def test_a_prompt_that_is_refused_does_not_stop_the_others(server: ModelServer) 
         ({"backoff_s": -1}, "backoff_s is -1"),
         ({"options": [1]}, "options are"),
         ({"options": {"stream": True}}, "without messages, model, n, stream"),
+        ({"options": {"stop": object()}}, "as JSON has them"),
+        ({"options": {"top_p": float("nan")}}, "as JSON has them"),
+        ({"options": {"max_tokens": "many"}}, "max_tokens is 'many'"),
     ],
 )
 def test_settings_out_of_range_are_one_clear_error(said: dict[str, Any], message: str) -> None:
