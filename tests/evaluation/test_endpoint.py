@@ -216,8 +216,13 @@ def test_a_prompt_that_is_refused_does_not_stop_the_others(server: ModelServer) 
         ({"spend_cap": -1}, "spend_cap is -1"),
         ({"requests_per_minute": 0}, "requests_per_minute is 0"),
         ({"timeout_s": "1"}, "timeout_s is '1'"),
+        ({"timeout_s": 0}, "timeout_s is 0"),
+        ({"backoff_s": -1}, "backoff_s is -1"),
         ({"options": [1]}, "options are"),
         ({"options": {"stream": True}}, "without messages, model, n, stream"),
+        ({"options": {"stop": object()}}, "as JSON has them"),
+        ({"options": {"top_p": float("nan")}}, "as JSON has them"),
+        ({"options": {"max_tokens": "many"}}, "max_tokens is 'many'"),
     ],
 )
 def test_settings_out_of_range_are_one_clear_error(said: dict[str, Any], message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ _IN_A_ROW = 8
 _LONGEST_WAIT_S = 600.0
 _STOPPED = "not asked: the run was stopped"
 _FIXED = {"messages", "model", "n", "stream"}
+_ROOM = ("max_completion_tokens", "max_tokens")
 
 
 class Endpoint:
@@ -169,7 +171,7 @@ class Endpoint:
     def _answer(self, body: Mapping[str, Any], answer_tokens: int, stop: threading.Event) -> KeptAnswer | str:
         """Return the answer, or why there is none."""
         prompt_tokens = sum(self._estimate.count_many([message["content"] for message in body["messages"]]))
-        room = max(body.get(name) or 0 for name in ("max_tokens", "max_completion_tokens")) or answer_tokens
+        room = next((body[name] for name in _ROOM if body.get(name) is not None), answer_tokens)
         attempt = 0
         while True:
             if not self._enter(prompt_tokens + room, stop):
@@ -224,12 +226,13 @@ class Endpoint:
 
     def _pause(self, failure: Failure, attempt: int) -> float:
         """Seconds to wait before the next attempt; where the endpoint asks for patience, all requests wait."""
+        own = min(self._backoff_s * 2.0 ** min(attempt, 60), _LONGEST_WAIT_S)
         if failure.wait_s is None:
-            return min(self._backoff_s * 2.0**attempt, _LONGEST_WAIT_S)
+            return own
         if failure.wait_s > _LONGEST_WAIT_S:
             raise EndpointError(f"{failure.message}; it asks to wait {failure.wait_s:,.0f} s: run again after that")
         self._limit.hold(failure.wait_s)
-        return min(max(self._backoff_s * 2.0**attempt, failure.wait_s), _LONGEST_WAIT_S)
+        return max(own, failure.wait_s)
 
     def _cap_words(self) -> str:
         return f"not asked: the spend cap of {self._spend.most:,} tokens is reached; raise it and run again"
@@ -248,11 +251,22 @@ def _check_names(url: object, model: object, api_key: object, options: object) -
         raise EndpointError(f"model is {quoted(model)}: give the name that the endpoint knows it by")
     if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):
         raise EndpointError("api_key is no printable ASCII text: see that the key alone was copied, without line ends")
-    if options is not None and (not isinstance(options, Mapping) or _FIXED & set(options)):
+    if options is not None and (not _is_json(options) or not isinstance(options, Mapping) or _FIXED & set(options)):
         raise EndpointError(
-            f"options are {quoted(options)}: give a mapping of further fields of a request, without "
+            f"options are {quoted(options)}: give a mapping of further fields of a request, as JSON has them, without "
             f"{', '.join(sorted(_FIXED))}"
         )
+    for name in _ROOM:
+        if options and options.get(name) is not None:
+            _check_numbers(**{name: (options[name], 1)})
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _check_numbers(**given: tuple[object, int]) -> None:
@@ -264,5 +278,7 @@ def _check_numbers(**given: tuple[object, int]) -> None:
 def _check_seconds(**given: object) -> None:
     for name, value in given.items():
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 <= cast("float", value) <= threading.TIMEOUT_MAX:
-            raise EndpointError(f"{name} is {quoted(value)}: it must be seconds, not negative")
+        if not number or not 0 <= cast("float", value) <= threading.TIMEOUT_MAX or (name == "timeout_s" and not value):
+            raise EndpointError(
+                f"{name} is {quoted(value)}: it must be seconds, not negative, and timeout_s more than 0"
+            )
