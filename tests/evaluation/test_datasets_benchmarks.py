@@ -102,6 +102,8 @@ def test_lost_in_the_middle(tmp_path: Path) -> None:
     assert found.questions[0].answers == ("bees", "Bees")
     every = datasets.load_set("lost_in_the_middle/3", tmp_path)
     assert [question.factors["gold_at"] for question in every.questions] == [0, 1, 2]
+    lines(folder / "nq-open-3_total_documents_gold_at_1.jsonl", passages(1))
+    assert datasets.load_set("lost_in_the_middle/3", tmp_path) == every
     assert len(every.documents) == 3
     assert datasets.available(tmp_path) == [f"lost_in_the_middle/3/{place}" for place in range(3)]
 

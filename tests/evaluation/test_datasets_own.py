@@ -44,13 +44,13 @@ def test_questions_over_a_folder(folder: Path, tmp_path: Path) -> None:
             "factors": {"kind": "food", "hard": False},
             "note": "other keys are passed over",
         },
-        {"question": "Do wasps sing?", "evidence": []},
+        {"id": 0, "question": "Do wasps sing?", "evidence": []},
         {"question": "Name two insects.", "answers": ["bees", "ants"], "needed": "all"},
     )
     found = own(path, folder)
     assert found.name == "mine"
     assert set(found.documents) == {"insects/bees.md", "ants.txt"}
-    assert [question.question_id for question in found.questions] == ["line-1", "eat", "line-3", "line-4"]
+    assert [question.question_id for question in found.questions] == ["line-1", "eat", "0", "line-4"]
     assert quoted(found, 0) == ["They sleep at night"]
     assert quoted(found, 1) == ["They eat all kinds of things."]
     assert found.questions[1].answers == ("all kinds of things",)
@@ -78,6 +78,7 @@ BAD: list[tuple[Any, str]] = [
     ({"question": "Who?", "answers": ["a"], "documents": [{"text": "a"}]}, "doc_id is missing"),
     ({"question": "Who?", "answers": ["a"], "documents": [" "]}, "hold a blank text"),
     ({"question": "Who?", "answers": ["a"], "documents": "ants.txt"}, "documents is 'ants.txt': it must be a list"),
+    ({"question": "Who?", "answers": ["a"], "id": ["b"]}, "id is ['b']: it must be"),
     ({"question": "Again?", "answers": ["a"], "id": "good"}, "question id 'good' was used before"),
 ]
 

@@ -118,8 +118,10 @@ def _lost_in_the_middle(rest: Sequence[str], data: Path) -> EvidenceSet:
     stem = f"nq-open-{count}_total_documents_gold_at_"
     if place:
         return lost_in_the_middle([_plain_or_packed(inside, stem + place[0])])
-    found = next((files for folder in inside if (files := sorted(folder.glob(f"{stem}*.jsonl*")))), [])
-    return lost_in_the_middle(found or [_plain_or_packed(inside, f"{stem}0")])
+    every = next((files for folder in inside if (files := list(folder.glob(f"{stem}*.jsonl*")))), [])
+    once = {path.name.partition(".")[0]: path for path in every}  # a file may lie there packed and unpacked
+    in_order = [once[name] for name in sorted(once, key=lambda name: (len(name), name))]
+    return lost_in_the_middle(in_order or [_plain_or_packed(inside, f"{stem}0")])
 
 
 def _key_value(rest: Sequence[str], data: Path) -> EvidenceSet:

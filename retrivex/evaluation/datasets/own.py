@@ -91,7 +91,7 @@ class _Reading:
         claims = _claims(fields, references if searched else (), {} if searched else own_documents)
         evidence = self._found(claims, own_documents)
         question = Question(
-            str(fields.get("id") or record.name),
+            _name(fields, record.name),
             words_of(fields, "question"),
             (),
             answers=_answers(fields),
@@ -154,6 +154,15 @@ class _Reading:
             raise LoadError(f"{made.name} has no documents to search: give a folder of them, or them in the lines")
         odd = (*made.odd, *(f"{place}: there are no documents to search; left out" for place in lost))
         return replace(made, questions=tuple(questions), odd=odd)
+
+
+def _name(fields: Mapping[str, Any], place: str) -> str:
+    given = fields.get("id")
+    if given is None:
+        return place
+    if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
+        raise LoadError(f"id is {given!r}: it must be a text or a whole number")
+    return str(given)
 
 
 def _answers(fields: Mapping[str, Any]) -> tuple[str, ...]:
