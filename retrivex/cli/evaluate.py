@@ -173,10 +173,10 @@ def evaluate(
     left_out = [line for line in odd if "left out" in line]  # others were repaired, or read in another way
     _list(odd)
     summary = summarise(rows)
+    _note_sets(out, own, plan)
     if as_json:
         write_json({"out": str(out), "rows": len(rows), "left_out": left_out, "summary": summary})
     else:
-        _note_odd(out, own)
         _show(summary)
         write_text(f"\nwritten: {one_line(str(out))}, {len(rows):,} results; answers were not generated")
     if left_out:
@@ -225,10 +225,13 @@ def _list(problems: Sequence[str]) -> None:
         note(f"{len(problems) - _MOST_LISTED:,} more like these, {len(problems):,} in all; the manifest lists them")
 
 
-def _note_odd(out: Path, own: Sequence[EvidenceSet]) -> None:
-    """Say how many records of public sets were repaired or left out."""
+def _note_sets(out: Path, own: Sequence[EvidenceSet], plan: Plan) -> None:
+    """Say how many questions were not asked, and how many records of public sets were repaired or left out."""
     mine = {found.name for found in own}
     for told in json.loads((out / MANIFEST).read_text(encoding="utf-8"))["sets"]:
+        if told["unanswerable"] and not plan.unanswerable:
+            count = f"{told['unanswerable']:,} of {told['questions']:,} questions"
+            note(f"{told['name']}: {count} have neither evidence nor answers; --unanswerable asks them, too")
         if told["odd"]["count"] and told["name"] not in mine:
             note(f"{told['name']}: {told['odd']['count']:,} odd records, listed in the manifest")
 
