@@ -26,6 +26,9 @@ INSTALL_engines = $(PIP) --group test mypy types-networkx -e '.[cache,chroma,lan
 	psycopg-pool qdrant-edge-py && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_wires = $(PIP) --group test mypy types-networkx -e '.[elasticsearch,opensearch,weaviate]' aiohttp && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_evaluate = $(PIP) --group test -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+# what published LongBench figures were counted with
+INSTALL_longbench = $(PIP) --group test -e '.[chinese]' fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder
@@ -34,20 +37,22 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
 TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_compressor.py langchain_stores.py llamaindex.py llamaindex_postprocessor.py llamaindex_stores.py haystack.py written_by_frameworks.py) tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
-TESTS_engines := $(addprefix tests/adapters/test_,qdrant.py pgvector.py chroma.py lancedb.py milvus.py backfill_engines.py)
+TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_compressor.py langchain_documents.py langchain_standard.py langchain_stores.py llamaindex.py llamaindex_postprocessor.py llamaindex_stores.py haystack.py haystack_stores.py written_by_frameworks.py) tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
+TESTS_engines := $(addprefix tests/adapters/test_,qdrant.py pgvector.py pgvector_hits.py pgvector_tables.py chroma.py chroma_hits.py chroma_records.py lancedb.py milvus.py milvus_filters.py milvus_records.py places_engines.py backfill_engines.py)
 TESTS_wires := $(addprefix tests/adapters/test_,elasticsearch.py opensearch.py weaviate.py)
 TESTS_measures := tests/evaluation/test_ir_measures.py
+TESTS_evaluate := tests/evaluation/test_datasets_hub.py tests/evaluation/test_report.py tests/evaluation/test_endpoint.py tests/evaluation/test_probe_endpoint.py tests/evaluation/test_evaluate_endpoint.py
+TESTS_longbench := tests/evaluation/test_longbench_originals.py
 TESTS_office := tests/loading/test_load_office.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/test_dedup_npm.py
-KINDS := models frameworks engines wires measures office node
+KINDS := models frameworks engines wires measures evaluate longbench office node
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations $(addprefix integration-,$(KINDS))
+.PHONY: bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -141,6 +146,19 @@ bench-evidence-full: $(call ready,evidence) $(call ready,retrivexlib)
 bench-rerank: $(call ready,evidence)
 	$(EVIDENCE) benchmarks/rerank.py
 	$(EVIDENCE) benchmarks/tables.py
+
+# Needles, RULER, lost in the middle and LongBench: what reaches the context, no model asked. The smoke run is a part of CI.
+RUNS := niah ruler lost_in_the_middle longbench
+
+evaluate: $(call ready,evidence)
+	$(foreach run,$(RUNS),$(EVIDENCE) benchmarks/$(run).py &&) true
+
+evaluate-smoke: $(call ready,core)
+	$(foreach run,$(RUNS),$(WITH_TIKTOKEN) $(CORE)/python benchmarks/$(run).py --smoke &&) true
+
+# EVALUATION_REPORT.md and its twin in HTML, from the committed results alone.
+report: $(call ready,evidence)
+	$(EVIDENCE) benchmarks/report.py
 
 calibrate: $(call ready,evidence)
 	$(EVIDENCE) benchmarks/calibrate.py

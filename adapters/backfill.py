@@ -115,6 +115,8 @@ def _scan(collection: Collection, places: Places, batch: int, report: Report) ->
         answer = patient.ask(Scan(after, batch))
         after = answer.after
         with places.transaction(write=True) as connection:
+            if answer.again:
+                connection.execute("DELETE FROM record")
             connection.executemany(
                 "INSERT OR IGNORE INTO record (id, doc_id, scope, known, page, start, before, after) "
                 "VALUES (?,?,?,?,?,?,?,?)",

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypedDict, TypeVar, Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.fetching import call_in_time
+from retrivex.waiting import call_in_time
 
-from .chroma_where import all_of, of_scopes, of_windows
-from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes
+from .chroma_where import all_of, of_windows
+from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
+from .documents import as_int
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from .readings import AS_EXPECTED, Reading, Readings, ways_to_read
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
@@ -25,6 +24,9 @@ try:
     from chromadb.api.models.AsyncCollection import AsyncCollection
     from chromadb.api.models.Collection import Collection as SyncCollection
     from chromadb.errors import InternalError, NotFoundError, RateLimitError
+
+    from .chroma_answers import METADATA, TEXT, hits_of, page_of, pages_of, records_of, space_of
+    from .chroma_scopes import ScopeFilter
 except ImportError as error:
     hint = "pip install 'retrivex-rag[chroma]'"
     raise ImportError(f"retrivex.adapters.chroma needs chromadb: {hint}") from error
@@ -42,15 +44,13 @@ __all__ = [
 
 T = TypeVar("T")
 
-_METADATA = "metadata"  # of a record here: Chroma keeps the text beside them
-_TEXT = "document"
-
 _OVERFETCH = 4  # hits asked for instead of one, where the filter cannot be sent
+_ROUNDS = 3  # requests for a question, where those hits belong to others
 
 
 def _inside(fields: FieldMap) -> FieldMap:
     """Return names in flat metadata, beside a text that has no name."""
-    return replace(fields, root=_METADATA, text=(_TEXT,))
+    return replace(fields, root=METADATA, text=(TEXT,))
 
 
 # langchain-chroma 1.1, llama-index-vector-stores-chroma 0.6 and chroma-haystack 5.0 write their metadata flat
@@ -90,30 +90,35 @@ class ChromaCollection(Collection):
     otherwise, and again when it was made anew under the same name.
 
     Chroma can ask for a scope, and not for records without one. Where the caller may see those, what belongs to others
-    is left out here, and four times as many hits are asked for: a question may still end up with less than `k` of them
-    where most records belong to others. `FieldMap(scope=())` says that no record has a scope.
-
-    Chunk numbers are whole numbers in the metadata, documents are texts: Chroma finds no `3` where `3.0` is written.
+    is left out here, four times as many hits are asked for, and again, at most twice, without the scopes that were in
+    the way. Where there are still fewer than `k`, a warning says so. `FieldMap(scope=())`: no record has a scope.
     """
 
     batch_limit = 5000  # Chroma itself writes at most 5,461 at once
 
-    def __init__(self, client: ClientAPI | AsyncClientAPI, collection: str, **options: Unpack[ChromaOptions]) -> None:
-        self._client, self._async_client = _clients(client, options.get("async_client"))
+    def __init__(
+        self,
+        client: ClientAPI | AsyncClientAPI,
+        collection: str,
+        *,
+        async_client: AsyncClientAPI | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+    ) -> None:
+        self._client, self._async_client = _clients(client, async_client)
         self.is_sync, self.is_async = self._client is not None, self._async_client is not None
         if not isinstance(collection, str):
             raise StoreError(f"collection is {type(collection).__name__}: give its name")
         self.name = f"Chroma collection {collection!r}"
-        self.fields = _inside(field_map(options.get("fields", "retrivex"), CHROMA_LAYOUTS))
+        self.fields = _inside(field_map(fields, CHROMA_LAYOUTS))
         self._collection = collection
-        self._with_vectors = options.get("with_vectors", False)
-        self._timeout_s = options.get("timeout_s", 10.0)
-        if (
-            isinstance(self._timeout_s, bool)
-            or not isinstance(self._timeout_s, (int, float))
-            or not self._timeout_s > 0
-        ):
-            raise StoreError(f"timeout_s is {self._timeout_s!r}: it must be a number of seconds above 0")
+        self._with_vectors = with_vectors
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
+            raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
+        self._timeout_s = timeout_s
+        self._readings = Readings()
+        self._others: dict[Any, None] = {}  # scopes that were in the way of a question
         self._opened: SyncCollection | None = None
         self._async_opened: AsyncCollection | None = None
         self._open_at_once()
@@ -130,9 +135,7 @@ class ChromaCollection(Collection):
                 assert self._async_client is not None
                 opened = await self._async_client.get_collection(self._collection, embedding_function=None)
                 self._async_opened = opened
-            if isinstance(request, Nearest):
-                return self._hits(await opened.query(**self._query(request)), request, _space(opened))
-            return self._records(await opened.get(**self._get(request)), request)
+            return await self._aanswer(opened, request)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of Chroma or of its connection means."""
@@ -155,7 +158,7 @@ class ChromaCollection(Collection):
         """Set metadata; lists only where the version of Chroma keeps them."""
         ids = list(changes)
         metadatas = [
-            {path.removeprefix(f"{_METADATA}."): value for path, value in fields.items()} for fields in changes.values()
+            {path.removeprefix(f"{METADATA}."): value for path, value in fields.items()} for fields in changes.values()
         ]
         if ids:
             self._in_time(lambda: self._open().update(ids=ids, metadatas=metadatas))  # type: ignore[arg-type]
@@ -181,9 +184,34 @@ class ChromaCollection(Collection):
 
     def _ask(self, request: Request) -> Records:
         opened = self._open()
-        if isinstance(request, Nearest):
-            return self._hits(opened.query(**self._query(request)), request, _space(opened))
-        return self._records(opened.get(**self._get(request)), request)
+        if isinstance(request, ByWindows):
+            return self._readings.ask(
+                self._ways, lambda way: self._found(opened.get(**self._get(request, way)), request)
+            )
+        if not isinstance(request, Nearest):
+            return self._found(opened.get(**self._get(request)), request)
+        for left in reversed(range(_ROUNDS)):
+            asked = self._query(request)
+            answer = self._hits(opened.query(**asked), asked, request, space_of(opened), left)
+            if answer is not None:
+                return answer
+        raise AssertionError  # the last round answers
+
+    async def _aanswer(self, opened: AsyncCollection, request: Request) -> Records:
+        if isinstance(request, ByWindows):
+
+            async def ask(way: Reading) -> Records:
+                return self._found(await opened.get(**self._get(request, way)), request)
+
+            return await self._readings.aask(self._ways, ask)
+        if not isinstance(request, Nearest):
+            return self._found(await opened.get(**self._get(request)), request)
+        for left in reversed(range(_ROUNDS)):
+            asked = self._query(request)
+            answer = self._hits(await opened.query(**asked), asked, request, space_of(opened), left)
+            if answer is not None:
+                return answer
+        raise AssertionError
 
     def _in_time(self, call: Callable[[], T]) -> T:
         try:
@@ -195,23 +223,31 @@ class ChromaCollection(Collection):
 
     # ---- requests
 
-    def _get(self, request: ByIds | ByWindows | Scan) -> dict[str, Any]:
+    @property
+    def _scope_filter(self) -> ScopeFilter:
+        return ScopeFilter(self.fields, self._others)
+
+    @property
+    def _ways(self) -> list[Reading]:
+        # metadata are flat: a dot in a name is a letter
+        return [way for way in ways_to_read(self.fields) if not way.whole]
+
+    def _get(self, request: ByIds | ByWindows | Scan, reading: Reading = AS_EXPECTED) -> dict[str, Any]:
         asked: dict[str, Any] = {"include": self._included(["documents", "metadatas"])}
         if isinstance(request, Scan):
-            return {**asked, "limit": request.limit, "offset": request.after or 0}
+            return asked | pages_of(request)
+        scopes = self._scope_filter.conditions(request.scopes)
         if isinstance(request, ByIds):
-            return {**asked, "ids": list(request.ids), "where": all_of(of_scopes(self.fields, request.scopes))}
-        return {
-            **asked,
-            "where": all_of([of_windows(self.fields, request.windows), *of_scopes(self.fields, request.scopes)]),
-        }
+            return {**asked, "ids": list(request.ids), "where": all_of(scopes)}
+        return {**asked, "where": all_of([of_windows(self.fields, request.windows, reading), *scopes])}
 
     def _query(self, request: Nearest) -> dict[str, Any]:
+        narrowed = self._scope_filter
         return {
             "include": self._included(["documents", "metadatas", "distances"]),
             "query_embeddings": [request.vector],
-            "n_results": request.k * (1 if not self.fields.scope or None not in request.scopes else _OVERFETCH),
-            "where": all_of(of_scopes(self.fields, request.scopes)),
+            "n_results": request.k * (_OVERFETCH if narrowed.is_partial(request.scopes) else 1),
+            "where": all_of([*narrowed.conditions(request.scopes), *narrowed.out_of_the_way(request.scopes)]),
         }
 
     def _included(self, wanted: list[str]) -> list[str]:
@@ -219,45 +255,36 @@ class ChromaCollection(Collection):
 
     # ---- answers
 
-    def _records(self, answer: Mapping[str, Any], request: ByIds | ByWindows | Scan) -> Records:
-        found = [
-            Record(id, {_TEXT: text, _METADATA: metadata or {}}, None, vector)
-            for id, text, metadata, vector in zip(
-                answer["ids"],
-                answer["documents"],
-                answer["metadatas"],
-                _vectors(answer["embeddings"], len(answer["ids"])),
-                strict=True,
-            )
-        ]
+    def _found(self, answer: Mapping[str, Any], request: ByIds | ByWindows | Scan) -> Records:
+        found = records_of(answer)
         if isinstance(request, Scan):
-            return Records(found, (request.after or 0) + len(found) if len(found) == request.limit else None)
+            return page_of(self.name, found, request)
         if isinstance(request, ByWindows):
             places = {(window.doc_id, n) for window in request.windows for n in range(window.start, window.end)}
             found = [record for record in found if self._place(record) in places]
-        return Records(self._visible(found, request.scopes))
+        return Records(self._scope_filter.visible(found, request.scopes))
 
-    def _place(self, record: Record) -> tuple[Any, Any]:
-        metadata = record.payload[_METADATA]
-        return metadata.get(self.fields.doc_id[0]), metadata.get(self.fields.chunk_id[0])
+    def _place(self, record: Record) -> tuple[str, int | None]:
+        metadata = record.payload[METADATA]
+        return str(metadata.get(self.fields.doc_id[0])), as_int(metadata.get(self.fields.chunk_id[0]))
 
-    def _hits(self, answer: Mapping[str, Any], request: Nearest, space: str) -> Records:
-        ids = answer["ids"][0]
-        vectors = _vectors(None if answer["embeddings"] is None else answer["embeddings"][0], len(ids))
-        found = [
-            Record(id, {_TEXT: text, _METADATA: metadata or {}}, _score(distance, space), vector)
-            for id, text, metadata, distance, vector in zip(
-                ids, answer["documents"][0], answer["metadatas"][0], answer["distances"][0], vectors, strict=True
-            )
-        ]
-        return Records(self._visible(found, request.scopes)[: request.k])
+    def _hits(
+        self, answer: Mapping[str, Any], asked: Mapping[str, Any], request: Nearest, space: str, left: int
+    ) -> Records | None:
+        """Return the hits; None where others had so many of them that it pays to ask again, `left` times at most."""
+        found = hits_of(answer, space)
+        seen = self._scope_filter.visible(found, request.scopes)
+        if len(seen) >= request.k or len(found) < asked["n_results"]:
+            return Records(seen[: request.k])
+        if self._scope_filter.learn(found, request.scopes) and left:
+            return None
+        return Records(seen, warnings=(self._shortage(len(seen), len(found), request.k),))
 
-    def _visible(self, records: Iterable[Record], scopes: Scopes) -> list[Record]:
-        """Leave out what belongs to others, where Chroma could not."""
-        if not self.fields.scope:
-            return list(records)
-        scoped = ((record, self.fields.read(record.payload[_METADATA], "scope")) for record in records)
-        return [record for record, scope in scoped if (None if scope is None else str(scope)) in scopes]
+    def _shortage(self, seen: int, found: int, k: int) -> str:
+        return (
+            f"{self.name}: of {found} records only {seen} may be seen, so that there are fewer hits than k={k}: Chroma "
+            "cannot ask for records without a scope. Give all records one, or keep those without in another collection"
+        )
 
 
 class ChromaChunkStore(VectorChunkStore):
@@ -313,20 +340,3 @@ def _clients(
     if isinstance(client, AsyncClientAPI):
         return None, client
     raise StoreError(f"client is {type(client).__name__}: give a client of chromadb, an async one awaited")
-
-
-def _space(opened: SyncCollection | AsyncCollection) -> str:
-    """Return the metric of a collection: `l2`, `cosine` or `ip`."""
-    # as JSON: read in, it would bring the collection's embedding function to life
-    configured = opened.configuration_json
-    index = configured.get("hnsw") or configured.get("spann") or {}
-    return str(index.get("space") or (opened.metadata or {}).get("hnsw:space") or "l2")
-
-
-def _score(distance: float, space: str) -> float:
-    """Return a distance as a score: those of `cosine` and `ip` are 1 minus the product, that of `l2` is squared."""
-    return -float(distance) if space == "l2" else 1.0 - float(distance)
-
-
-def _vectors(given: Any, count: int) -> Sequence[NDArray[np.float32] | None]:
-    return [None] * count if given is None else [np.asarray(vector, dtype=np.float32) for vector in given]

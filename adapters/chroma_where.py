@@ -9,31 +9,47 @@ from retrivex.intervals import Window
 
 from .collection import Scopes
 from .fields import FieldMap
+from .readings import AS_EXPECTED, Reading, whole_digits
 
 Where: TypeAlias = dict[str, Any]
 
 _MOST_ROWS = 2000  # that one alternative may find: more rows are slower than more alternatives
 
 
-def of_windows(fields: FieldMap, windows: Sequence[Window]) -> Where:
+def of_windows(fields: FieldMap, windows: Sequence[Window], reading: Reading = AS_EXPECTED) -> Where:
     """Return the condition that finds all chunks of windows; it may find more, which has to be left out afterwards.
 
     Ranges take Chroma ten times as long as lists of numbers, and time grows with the square of the alternatives. So
     windows at like places share one: their documents in a list, their numbers in another.
     """
-    doc, number = fields.doc_id[0], fields.chunk_id[0]
+    number = fields.chunk_id[0]
     each = [
-        {"$and": [{doc: {"$in": sorted(documents)}}, {number: {"$in": sorted(numbers)}}]}
+        {"$and": [_one_of(fields.doc_id[0], documents), {number: {"$in": _kept(numbers, reading)}}]}
         for documents, numbers in _groups(windows)
     ]
     return each[0] if len(each) == 1 else {"$or": each}
 
 
-def of_scopes(fields: FieldMap, scopes: Scopes) -> list[Where]:
-    """Return what can be asked of a scope: nothing where records without one may be seen, which Chroma cannot find."""
-    if not fields.scope or None in scopes:
-        return []
-    return [{fields.scope[0]: {"$in": sorted(scope for scope in scopes if scope is not None)}}]
+def _one_of(doc: str, documents: set[str]) -> Where:
+    """Return the condition on the document, which may be kept as a number."""
+    as_text: Where = {doc: {"$in": sorted(documents)}}
+    numbers = sorted(int(name) for name in documents if whole_digits(name) and int(name) < 2**63)
+    return {"$or": [as_text, {doc: {"$in": numbers}}]} if numbers else as_text
+
+
+def _kept(numbers: set[int], reading: Reading) -> list[int] | list[str]:
+    return [str(n) for n in sorted(numbers)] if reading.as_text else sorted(numbers)
+
+
+def has_scopes(field: str, scopes: Scopes) -> Where:
+    """Return the condition that a record has one of these scopes."""
+    return {field: {"$in": sorted(scope for scope in scopes if scope is not None)}}
+
+
+def has_not(field: str, others: Sequence[Any]) -> list[Where]:
+    """Return the conditions that leave out records of these scopes, and none of those without a scope."""
+    kinds = {type(scope): [other for other in others if type(other) is type(scope)] for scope in others}
+    return [{field: {"$nin": alike}} for alike in kinds.values()]
 
 
 def all_of(conditions: Sequence[Where]) -> Where | None:

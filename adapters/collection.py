@@ -87,10 +87,14 @@ class Records:
     ----------
     records : in the order of `Nearest` and `Scan`, in any order otherwise
     after : of `Scan`: where the next one goes on; None where the collection ends
+    again : of `Scan`: the next one begins anew, as what was read is no longer in its place
+    warnings : what could not be answered as asked
     """
 
     records: Sequence[Record] = field(default_factory=list)
     after: Any = None
+    again: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 class Collection(ABC):
@@ -127,6 +131,10 @@ class Collection(ABC):
 
     def missing_index(self) -> str | None:
         """Say how to make the index that `ByWindows` needs; None where it is there, or nobody knows."""
+        return None
+
+    async def amissing_index(self) -> str | None:
+        """Say the same where there is only an async client; asked after the first answer."""
         return None
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:

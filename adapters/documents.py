@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, ChunkMetadata, Embedding
 from retrivex.errors import ChunkError
+from retrivex.fetching import check_store
 from retrivex.stores.memory import index_chunks
+from retrivex.stores.protocol import AnyChunkStore, ChunkStore
 
 from .fields import FieldMap
 
 ID_KEY = "retrivex_id"
 """Under which a chunk made here keeps the id of the Document or node it was made of."""
+
+_PRIVATE = frozenset({"_node_content", "_node_type"})
+"""What LlamaIndex writes for itself: the whole node once more, as JSON. No reader of a passage is served with it."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,7 @@ class Passage:
             parent_id=None if parent is None else str(parent),
             heading_path=headings,
             page=as_int(page),
-            custom_metadata={**self.metadata, **own},
+            custom_metadata={key: value for key, value in self.metadata.items() if key not in _PRIVATE} | own,
             timestamp=as_time(timestamp),
             chunk_count=counted,
             scope=None if scope is None else str(scope),
@@ -190,6 +197,28 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
         if passage.text:
             by_document.setdefault(passage.doc_id, []).append(passage)
     return NumberedChunks(chunk for doc_id, group in by_document.items() for chunk in _number(doc_id, group))
+
+
+def as_chunk_store(given: Any, kind: type[T], make: Callable[[list[T]], NumberedChunks]) -> AnyChunkStore | None:
+    """Return what is meant as a chunk store; Documents or nodes become one.
+
+    Parameters
+    ----------
+    given : a chunk store, several of `kind`, or None
+    kind : what a framework calls its pieces
+    make : a chunk store of them
+
+    Raises
+    ------
+    StoreError
+        If it is no store, and neither are they of that kind.
+    """
+    if given is None or isinstance(given, (Mapping, ChunkStore)):
+        return given
+    pieces = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if pieces is None or not all(isinstance(piece, kind) for piece in pieces):
+        return check_store(given)
+    return make(pieces)
 
 
 def _number(doc_id: str, group: Sequence[Passage]) -> list[Chunk]:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-from retrivex.encoder import Encoder
-from retrivex.errors import StoreError
+from typing import Any, Literal
 
 from .collection import Failure, Nearest, Records, Scan
-from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from .fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
 from .search_calls import Call, PartFailedError, Steps, failure_of
 from .search_collection import MOST_HITS, SearchCollection
 from .search_query import Clause
-from .search_retriever import Search, SearchRetriever
-from .vector_store import Embed, VectorChunkStore
+from .search_store import SearchChunkStore, SearchRetriever
 
 try:
     from elasticsearch import ApiError, AsyncElasticsearch, ConnectionTimeout, Elasticsearch, TransportError
@@ -48,62 +44,25 @@ ELASTICSEARCH_LAYOUTS: Mapping[LayoutName, FieldMap] = {
 _KEEP_OPEN = "30m"  # a point in time, from one page to the next
 
 
-class ElasticsearchCollection(SearchCollection):
-    """An index in Elasticsearch.
-
-    Parameters
-    ----------
-    client : existing client, sync or async; it stays open
-    index : name of an existing index or alias
-    async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
-    fields : a FieldMap, or the layout of the framework that wrote the index
-    vector_name : the `dense_vector` that questions are compared with; None takes the first in `fields` that is there
-    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
-    timeout_s : of one request; the client's own retries are switched off
-
-    Raises
-    ------
-    StoreError
-        If an argument breaks its rule, or there is no such index.
+class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch]):
+    """An index in Elasticsearch; parameters as in `SearchCollection`.
 
     Notes
     -----
     The mapping is read once, when the collection is made: it says which fields hold values letter by letter
     (`metadata.source.keyword` rather than `metadata.source`) and what a score means. The scope is part of every query.
-    Records are found some time after they were written, at the next refresh of the index.
+    The client's own retries are switched off. Records are found some time after they were written, at the next
+    refresh of the index.
     """
 
     product = "Elasticsearch"
+    layouts = ELASTICSEARCH_LAYOUTS
+    client_names = ("Elasticsearch", "AsyncElasticsearch")
 
-    def __init__(
-        self,
-        client: Elasticsearch | AsyncElasticsearch,
-        index: str,
-        *,
-        async_client: AsyncElasticsearch | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
-        vector_name: str | None = None,
-        with_vectors: bool = False,
-        timeout_s: float = 10.0,
-    ) -> None:
-        if not isinstance(client, (Elasticsearch, AsyncElasticsearch)):
-            raise StoreError(f"client is {type(client).__name__}: give an Elasticsearch or an AsyncElasticsearch")
-        if async_client is not None and (
-            not isinstance(async_client, AsyncElasticsearch) or not isinstance(client, Elasticsearch)
-        ):
-            raise StoreError(
-                f"async_client is {type(async_client).__name__}: give an AsyncElasticsearch beside an Elasticsearch"
-            )
-        sync = client if isinstance(client, Elasticsearch) else None
-        super().__init__(
-            sync,
-            async_client if sync is not None else client,
-            index,
-            fields=field_map(fields, ELASTICSEARCH_LAYOUTS),
-            vector_name=vector_name,
-            with_vectors=with_vectors,
-            timeout_s=timeout_s,
-        )
+    def _kind(self, client: Any) -> Literal["sync", "async"] | None:
+        if isinstance(client, Elasticsearch):
+            return "sync"
+        return "async" if isinstance(client, AsyncElasticsearch) else None
 
     def _send(self, client: Any, call: Call) -> Any:
         asked = client.options(request_timeout=self._timeout_s, max_retries=0)
@@ -180,8 +139,8 @@ class ElasticsearchCollection(SearchCollection):
         return Records(records, None if last is None else [answer.get("pit_id", pit), last])
 
 
-class ElasticsearchChunkStore(VectorChunkStore):
-    """Neighbours out of an Elasticsearch index; parameters as in `ElasticsearchCollection` and `VectorChunkStore`.
+class ElasticsearchChunkStore(SearchChunkStore[Elasticsearch, AsyncElasticsearch]):
+    """Neighbours out of an Elasticsearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
 
     Parameters
     ----------
@@ -193,66 +152,15 @@ class ElasticsearchChunkStore(VectorChunkStore):
             )
     """
 
-    def __init__(
-        self,
-        client: Elasticsearch | AsyncElasticsearch,
-        index: str,
-        *,
-        async_client: AsyncElasticsearch | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
-        make_id: MakeId | None = None,
-        vector_name: str | None = None,
-        with_vectors: bool = False,
-        timeout_s: float = 10.0,
-        retries: int = 2,
-        batch_limit: int | None = None,
-    ) -> None:
-        asked = ElasticsearchCollection(
-            client,
-            index,
-            async_client=async_client,
-            fields=fields,
-            vector_name=vector_name,
-            with_vectors=with_vectors,
-            timeout_s=timeout_s,
-        )
-        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+    kind = ElasticsearchCollection
 
 
-class ElasticsearchRetriever(SearchRetriever):
-    """Hits out of an Elasticsearch index, by vectors or words; parameters as in `ElasticsearchCollection`.
-
-    Parameters
-    ----------
-    embed : the model of the index's vectors, an `Encoder` or a function from a text to its vector; not needed for words
-    search : `knn` for the nearest vectors, `bm25` for the words of the question
+class ElasticsearchRetriever(SearchRetriever[Elasticsearch, AsyncElasticsearch]):
+    """Hits out of an Elasticsearch index, by vectors or words; parameters as in `SearchRetriever`.
 
     Notes
     -----
     Scores are cosines and inner products as they are, and minus the Euclidean distance; with `bm25` those of the index.
     """
 
-    def __init__(
-        self,
-        client: Elasticsearch | AsyncElasticsearch,
-        index: str,
-        embed: Encoder | Embed | None = None,
-        *,
-        async_client: AsyncElasticsearch | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
-        search: Search = "knn",
-        vector_name: str | None = None,
-        with_vectors: bool = False,
-        timeout_s: float = 10.0,
-        retries: int = 2,
-    ) -> None:
-        asked = ElasticsearchCollection(
-            client,
-            index,
-            async_client=async_client,
-            fields=fields,
-            vector_name=vector_name,
-            with_vectors=with_vectors,
-            timeout_s=timeout_s,
-        )
-        super().__init__(asked, embed, search=search, retries=retries)
+    kind = ElasticsearchCollection

@@ -45,8 +45,9 @@ def uuid5_id(doc_id: str, n: int) -> str:
 class FieldMap:
     """Names under which metadata keep what RetriVex needs; the first one present is read.
 
-    A dot steps into a mapping, or into a text that is one in JSON: `_node_content.start_char_idx`. A vector store
-    filters by the first name of a field alone.
+    A dot steps into a mapping, or into a text that is one in JSON: `_node_content.start_char_idx`; a key that has the
+    dot in its own name counts as well. A vector store that can list its fields is filtered by the first name it has, a
+    framework's by the first name, and by the others where nothing is found under that; else the first name counts.
 
     Parameters
     ----------
@@ -100,10 +101,14 @@ class FieldMap:
         >>> FieldMap(doc_id="source", root="metadata").path("doc_id"), FieldMap(scope=()).path("scope")
         ('metadata.source', None)
         """
-        names = getattr(self, name)
-        if not names:
-            return None
-        return names[0] if self.root is None or name in ("text", "embedding") else f"{self.root}.{names[0]}"
+        return next(iter(self.paths(name)), None)
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        """Return all the fields of a record that may hold `name`, the first one before the others."""
+        names: tuple[str, ...] = getattr(self, name)
+        if self.root is None or name in ("text", "embedding"):
+            return names
+        return tuple(f"{self.root}.{one}" for one in names)
 
     def payload(self, chunk: Chunk) -> dict[str, Any]:
         """Return the record that a chunk would be kept as, without its vector; what is None is left out.
@@ -128,7 +133,10 @@ class FieldMap:
         if self.root is None:
             return record
         found = _at(record, self.root)
-        return {} if found is None else as_mapping(found)
+        # written as `metadata.source` instead of `metadata: {source: ...}`: some stores take the one for the other
+        beside = {key[len(self.root) + 1 :]: record[key] for key in record if key.startswith(f"{self.root}.")}
+        inner = {} if found is None else as_mapping(found)
+        return inner if inner is None or not beside else {**beside, **inner}
 
     def under(self, root: str | None) -> FieldMap:
         """Return the same names under another root."""
@@ -144,9 +152,11 @@ def _at(metadata: Mapping[str, Any], key: str) -> Any:
     found = metadata.get(key)
     if found is not None or "." not in key:
         return found
-    first, rest = key.split(".", 1)
-    inner = as_mapping(metadata.get(first))
-    return None if inner is None else _at(inner, rest)
+    for end, letter in enumerate(key):  # names may have dots themselves: `meta.v1.source` may lie in `meta.v1`
+        inner = as_mapping(metadata.get(key[:end])) if letter == "." else None
+        if inner is not None and (found := _at(inner, key[end + 1 :])) is not None:
+            return found
+    return None
 
 
 def as_mapping(value: Any) -> Mapping[str, Any] | None:

@@ -9,8 +9,8 @@ from typing import Any
 from retrivex.chunk import Scope
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.fetching import in_thread
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
+from retrivex.waiting import in_thread
 
 from .fields import FieldMap, LayoutName, MakeId, colon_id, uuid5_id
 from .haystack_composer import DocumentComposer, check_limit

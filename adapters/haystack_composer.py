@@ -18,7 +18,8 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from .fields import FieldMap, MakeId
 from .haystack_documents import documents_of, read_document, saved_config, saved_fields
 from .haystack_stores import DocumentStoreChunkStore
-from .hits import NO_STORE, PLAIN_TEXT, Placed, log_warnings, logger, place
+from .hits import Placed, place
+from .results import NO_STORE, PLAIN_TEXT, log_warnings, logger
 
 try:
     from haystack import Document

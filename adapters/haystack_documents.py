@@ -12,7 +12,8 @@ from retrivex.errors import StoreError
 
 from .documents import NumberedChunks, Passage, number_passages, read_passage
 from .fields import LAYOUTS, FieldMap, LayoutName, field_map
-from .hits import Placed, span_id, span_metadata
+from .hits import Placed
+from .results import span_id, span_metadata
 
 try:
     from haystack import Document

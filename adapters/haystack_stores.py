@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from retrivex.errors import StoreError
-from retrivex.fetching import in_thread
 from retrivex.intervals import Window
+from retrivex.waiting import in_thread
 
 from .collection import ByIds, ByWindows, Request, Scopes
 from .documents import Passage
@@ -33,7 +33,8 @@ class DocumentStoreChunkStore(VectorChunkStore):
     document_store : any that knows Haystack's filters
     make_id : `(doc_id, n) -> id`, where the Documents' ids were made so. None asks by `source_id` and `split_id`, which
         Haystack's splitters write.
-    fields : names of metadata, where they differ from Haystack's own; filters use the first name of a field
+    fields : names of metadata, where they differ from Haystack's own; filters use the first names of
+        document and number, and the others where nothing is found under these
     retries, batch_limit : see `VectorChunkStore`
 
     Raises
@@ -65,15 +66,15 @@ class DocumentStoreChunkStore(VectorChunkStore):
         names = fields or LAYOUTS["haystack"]
         filter_async = getattr(document_store, "filter_documents_async", None)
 
-        def ask(request: Request) -> list[Passage]:
-            return _passages(document_store.filter_documents(_filters(request, names)), names)
+        def ask(request: Request, under: Sequence[FieldMap] = (names,)) -> list[Passage]:
+            return _passages(document_store.filter_documents(_filters(request, under)), names)
 
-        async def aask(request: Request) -> list[Passage]:
+        async def aask(request: Request, under: Sequence[FieldMap] = (names,)) -> list[Passage]:
             if filter_async is None:
-                return await in_thread(partial(ask, request))
-            return _passages(await filter_async(_filters(request, names)), names)
+                return await in_thread(partial(ask, request, under))
+            return _passages(await filter_async(_filters(request, under)), names)
 
-        collection = FrameworkCollection(type(document_store).__name__, names, ask, aask)
+        collection = FrameworkCollection(type(document_store).__name__, names, ask, aask, by_name=True)
         super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
 
 
@@ -81,13 +82,13 @@ def _passages(documents: Iterable[Document], names: FieldMap) -> list[Passage]:
     return [read_document(document, names) for document in documents]
 
 
-def _filters(request: Request, names: FieldMap) -> dict[str, Any]:
+def _filters(request: Request, under: Sequence[FieldMap]) -> dict[str, Any]:
     assert isinstance(request, (ByIds, ByWindows))
     if isinstance(request, ByIds):
         wanted = _condition("id", "in", list(request.ids))
     else:
-        wanted = _any([_inside(window, names) for window in request.windows])
-    scopes = _may_see(request.scopes, names)
+        wanted = _any([_inside(window, names) for names in under for window in request.windows])
+    scopes = _may_see(request.scopes, under[0])
     return wanted if scopes is None else _all([scopes, wanted])
 
 
@@ -104,7 +105,7 @@ def _inside(window: Window, names: FieldMap) -> dict[str, Any]:
 
 def _may_see(scopes: Scopes, names: FieldMap) -> dict[str, Any] | None:
     named = sorted(scope for scope in scopes if scope is not None)
-    if len(named) < len(scopes) or not named or not names.scope:
+    if len(named) < len(scopes) or not named or len(names.scope) != 1:
         return None
     return _condition(f"meta.{names.scope[0]}", "in", named)
 

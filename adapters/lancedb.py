@@ -14,11 +14,11 @@ from retrivex.errors import StoreError
 
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
-from .lancedb_columns import Column, Columns, inside, of_scopes, read_columns, type_of
+from .lancedb_columns import Column, Columns, inside, of_scopes, read_columns
+from .lancedb_write import merge_fields
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
-    import pyarrow as pa
     from lancedb import AsyncConnection, DBConnection
     from lancedb.query import LanceQueryBuilder
     from lancedb.remote.errors import LanceDBClientError, RetryError
@@ -221,7 +221,10 @@ class LanceDBCollection(Collection):
         """Return the query with its filter, columns and limit."""
         scope = of_scopes(request.scopes, columns.find(self.fields, "scope"))
         if isinstance(request, Nearest):
-            return self._select(query, columns, "_distance").where(scope).limit(request.k)
+            # A small tenant may lie in none of the 20 partitions that an index looks into: on until there are k. And
+            # distances are measured: those of an index may be doubled (cosine) or infinite (all rows of a small scope).
+            near = self._select(query, columns, "_distance").maximum_nprobes(0).refine_factor(1)
+            return near.where(scope).limit(request.k)
         if isinstance(request, ByIds):
             wanted = self._ids(columns).is_one_of(request.ids)
         else:
@@ -282,6 +285,19 @@ class LanceDBCollection(Collection):
             rows = table.count_rows()
         except (ValueError, RuntimeError, OSError):
             return None  # nobody knows; the first request will say what is wrong
+        return self._advice(columns, indexed, rows)
+
+    async def amissing_index(self) -> str | None:
+        """Say the same, asking through the async connection."""
+        try:
+            table, columns = await self._aopen()
+            indexed = {tuple(index.columns) for index in await table.list_indices()}
+            rows = await table.count_rows()
+        except (ValueError, RuntimeError, OSError):
+            return None  # as above
+        return self._advice(columns, indexed, rows)
+
+    def _advice(self, columns: Columns, indexed: set[tuple[str, ...]], rows: int) -> str | None:
         column = columns.find(self.fields, "doc_id")
         if column is None or rows < _LARGE or (".".join(column.path),) in indexed:
             return None
@@ -297,30 +313,8 @@ class LanceDBCollection(Collection):
             If the table has no ids, or a field lies in a struct: LanceDB cannot add one there.
         """
         table, columns = self._open()
-        ids = self._ids(columns)
-        alike: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
-        for id, values in changes.items():
-            alike.setdefault(tuple(sorted(values)), {})[id] = values
-        for paths, rows in alike.items():
-            types = {path: self._type(path, rows.values(), columns) for path in paths}
-            new = [pa.field(path, types[path]) for path in paths if path not in columns.outer]
-            if new:
-                table.add_columns(pa.schema(new))
-                columns = read_columns(table.schema, self.fields.root)
-            merged = {path: pa.array([values[path] for values in rows.values()], types[path]) for path in paths}
-            merged[self._id_field] = pa.array(list(rows)).cast(ids.type)
-            table.merge_insert(self._id_field).when_matched_update_all().execute(pa.table(merged))
+        merge_fields(self.name, table, columns, self._ids(columns), changes)
         self._opened = self._aopened = None  # with other columns than before
-
-    def _type(self, path: str, rows: Iterable[Mapping[str, Any]], columns: Columns) -> pa.DataType:
-        if path in columns.outer:
-            return columns.outer[path].type
-        if path in columns.named or "." in path:
-            raise StoreError(
-                f"{self.name} has {path!r} in a struct, where LanceDB cannot set it: name a column of its own with "
-                "fields=FieldMap(...)"
-            )
-        return type_of(next((row[path] for row in rows if row[path] is not None), None), path)
 
 
 class LanceDBChunkStore(VectorChunkStore):

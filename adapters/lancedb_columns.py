@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrivex.errors import StoreError
 from retrivex.intervals import Window
 
 from .collection import Scopes
@@ -19,7 +18,7 @@ except ImportError as error:
     hint = "pip install 'retrivex-rag[lancedb]'"
     raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {hint}") from error
 
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,9 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Say whether its values are texts."""
-        return bool(pa.types.is_string(self.type) or pa.types.is_large_string(self.type))
+        """Say whether its values are texts, also where each is kept once and numbered (a dictionary)."""
+        kept = self.type.value_type if pa.types.is_dictionary(self.type) else self.type
+        return bool(pa.types.is_string(kept) or pa.types.is_large_string(kept) or pa.types.is_string_view(kept))
 
     @property
     def is_struct(self) -> bool:
@@ -147,17 +147,3 @@ def _any(conditions: Sequence[str]) -> str:
         return conditions[0]
     half = len(conditions) // 2
     return f"({_any(conditions[:half])} OR {_any(conditions[half:])})"
-
-
-def type_of(value: Any, path: str) -> pa.DataType:
-    """Return the type of a new column for values like this.
-
-    Raises
-    ------
-    StoreError
-        If it is neither a text nor a number.
-    """
-    for kind, made in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64()), (str, pa.string())):
-        if isinstance(value, kind):
-            return made
-    raise StoreError(f"{path!r} is {value!r}: a new column takes texts and numbers")

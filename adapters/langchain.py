@@ -14,11 +14,12 @@ from retrivex.config import RetrievalConfig
 from retrivex.stores.protocol import AnyChunkStore
 
 from .fields import FieldMap, colon_id, uuid5_id
-from .hits import NO_STORE, PLAIN_TEXT, Direction, Placed, logger, place
+from .hits import Direction, Placed, place
 from .langchain_compressor import RetriVexCompressor
 from .langchain_documents import SCORE_KEY, as_store, chunk_store_from_documents, documents_of, read_document
 from .langchain_reorder import RetriVexReorder
 from .langchain_stores import BaseStoreChunkStore, FilteredChunkStore, VectorStoreChunkStore
+from .results import NO_STORE, PLAIN_TEXT, logger
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun

@@ -13,8 +13,9 @@ from retrivex.config import RetrievalConfig
 from retrivex.stores.protocol import AnyChunkStore
 
 from .fields import FieldMap
-from .hits import NO_STORE, PLAIN_TEXT, Placed, logger, place
+from .hits import Placed, place
 from .langchain_documents import as_store, documents_of, read_document
+from .results import NO_STORE, PLAIN_TEXT, logger
 
 try:
     from langchain_core.callbacks import Callbacks

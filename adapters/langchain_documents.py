@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from retrivex.composition import Composition
-from retrivex.fetching import check_store
-from retrivex.stores.protocol import AnyChunkStore, ChunkStore
+from retrivex.stores.protocol import AnyChunkStore
 
-from .documents import NumberedChunks, Passage, number_passages, read_passage
+from .documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
 from .fields import FieldMap
-from .hits import NO_STORE, Placed, log_warnings, span_id, span_metadata
+from .hits import Placed
+from .results import NO_STORE, log_warnings, span_id, span_metadata
 
 try:
     from langchain_core.documents import Document
@@ -53,19 +53,8 @@ def read_document(document: Document, names: FieldMap) -> Passage:
 
 
 def as_store(given: Any, names: FieldMap | None) -> AnyChunkStore | None:
-    """Return what is meant as a chunk store; Documents become one.
-
-    Raises
-    ------
-    StoreError
-        If it is no store, and neither are they Documents.
-    """
-    if given is None or isinstance(given, (Mapping, ChunkStore)):
-        return given
-    documents = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
-    if documents is None or not all(isinstance(document, Document) for document in documents):
-        return check_store(given)
-    return chunk_store_from_documents(documents, names)
+    """Return what is meant as a chunk store; Documents become one. Raises as `as_chunk_store` does."""
+    return as_chunk_store(given, Document, lambda documents: chunk_store_from_documents(documents, names))
 
 
 def documents_of(made: Composition, placed: Placed, names: FieldMap, *, alone: bool) -> list[Document]:

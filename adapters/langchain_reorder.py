@@ -11,7 +11,7 @@ from retrivex.reorder.fields import FieldNames
 from retrivex.reorder.options import Strategy
 
 from .fields import FieldMap
-from .hits import log_once
+from .results import log_once
 
 try:
     from langchain_core.documents import BaseDocumentTransformer, Document

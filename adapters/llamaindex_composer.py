@@ -14,9 +14,10 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
 from .documents import Passage
 from .fields import FieldMap
-from .hits import NO_STORE, PLAIN_TEXT, Placed, log_warnings, logger, place
+from .hits import Placed, place
 from .llamaindex_links import NodeLinks, NodeStore
 from .llamaindex_nodes import as_store, nodes_of, read_node
+from .results import NO_STORE, PLAIN_TEXT, log_warnings, logger
 
 try:
     from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle

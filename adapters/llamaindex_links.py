@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import StoreError
-from retrivex.fetching import await_in_time, call_in_time, in_thread
+from retrivex.waiting import await_in_time, call_in_time, in_thread
 
 from .documents import Passage
 from .fields import FieldMap

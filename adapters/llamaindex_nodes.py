@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from retrivex.composition import Composition
-from retrivex.fetching import check_store
-from retrivex.stores.protocol import AnyChunkStore, ChunkStore
+from retrivex.stores.protocol import AnyChunkStore
 
-from .documents import NumberedChunks, Passage, number_passages, read_passage
+from .documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
 from .fields import FieldMap
-from .hits import Placed, span_id, span_metadata
+from .hits import Placed
+from .results import span_id, span_metadata
 
 try:
     from llama_index.core.schema import (
@@ -74,19 +74,9 @@ def _related(node: BaseNode, relationship: NodeRelationship) -> str | None:
 
 
 def as_store(given: AnyChunkStore | Iterable[BaseNode] | None, names: FieldMap) -> AnyChunkStore | None:
-    """Return what is meant as a chunk store; nodes become one.
-
-    Raises
-    ------
-    StoreError
-        If it is no store, and neither are they nodes.
-    """
-    if given is None or isinstance(given, (Mapping, ChunkStore)):
-        return given
-    nodes = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
-    if nodes is None or not all(isinstance(node, BaseNode) for node in nodes):
-        return check_store(given)
-    return chunk_store_from_nodes(nodes, names)
+    """Return what is meant as a chunk store; nodes become one. Raises as `as_chunk_store` does."""
+    # an abstract class: mypy takes it for no type of a value
+    return as_chunk_store(given, BaseNode, lambda nodes: chunk_store_from_nodes(nodes, names))  # type: ignore[type-abstract]
 
 
 def nodes_of(

@@ -7,8 +7,8 @@ from functools import partial
 
 from retrivex.chunk import Scope, allowed_scopes
 from retrivex.errors import StoreError
-from retrivex.fetching import in_thread
 from retrivex.intervals import Window
+from retrivex.waiting import in_thread
 
 from .collection import ByIds, ByWindows, Request, Scopes
 from .documents import Passage
@@ -84,7 +84,8 @@ class VectorStoreChunkStore(VectorChunkStore):
     vector_store : of LlamaIndex, with `get_nodes`
     make_id : `(doc_id, n) -> node id`, where the ids were made so. None asks with filters on the document and the chunk
         number, which then has to be in the metadata: LlamaIndex writes none by itself.
-    fields : names of metadata, where they differ from the usual ones; filters use the first name of a field
+    fields : names of metadata, where they differ from the usual ones; filters use the first names of
+        document and number, and the others where nothing is found under these
     retries, batch_limit : see `VectorChunkStore`
 
     Raises
@@ -111,25 +112,25 @@ class VectorStoreChunkStore(VectorChunkStore):
         check_node_store(vector_store)
         names = fields or FieldMap()
 
-        def get(request: Request) -> list[BaseNode]:
+        def get(request: Request, under: Sequence[FieldMap]) -> list[BaseNode]:
             if isinstance(request, ByIds):
                 return get_nodes(vector_store, request.ids)
-            return vector_store.get_nodes(filters=_filters(request, names))
+            return vector_store.get_nodes(filters=_filters(request, under))
 
-        async def aget(request: Request) -> list[BaseNode]:
+        async def aget(request: Request, under: Sequence[FieldMap]) -> list[BaseNode]:
             if isinstance(request, ByIds):
                 return await aget_nodes(vector_store, request.ids)
             if is_async(vector_store):
-                return await vector_store.aget_nodes(filters=_filters(request, names))
-            return await in_thread(partial(get, request))
+                return await vector_store.aget_nodes(filters=_filters(request, under))
+            return await in_thread(partial(get, request, under))
 
-        def ask(request: Request) -> list[Passage]:
-            return _passages(get(request), names)
+        def ask(request: Request, under: Sequence[FieldMap] = ()) -> list[Passage]:
+            return _passages(get(request, under), names)
 
-        async def aask(request: Request) -> list[Passage]:
-            return _passages(await aget(request), names)
+        async def aask(request: Request, under: Sequence[FieldMap] = ()) -> list[Passage]:
+            return _passages(await aget(request, under), names)
 
-        collection = FrameworkCollection(type(vector_store).__name__, names, ask, aask)
+        collection = FrameworkCollection(type(vector_store).__name__, names, ask, aask, by_name=True)
         super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
 
 
@@ -181,12 +182,12 @@ def _passages(nodes: Iterable[BaseNode], names: FieldMap) -> list[Passage]:
     return [read_node(node, names) for node in nodes]
 
 
-def _filters(request: Request, names: FieldMap) -> MetadataFilters:
+def _filters(request: Request, under: Sequence[FieldMap]) -> MetadataFilters:
     assert isinstance(request, ByWindows)
     inside = MetadataFilters(
-        filters=[_inside(window, names) for window in request.windows], condition=FilterCondition.OR
+        filters=[_inside(window, names) for names in under for window in request.windows], condition=FilterCondition.OR
     )
-    scopes = _may_see(request.scopes, names)
+    scopes = _may_see(request.scopes, under[0])
     return inside if scopes is None else MetadataFilters(filters=[scopes, inside])
 
 
@@ -203,6 +204,7 @@ def _inside(window: Window, names: FieldMap) -> MetadataFilters:
 
 def _may_see(scopes: Scopes, names: FieldMap) -> MetadataFilter | None:
     named = sorted(scope for scope in scopes if scope is not None)
-    if len(named) < len(scopes) or not named or not names.scope:
-        return None  # that a field is missing is nothing that every store can be asked
+    if len(named) < len(scopes) or not named or len(names.scope) != 1:
+        # that a field is missing is nothing that every store can be asked, and several names may hold it
+        return None
     return MetadataFilter(key=names.scope[0], value=named, operator=FilterOperator.IN)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
 
-from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan, Scopes
+from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
-from .milvus_filters import Filter, Schema, any_of, parse_schema
+from .milvus_filters import Schema, parse_schema
+from .milvus_query import MilvusQuery
+from .readings import AS_EXPECTED, Reading, Readings
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
     import grpc
     from pymilvus import DataType, MilvusClient
     from pymilvus.exceptions import MilvusException
+
+    from .milvus_write import write_fields
 except ImportError as error:
     hint = "pip install 'retrivex-rag[milvus]'"
     raise ImportError(f"retrivex.adapters.milvus needs pymilvus: {hint}") from error
@@ -29,7 +31,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from pymilvus import AsyncMilvusClient  # older versions have none
 
-__all__ = ["MILVUS_LAYOUTS", "FieldMap", "MilvusChunkStore", "MilvusCollection", "MilvusRetriever"]
+__all__ = ["MILVUS_LAYOUTS", "FieldMap", "MilvusChunkStore", "MilvusCollection", "MilvusOptions", "MilvusRetriever"]
 
 MILVUS_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     # All three keep metadata flat, as columns or in the dynamic field, and the text under `text`: langchain-milvus
@@ -45,6 +47,17 @@ MOST_RECORDS = 16_384
 _DISTANCES = ("L2", "HAMMING", "JACCARD")
 # Milvus' own codes for: not ready, unavailable, out of memory, too many requests, rate limit, node or channel missing
 _PASSING = frozenset({1, 2, 3, 4, 8, 503, 901, 902})
+
+
+class MilvusOptions(TypedDict, total=False):
+    """Arguments that `MilvusCollection`, `MilvusChunkStore` and `MilvusRetriever` share."""
+
+    async_client: AsyncMilvusClient | None
+    fields: FieldMap | LayoutName
+    vector_name: str | None
+    timeout_s: float
+    with_vectors: bool
+    consistency_level: str | None
 
 
 class MilvusCollection(Collection):
@@ -103,6 +116,7 @@ class MilvusCollection(Collection):
         # pymilvus 2.5 and 2.6.0, at least, ask a server that is down 75 times more, unless the time is whole seconds
         self._options: dict[str, Any] = {"timeout": self._timeout_s, "retry_times": 1}
         self._more = {} if consistency_level is None else {"consistency_level": consistency_level}
+        self._readings = Readings()
         self._schema = None if client is None else self._read_schema(client)
 
     # ---- asking
@@ -111,25 +125,38 @@ class MilvusCollection(Collection):
         """Answer a request with one query or search."""
         assert self._client is not None
         assert self._schema is not None
-        call, arguments = self._call(request, self._schema)
-        return self._records(getattr(self._client, call)(self._collection, **arguments), request, self._schema)
+        client, schema = self._client, self._schema
+
+        def send(reading: Reading) -> Records:
+            call, arguments = self._call(request, schema, reading)
+            return self._records(getattr(client, call)(self._collection, **arguments), request, schema)
+
+        if isinstance(request, ByWindows):
+            return self._readings.ask(self._query(schema).ways, send)
+        return send(AS_EXPECTED)
 
     async def aask(self, request: Request) -> Records:
         """Do the same through the async client."""
         assert self._async_client is not None
-        if self._schema is None:
-            self._schema = await self._aread_schema(self._async_client)
-        call, arguments = self._call(request, self._schema)
-        answer = await getattr(self._async_client, call)(self._collection, **arguments)
-        return self._records(answer, request, self._schema)
+        client = self._async_client
+        schema = self._schema = self._schema or await self._aread_schema(client)
 
-    def _call(self, request: Request, schema: Schema) -> tuple[str, dict[str, Any]]:
+        async def send(reading: Reading) -> Records:
+            call, arguments = self._call(request, schema, reading)
+            return self._records(await getattr(client, call)(self._collection, **arguments), request, schema)
+
+        if isinstance(request, ByWindows):
+            return await self._readings.aask(self._query(schema).ways, send)
+        return await send(AS_EXPECTED)
+
+    def _query(self, schema: Schema) -> MilvusQuery:
+        return MilvusQuery(self.name, self.fields, schema)
+
+    def _call(self, request: Request, schema: Schema, reading: Reading) -> tuple[str, dict[str, Any]]:
         """Return the method of the client and its arguments."""
-        written = Filter(schema)
         vectors = [schema.vector] if self._with_vectors and schema.vector else []
         arguments: dict[str, Any] = {"output_fields": [*schema.output, *vectors], **self._options, **self._more}
-        terms = [term for term in self._terms(request, schema, written) if term]
-        arguments |= {"filter": " and ".join(terms), "filter_params": written.values}
+        arguments |= self._query(schema).filter(request, reading)
         match request:
             case Nearest(vector, k):
                 if schema.vector is None:
@@ -143,60 +170,6 @@ class MilvusCollection(Collection):
                 ordered = {"iterator": "True", "reduce_stop_for_best": "True"}
                 return "query", arguments | {"limit": min(limit, MOST_RECORDS)} | ordered
         return "query", arguments
-
-    def _terms(self, request: Request, schema: Schema, written: Filter) -> list[str]:
-        match request:
-            case ByIds(ids, scopes):
-                return [written.one_of(schema.key, self._ids(ids, schema)), self._scopes(scopes, schema, written)]
-            case ByWindows(windows, scopes):
-                return [self._windows(windows, schema, written), self._scopes(scopes, schema, written)]
-            case Nearest(scopes=scopes):
-                return [self._scopes(scopes, schema, written)]
-            case Scan(after):
-                return [] if after is None else [f"{schema.key} > {written.value(after)}"]
-
-    def _ids(self, ids: Sequence[str], schema: Schema) -> Sequence[str] | Sequence[int]:
-        if schema.types[schema.key] == "VARCHAR":
-            return ids
-        numbers = [int(id_) for id_ in ids if re.fullmatch(r"-?\d{1,19}", id_, re.ASCII)]
-        if len(numbers) < len(ids):
-            raise StoreError(f"make_id gave {ids[0]!r}: the ids of {self.name} are whole numbers")
-        return numbers
-
-    def _windows(self, windows: Sequence[Window], schema: Schema, written: Filter) -> str:
-        """Put documents of the same range together: most have few."""
-        doc_id, n = (self._field(name, schema) for name in ("doc_id", "chunk_id"))
-        documents: dict[tuple[int, int], list[str]] = {}
-        for window in windows:
-            documents.setdefault((window.start, window.end), []).append(window.doc_id)
-        terms = [
-            f"({written.one_of(doc_id, names)} and {n} >= {written.value(start)} and {n} < {written.value(end)})"
-            for (start, end), names in documents.items()
-        ]
-        return any_of(terms)
-
-    def _field(self, name: str, schema: Schema) -> str:
-        path = self.fields.path(name)
-        found = None if path is None else schema.name(path)
-        if found is None:
-            raise StoreError(
-                f"{self.name} has no field {path!r}: its columns are {', '.join(schema.types)}; name it with "
-                f"fields=FieldMap({name}=...), or say how ids are made with make_id=..."
-            )
-        return found
-
-    def _scopes(self, scopes: Scopes, schema: Schema, written: Filter) -> str:
-        path = self.fields.path("scope")
-        name = None if path is None else schema.name(path)
-        if path is None or name is None:
-            return ""
-        given = sorted(scope for scope in scopes if scope is not None)
-        terms = [written.one_of(name, given)] if given else []
-        if None in scopes and path not in schema.types:
-            terms.append(f"(not exists {name})")  # `is null` asks for the whole JSON and not for a key of it
-        elif None in scopes and path in schema.nullable:
-            terms.append(f"{name} is null")
-        return any_of(terms) if terms else ""
 
     def _records(self, answer: Any, request: Request, schema: Schema) -> Records:
         if isinstance(request, Nearest):
@@ -232,6 +205,10 @@ class MilvusCollection(Collection):
             f"client.create_index({self._collection!r}, params)"
         )
 
+    async def amissing_index(self) -> str | None:
+        """Say the same: the schema has been read by then."""
+        return self.missing_index()
+
     def _index(self, name: str, schema: Schema) -> str | None:
         path = self.fields.path(name)
         field = None if path is None else schema.name(path)
@@ -254,29 +231,9 @@ class MilvusCollection(Collection):
         StoreError
             If the server makes the ids, as an upsert would give every record a new one.
         """
-        schema, client = self._schema, self._client
-        if schema is None or client is None:
+        if self._schema is None or self._client is None:
             raise StoreError(f"{self.name} has only an async client: pass a sync client to write")
-        if schema.auto_id:
-            raise StoreError(f"{self.name} makes ids by itself and would change them: keep the fields in a side-car")
-        if len(client.list_partitions(self._collection, **self._options)) > 1:
-            raise StoreError(
-                f"{self.name} has several partitions, and an upsert would move records: use the places file beside it"
-            )
-        ids = list(changes)
-        for start in range(0, len(ids), 1000):
-            written = Filter(schema)
-            part = self._ids(ids[start : start + 1000], schema)
-            rows = client.query(
-                self._collection,
-                filter=written.one_of(schema.key, part),
-                filter_params=written.values,
-                output_fields=["*"],
-                **self._options,
-            )
-            data = [_changed(dict(row), changes[str(row[schema.key])], schema) for row in rows]
-            if data:
-                client.upsert(self._collection, data, **self._options)
+        write_fields(self._client, self._collection, self._query(self._schema), changes, self._options)
 
     # ---- its schema
 
@@ -317,17 +274,6 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else value
 
 
-def _changed(row: dict[str, Any], change: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    for path, value in change.items():
-        here = row
-        *parents, last = [path] if path in schema.types else path.split(".")
-        for parent in parents:
-            here[parent] = dict(here.get(parent) or {})
-            here = here[parent]
-        here[last] = value
-    return row
-
-
 class MilvusChunkStore(VectorChunkStore):
     """Neighbours out of a collection of Milvus, in one request.
 
@@ -353,26 +299,12 @@ class MilvusChunkStore(VectorChunkStore):
         client: MilvusClient | None,
         collection: str,
         *,
-        fields: FieldMap | LayoutName = "retrivex",
         make_id: MakeId | None = None,
-        async_client: AsyncMilvusClient | None = None,
-        vector_name: str | None = None,
-        timeout_s: float = 10.0,
         retries: int = 2,
         batch_limit: int | None = None,
-        with_vectors: bool = False,
-        consistency_level: str | None = None,
+        **options: Unpack[MilvusOptions],
     ) -> None:
-        asked = MilvusCollection(
-            client,
-            collection,
-            async_client=async_client,
-            fields=fields,
-            vector_name=vector_name,
-            timeout_s=timeout_s,
-            with_vectors=with_vectors,
-            consistency_level=consistency_level,
-        )
+        asked = MilvusCollection(client, collection, **options)
         super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
 
 
@@ -389,22 +321,7 @@ class MilvusRetriever(VectorRetriever):
         collection: str,
         embed: Encoder | Embed,
         *,
-        fields: FieldMap | LayoutName = "retrivex",
-        async_client: AsyncMilvusClient | None = None,
-        vector_name: str | None = None,
-        timeout_s: float = 10.0,
         retries: int = 2,
-        with_vectors: bool = False,
-        consistency_level: str | None = None,
+        **options: Unpack[MilvusOptions],
     ) -> None:
-        asked = MilvusCollection(
-            client,
-            collection,
-            async_client=async_client,
-            fields=fields,
-            vector_name=vector_name,
-            timeout_s=timeout_s,
-            with_vectors=with_vectors,
-            consistency_level=consistency_level,
-        )
-        super().__init__(asked, embed, retries=retries)
+        super().__init__(MilvusCollection(client, collection, **options), embed, retries=retries)

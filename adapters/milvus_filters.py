@@ -40,17 +40,27 @@ class Schema:
     indexed: frozenset[tuple[str, ...]]
     lite: bool
 
-    def name(self, path: str) -> str | None:
-        """Return a field as a filter calls it; None where no record can have it."""
+    def name(self, path: str, *, root: str | None = None, whole: bool = False) -> str | None:
+        """Return a field as a filter calls it; None where no record can have it.
+
+        With `whole`, what comes after `root`, or after the name of a column, is one key, dots and all.
+        """
         if re.search(r"[\x00-\x1f\"'\\\[\]]", path):
             raise StoreError(f"fields names {path!r}: Milvus filters by no name with quotes, brackets or backslashes")
-        first, *keys = [path] if path in self.types else path.split(".")
+        first, *keys = self._keys(path, root, whole=whole)
         if first in self.types:
             return first + _keys(keys) if not keys or self.types[first] == "JSON" else None
         if not self.dynamic:
             return None
         plain = not keys and re.fullmatch(r"[A-Za-z_]\w*", first, re.ASCII) and first.lower() not in _WORDS
         return first if plain else "$meta" + _keys([first, *keys])
+
+    def _keys(self, path: str, root: str | None, *, whole: bool) -> list[str]:
+        if path in self.types or not whole:
+            return [path] if path in self.types else path.split(".")
+        head = root or path.partition(".")[0]
+        inside = path.startswith(f"{head}.") and (root is not None or head in self.types)
+        return [head, path[len(head) + 1 :]] if inside else [path]
 
     def is_indexed(self, name: str) -> bool:
         """Say whether a field, called as in a filter, has an index."""

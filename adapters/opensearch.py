@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-from retrivex.encoder import Encoder
-from retrivex.errors import StoreError
+from typing import TYPE_CHECKING, Any, Literal
 
 from .collection import Failure, Nearest, Records, Scan
-from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from .fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
 from .search_calls import Call, PartFailedError, Steps, failure_of
 from .search_collection import MOST_HITS, SearchCollection
 from .search_query import Clause
-from .search_retriever import Search, SearchRetriever
-from .vector_store import Embed, VectorChunkStore
+from .search_store import SearchChunkStore, SearchRetriever
 
 try:
     from opensearchpy import OpenSearch
@@ -27,7 +23,7 @@ except ImportError as error:
     raise ImportError(f"retrivex.adapters.opensearch needs opensearch-py: {hint}") from error
 
 if TYPE_CHECKING:
-    from opensearchpy import AsyncOpenSearch  # there only where aiohttp is
+    from opensearchpy import AsyncOpenSearch  # noqa: F401 - named in quotes below, as it needs aiohttp
 
 __all__ = [
     "OPENSEARCH_LAYOUTS",
@@ -54,62 +50,28 @@ _FILTER_INSIDE = ("lucene", "faiss")  # engines that look for neighbours among t
 _MORE = 10  # times as many neighbours are asked for where the filter comes after them
 
 
-class OpenSearchCollection(SearchCollection):
-    """An index in OpenSearch.
-
-    Parameters
-    ----------
-    client : existing client, sync or async; it stays open
-    index : name of an existing index or alias
-    async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
-    fields : a FieldMap, or the layout of the framework that wrote the index
-    vector_name : the `knn_vector` that questions are compared with; None takes the first in `fields` that is there
-    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
-    timeout_s : of one request; a client's own `max_retries` come on top
-
-    Raises
-    ------
-    StoreError
-        If an argument breaks its rule, or there is no such index.
+class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
+    """An index in OpenSearch; parameters as in `SearchCollection`.
 
     Notes
     -----
     The mapping is read once, when the collection is made: it says which fields hold values letter by letter
     (`metadata.source.keyword` rather than `metadata.source`) and what a score means. The scope is part of every query.
     Where the mapping names the engine `lucene` or `faiss`, the nearest vectors are looked for inside the scope; else
-    ten times as many are, and those of another scope left out, which may leave fewer than were asked for. Records are
-    found some time after they were written, at the next refresh of the index.
+    ten times as many are, and those of another scope left out: `warnings` says so where that leaves fewer than were
+    asked for. A client's own `max_retries` come on top of `retries`. Records are found some time after they were
+    written, at the next refresh of the index.
     """
 
     product = "OpenSearch"
+    layouts = OPENSEARCH_LAYOUTS
+    client_names = ("OpenSearch", "AsyncOpenSearch")
 
-    def __init__(
-        self,
-        client: OpenSearch | AsyncOpenSearch,
-        index: str,
-        *,
-        async_client: AsyncOpenSearch | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
-        vector_name: str | None = None,
-        with_vectors: bool = False,
-        timeout_s: float = 10.0,
-    ) -> None:
-        if not isinstance(client, OpenSearch) and not _is_async(client):
-            raise StoreError(f"client is {type(client).__name__}: give an OpenSearch or an AsyncOpenSearch")
-        if async_client is not None and (not _is_async(async_client) or not isinstance(client, OpenSearch)):
-            raise StoreError(
-                f"async_client is {type(async_client).__name__}: give an AsyncOpenSearch beside an OpenSearch"
-            )
-        sync = client if isinstance(client, OpenSearch) else None
-        super().__init__(
-            sync,
-            async_client if sync is not None else client,
-            index,
-            fields=field_map(fields, OPENSEARCH_LAYOUTS),
-            vector_name=vector_name,
-            with_vectors=with_vectors,
-            timeout_s=timeout_s,
-        )
+    def _kind(self, client: Any) -> Literal["sync", "async"] | None:
+        if isinstance(client, OpenSearch):
+            return "sync"
+        # its class is there only where aiohttp is
+        return "async" if any(kind.__name__ == "AsyncOpenSearch" for kind in type(client).__mro__) else None
 
     def _send(self, client: Any, call: Call) -> Any:
         in_time = {"request_timeout": self._timeout_s}
@@ -140,10 +102,18 @@ class OpenSearchCollection(SearchCollection):
         near: dict[str, Any] = {"vector": request.vector.tolist(), "k": request.k}
         if not scope:
             return {"query": {"knn": {path: near}}}
-        if known.get("method", {}).get("engine") in _FILTER_INSIDE:
+        if _filters_inside(known):
             return {"query": {"knn": {path: {**near, "filter": {"bool": {"filter": scope}}}}}}
         near["k"] = min(MOST_HITS, _MORE * request.k)
         return {"query": {"bool": {"must": [{"knn": {path: near}}], "filter": scope}}}
+
+    def _shortage(self, known: Mapping[str, Any], scope: list[Clause]) -> str | None:
+        if not scope or _filters_inside(known):
+            return None
+        return (
+            f"{self.name}: its engine looks for the nearest vectors before the scope counts, and fewer hits than were "
+            "asked for were left: there may be more; map the vectors with the engine lucene or faiss"
+        )
 
     def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
         return {"_source": {"excludes": [other for other in vectors if other != path]}}
@@ -176,13 +146,13 @@ class OpenSearchCollection(SearchCollection):
         return Records(*self._page((yield Call("search", body))["hits"]["hits"], request))
 
 
-def _is_async(client: Any) -> bool:
-    """Whether it is an async client, whose class is there only where aiohttp is."""
-    return any(kind.__name__ == "AsyncOpenSearch" for kind in type(client).__mro__)
+def _filters_inside(known: Mapping[str, Any]) -> bool:
+    """Whether the engine of a field looks for neighbours inside the scope."""
+    return known.get("method", {}).get("engine") in _FILTER_INSIDE
 
 
-class OpenSearchChunkStore(VectorChunkStore):
-    """Neighbours out of an OpenSearch index; parameters as in `OpenSearchCollection` and `VectorChunkStore`.
+class OpenSearchChunkStore(SearchChunkStore[OpenSearch, "AsyncOpenSearch"]):
+    """Neighbours out of an OpenSearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
 
     Parameters
     ----------
@@ -195,66 +165,15 @@ class OpenSearchChunkStore(VectorChunkStore):
             )
     """
 
-    def __init__(
-        self,
-        client: OpenSearch | AsyncOpenSearch,
-        index: str,
-        *,
-        async_client: AsyncOpenSearch | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
-        make_id: MakeId | None = None,
-        vector_name: str | None = None,
-        with_vectors: bool = False,
-        timeout_s: float = 10.0,
-        retries: int = 2,
-        batch_limit: int | None = None,
-    ) -> None:
-        asked = OpenSearchCollection(
-            client,
-            index,
-            async_client=async_client,
-            fields=fields,
-            vector_name=vector_name,
-            with_vectors=with_vectors,
-            timeout_s=timeout_s,
-        )
-        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+    kind = OpenSearchCollection
 
 
-class OpenSearchRetriever(SearchRetriever):
-    """Hits out of an OpenSearch index, by vectors or words; parameters as in `OpenSearchCollection`.
-
-    Parameters
-    ----------
-    embed : the model of the index's vectors, an `Encoder` or a function from a text to its vector; not needed for words
-    search : `knn` for the nearest vectors, `bm25` for the words of the question
+class OpenSearchRetriever(SearchRetriever[OpenSearch, "AsyncOpenSearch"]):
+    """Hits out of an OpenSearch index, by vectors or words; parameters as in `SearchRetriever`.
 
     Notes
     -----
     Scores are cosines and inner products as they are, and minus other distances; with `bm25` those of the index.
     """
 
-    def __init__(
-        self,
-        client: OpenSearch | AsyncOpenSearch,
-        index: str,
-        embed: Encoder | Embed | None = None,
-        *,
-        async_client: AsyncOpenSearch | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
-        search: Search = "knn",
-        vector_name: str | None = None,
-        with_vectors: bool = False,
-        timeout_s: float = 10.0,
-        retries: int = 2,
-    ) -> None:
-        asked = OpenSearchCollection(
-            client,
-            index,
-            async_client=async_client,
-            fields=fields,
-            vector_name=vector_name,
-            with_vectors=with_vectors,
-            timeout_s=timeout_s,
-        )
-        super().__init__(asked, embed, search=search, retries=retries)
+    kind = OpenSearchCollection

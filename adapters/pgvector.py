@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
@@ -13,12 +15,13 @@ from numpy.typing import NDArray
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
-from .collection import Collection, Failure, Nearest, Record, Records, Request, Scan
+from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .pgvector_client import AsyncClient, SyncClient, TimedClient
 from .pgvector_query import FLOATS, OPERATORS, Metric, TableQuery
 from .pgvector_table import LEARN, Field, Table, Values, learned, name, shown
 from .pgvector_write import updates
+from .readings import AS_EXPECTED, Reading, Readings
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
@@ -108,39 +111,60 @@ class PgvectorCollection(Collection):
 
     batch_limit = 5000
 
-    def __init__(self, client: SyncClient | AsyncClient, table: str, **options: Unpack[PgvectorOptions]) -> None:
-        sync_client, async_client = _clients(client, options.get("async_client"))
-        self._client = TimedClient(sync_client, async_client, options.get("timeout_s", 10.0))
+    def __init__(
+        self,
+        client: SyncClient | AsyncClient,
+        table: str,
+        *,
+        async_client: AsyncClient | None = None,
+        schema: str | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        id_name: str | None = None,
+        vector_name: str = "embedding",
+        metric: Metric = "cosine",
+        only: Mapping[str, str | int | UUID] = MappingProxyType({}),
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+    ) -> None:
+        sync_client, async_client = _clients(client, async_client)
+        self._client = TimedClient(sync_client, async_client, timeout_s)
         self.is_sync, self.is_async = sync_client is not None, async_client is not None
-        layout = options.get("fields", "retrivex")
-        self.fields = field_map(layout, PGVECTOR_LAYOUTS)
-        self._is_langchain = layout == "langchain" or layout is PGVECTOR_LAYOUTS["langchain"]
-        parts = [part for part in (options.get("schema"), table) if part is not None]
+        self.fields = field_map(fields, PGVECTOR_LAYOUTS)
+        self._is_langchain = fields == "langchain" or fields is PGVECTOR_LAYOUTS["langchain"]
+        parts = [part for part in (schema, table) if part is not None]
         if not all(isinstance(part, str) and part and "\0" not in part for part in parts):
-            raise StoreError(f"table is {table!r}, schema is {options.get('schema')!r}: both must be names")
+            raise StoreError(f"table is {table!r}, schema is {schema!r}: both must be names")
         self.name = f"PostgreSQL table {'.'.join(parts)!r}"
         self._written = ".".join(map(shown, parts))
         self._quoted: Composable = SQL(".").join(map(name, parts))
-        given = options.get("id_name")
-        self._ids = (given,) if given else ("node_id",) if layout == "llamaindex" else ("id", "langchain_id")
-        self._vector_name = options.get("vector_name", "embedding")
-        self._metric: Metric = options.get("metric", "cosine")
-        if self._metric not in OPERATORS:
-            raise StoreError(f"metric is {self._metric!r}: it must be one of {', '.join(OPERATORS)}")
-        self._only = {column: str(value) for column, value in options.get("only", {}).items()}
-        self._with_vectors = options.get("with_vectors", False)
+        self._ids = (id_name,) if id_name else ("node_id",) if fields == "llamaindex" else ("id", "langchain_id")
+        if metric not in OPERATORS:
+            raise StoreError(f"metric is {metric!r}: it must be one of {', '.join(OPERATORS)}")
+        self._vector_name, self._metric, self._with_vectors = vector_name, metric, with_vectors
+        self._only = {column: str(value) for column, value in only.items()}
         self._table: Table | None = None
+        self._readings = Readings()
         self._learn_at_once()
 
     def ask(self, request: Request) -> Records:
         """Answer a request with one statement."""
         query = self._query(self._table or self._learn(self._client.rows(*self._learning())))
-        return self._records(query, self._client.rows(*query.statement(request)), request)
+
+        def send(reading: Reading) -> Records:
+            read = replace(query, reading=reading)
+            return self._records(read, self._client.rows(*read.statement(request)), request)
+
+        return self._readings.ask(query.ways, send) if isinstance(request, ByWindows) else send(AS_EXPECTED)
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
         query = self._query(self._table or self._learn(await self._client.arows(*self._learning())))
-        return self._records(query, await self._client.arows(*query.statement(request)), request)
+
+        async def send(reading: Reading) -> Records:
+            read = replace(query, reading=reading)
+            return self._records(read, await self._client.arows(*read.statement(request)), request)
+
+        return await (self._readings.aask(query.ways, send) if isinstance(request, ByWindows) else send(AS_EXPECTED))
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of psycopg or its pool means."""
@@ -164,6 +188,10 @@ class PgvectorCollection(Collection):
             f"{self.name} has no index on the document, so that the whole table is read: "
             f"CREATE INDEX CONCURRENTLY ON {self._written} ({columns})"
         )
+
+    async def amissing_index(self) -> str | None:
+        """Say the same: the table has been read by then."""
+        return self.missing_index()
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns, or keys inside JSON, in one transaction."""
@@ -216,13 +244,17 @@ class PgvectorCollection(Collection):
     # ---- rows
 
     def _records(self, query: TableQuery, rows: Sequence[tuple[Any, ...]], request: Request) -> Records:
+        spelled = query.spelled(request)
         records = [
-            Record(str(id), json.loads(row), self._score(distance), _floats(query, sent))
+            Record(spelled.id(str(id)), spelled.row(json.loads(row)), self._score(distance), _floats(query, sent))
             for id, row, sent, distance in rows
             if distance is None or distance == distance  # a vector without direction is near to nothing: NaN
         ]
         if isinstance(request, Nearest):
             records.sort(key=lambda record: -(record.score or 0.0))  # relaxed order is only nearly right
+            reason = query.shortage(len(rows), request.k)
+            said = f"{self.name}: {len(rows)} of {request.k} hits came back: {reason}"
+            return Records(records, warnings=() if reason is None else (said,))
         full = isinstance(request, Scan) and len(rows) == request.limit
         return Records(records, rows[-1][0] if full else None)
 

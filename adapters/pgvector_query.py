@@ -16,7 +16,10 @@ from retrivex.intervals import Window
 
 from .collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from .fields import FieldMap
-from .pgvector_table import Column, Field, Table, Values, name
+from .pgvector_spelling import Spelling, respelled
+from .pgvector_table import Field, Table, Values, name
+from .pgvector_types import Column
+from .readings import AS_EXPECTED, Reading, ways_to_read, whole_digits
 
 Metric: TypeAlias = Literal["cosine", "inner_product", "l2", "l1"]
 
@@ -25,6 +28,7 @@ OPERATORS: Mapping[Metric, str] = {"cosine": "<=>", "inner_product": "<#>", "l2"
 FLOATS = {"vector": ">f4", "halfvec": ">f2"}
 """How the numbers of a vector are sent, by its type."""
 
+_MAX_SCAN = 20_000  # rows, after which a search in an hnsw index ends: hnsw.max_scan_tuples, where nobody set it
 _SCANS = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
 
 
@@ -52,6 +56,15 @@ class TableQuery:
     metric: Metric
     with_vectors: bool
     only: Mapping[str, str]
+    reading: Reading = AS_EXPECTED
+
+    @property
+    def ways(self) -> list[Reading]:
+        """How places may be kept: columns leave nothing open, nor does JSON that is compared as text."""
+        paths = [self.fields.path(known) for known in ("doc_id", "chunk_id")]
+        is_open = any(self.table.field(path) != self.table.field(path, whole=True) for path in paths)
+        ways = ways_to_read(self.fields, [False, True] if self._contains else [False])
+        return [way for way in ways if is_open or not way.whole]
 
     @property
     def id(self) -> Field:
@@ -61,12 +74,12 @@ class TableQuery:
     @property
     def doc(self) -> Field:
         """Where documents are."""
-        return self.table.require(self.fields.path("doc_id"), "the document")
+        return self.table.require(self.fields.path("doc_id"), "the document", whole=self.reading.whole)
 
     @property
     def number(self) -> Field:
         """Where chunk numbers are."""
-        return self.table.require(self.fields.path("chunk_id"), "the chunk number")
+        return self.table.require(self.fields.path("chunk_id"), "the chunk number", whole=self.reading.whole)
 
     @property
     def vector(self) -> Column:
@@ -91,6 +104,16 @@ class TableQuery:
             end = SQL(" ORDER BY {} LIMIT %(k)s").format(distance)
             return self._select(self._thorough(), request.scopes, {**bound, "k": request.k}, distance=distance, end=end)
         return self._page(request)
+
+    def spelled(self, request: Request) -> Spelling:
+        """Return what ids, documents and scopes are called in a request."""
+        if isinstance(request, Scan):
+            return Spelling({}, {})
+        columns = {"scope": respelled(self.table.field(self.fields.path("scope")), filter(None, request.scopes))}
+        if isinstance(request, ByWindows):
+            columns["doc_id"] = respelled(self.doc, (window.doc_id for window in request.windows))
+        ids = respelled(self.id, request.ids) if isinstance(request, ByIds) else {}
+        return Spelling(ids, {str(self.fields.path(known)): found for known, found in columns.items() if found})
 
     def _select(
         self,
@@ -125,9 +148,9 @@ class TableQuery:
         id = self.id
         after: list[tuple[Composed, Values]] = []
         if request.after is not None:
-            condition = SQL("{} > %(after)s::text::{}").format(id.expression, SQL(id.type))
+            condition = SQL("{} > %(after)s::text::{}").format(id.compared, SQL(id.type))
             after.append((condition, {"after": request.after}))
-        end = SQL(" ORDER BY {} LIMIT %(limit)s").format(id.expression)
+        end = SQL(" ORDER BY {} LIMIT %(limit)s").format(id.compared)
         return self._select(after, None, {"limit": request.limit}, end=end)
 
     def _places(self, windows: Sequence[Window]) -> tuple[Composed, Values]:
@@ -140,9 +163,11 @@ class TableQuery:
         places = [
             (w.doc_id, n) for w in windows if doc.holds(w.doc_id) for n in range(w.start, w.end) if number.holds(str(n))
         ]
-        column = None if self.is_indexed else self.table.contains(self.fields)
+        column = self._contains
         if column is not None:
-            asked = [json.dumps(_nested({doc.inside: d, number.inside: n})) for d, n in places]
+            # JSON is compared by its types there: a document may be kept as a number
+            kept = [(one, str(n) if self.reading.as_text else n) for d, n in places for one in _kept(d)]
+            asked = [json.dumps(_nested({doc.inside: d, number.inside: n})) for d, n in kept]
             found = SQL(
                 "(SELECT t.* FROM {} AS t JOIN unnest(%(asked)s::text[]::jsonb[]) AS w(place) "
                 "ON t.{} @> w.place OFFSET 0)"
@@ -153,12 +178,35 @@ class TableQuery:
         )
         bound = {"docs": [d for d, _ in places], "numbers": [str(n) for _, n in places]}
         arrays = doc.array("docs"), number.array("numbers")
-        return found.format(self.table.name, *arrays, doc.expression, number.expression), bound
+        return found.format(self.table.name, *arrays, doc.compared, number.compared), bound
+
+    @property
+    def _contains(self) -> str | None:
+        """The column whose GIN index is asked, where there is no better one."""
+        return None if self.is_indexed else self.table.contains(self.fields)
 
     @property
     def is_indexed(self) -> bool:
         """Whether an index finds a document by equality."""
         return self.table.is_indexed(self.doc, str(self.fields.path("doc_id")))
+
+    def shortage(self, found: int, k: int) -> str | None:
+        """Say why there may be more than the `found` hits; None where there are not."""
+        vector = self.vector_name.replace('"', '""')
+        methods = {method for method, first in self.table.indexes if first.strip('"') == vector}
+        is_old = self.table.version is not None and self.table.version < (0, 8)
+        if found >= k or self.table.rows <= (k if is_old else _MAX_SCAN) or not methods & set(_SCANS):
+            return None
+        if is_old:
+            return (
+                "an approximate index gives no more: update pgvector to 0.8, or raise hnsw.ef_search or ivfflat.probes"
+            )
+        if "hnsw" not in methods:
+            return None  # all its lists are searched
+        return (
+            "a search in an hnsw index ends after hnsw.max_scan_tuples rows (20,000, unless set), and may not have met "
+            "all that may be seen; raise it on your connections, or give small scopes an index on the scope"
+        )
 
     def _distance(self, vector: NDArray[np.float32]) -> tuple[Composed, Values]:
         column = self.vector
@@ -186,6 +234,10 @@ class TableQuery:
         column = self.vector
         send = Identifier(column.schema, f"{column.kind}_send")
         return SQL("{}(t.{})").format(send, name(self.vector_name))
+
+
+def _kept(doc_id: str) -> list[str | int]:
+    return [doc_id, int(doc_id)] if whole_digits(doc_id) else [doc_id]
 
 
 def _nested(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from uuid import UUID
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
@@ -14,45 +13,42 @@ from retrivex.errors import StoreError
 
 from .collection import Scopes
 from .fields import FieldMap
+from .pgvector_types import UNREADABLE, Column
 
 Values: TypeAlias = dict[str, Any]
 
-UNREADABLE = frozenset({"bytea", "tsvector", "vector", "halfvec", "sparsevec", "bit"})
-"""Types of columns that are no metadata."""
-
-_LARGEST = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: `type` as PostgreSQL writes it, `kind` its bare name, `schema` where the type lives."""
-
-    type: str
-    kind: str
-    schema: str
+_JSON_TEXT = Column("text", "text", "pg_catalog")
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where a value is: an expression over the row `t`, and the type it has."""
+    """Where a value is: an expression over the row `t`, and the column or type that it is compared as."""
 
     expression: Composed
-    type: str = "text"
+    column: Column = _JSON_TEXT
     inside: tuple[str, ...] = ()
     """Keys, where it is in JSON; its text is compared then."""
 
+    @property
+    def type(self) -> str:
+        """The type that its values are compared in."""
+        return self.column.compared
+
+    @property
+    def compared(self) -> Composed:
+        """The expression in that type."""
+        if self.inside or self.type == self.column.type:
+            return self.expression
+        return SQL("{}::text").format(self.expression)
+
     def holds(self, value: str) -> bool:
-        """Whether there can be such a value at all: asking for one that cannot is an error in PostgreSQL."""
-        if self.type == "uuid":
-            return _is_uuid(value)
-        if self.type in _LARGEST:
-            return value.isascii() and value.isdigit() and len(value) < 20 and int(value) <= _LARGEST[self.type]
-        return "\0" not in value and _is_unicode(value)
+        """Whether there can be such a value at all."""
+        return self.column.holds(value)
 
     def among(self, name: str, values: Iterable[str]) -> tuple[Composed, Values]:
         """Return the condition that this is one of `values`, and what it binds under `name`."""
         bound = [value for value in values if self.holds(value)]
-        return SQL("{} = ANY({})").format(self.expression, self.array(name)), {name: bound}
+        return SQL("{} = ANY({})").format(self.compared, self.array(name)), {name: bound}
 
     def array(self, name: str) -> Composed:
         """Return the bound array `name`, of this type."""
@@ -69,27 +65,32 @@ class Table:
     columns : by name
     indexes : pairs of the method and the first thing it indexes, as PostgreSQL writes both
     version : of pgvector, None where it is not installed
+    rows : as PostgreSQL estimates; less than 0 where it was never looked at
     """
 
     name: Composable
     columns: Mapping[str, Column]
     indexes: frozenset[tuple[str, str]]
     version: tuple[int, ...] | None
+    rows: int = -1
 
-    def field(self, path: str | None) -> Field | None:
-        """Return where the value at `path` is: a column, or keys inside one of JSON; None where there is none."""
+    def field(self, path: str | None, *, whole: bool = False) -> Field | None:
+        """Return where the value at `path` is: a column, or keys inside one of JSON; None where there is none.
+
+        With `whole`, what comes after the column is one key, dots and all.
+        """
         if path is None:
             return None
         if path in self.columns:
-            return Field(SQL("t.{}").format(name(path)), self.columns[path].type)
-        column, *keys = path.split(".")
+            return Field(SQL("t.{}").format(name(path)), self.columns[path])
+        column, *keys = path.split(".", 1) if whole else path.split(".")
         if not keys or column not in self.columns or self.columns[column].kind not in ("json", "jsonb"):
             return None
         steps = [SQL(" -> {}").format(_literal(key)) for key in keys[:-1]]
         text = SQL("(t.{}{} ->> {})").format(name(column), SQL("").join(steps), _literal(keys[-1]))
-        return Field(Composed([text]), "text", tuple(keys))
+        return Field(Composed([text]), inside=tuple(keys))
 
-    def require(self, path: str | None, what: str) -> Field:
+    def require(self, path: str | None, what: str, *, whole: bool = False) -> Field:
         """Return where a value is that has to be there.
 
         Raises
@@ -97,7 +98,7 @@ class Table:
         StoreError
             If there is no such column.
         """
-        found = self.field(path)
+        found = self.field(path, whole=whole)
         if found is None:
             raise StoreError(
                 f"the table has no {path!r} for {what}, only {', '.join(self.columns)}: "
@@ -129,28 +130,39 @@ class Table:
                 f"the table has none of {', '.join(fields.text)}, only {', '.join(self.columns)}: "
                 "name the column of the text with fields=FieldMap(text=...)"
             )
-        listed = SQL(", ").join(SQL("t.{}").format(name(key)) for key in kept)
+        listed = SQL(", ").join(_shown_value(key, self.columns[key]) for key in kept)
         return SQL("row_to_json((SELECT r FROM (SELECT {}) AS r))::text").format(listed)
 
     def visible(self, fields: FieldMap, scopes: Scopes) -> tuple[Composed, Values]:
         """Return the condition that a row may be seen; a table without the field holds rows without a scope."""
-        field = self.field(fields.path("scope"))
-        if field is None:
+        path = fields.path("scope")
+        # a name with a dot may be a path or a key of its own, and nobody says which
+        found = {field.inside: field for whole in (False, True) if (field := self.field(path, whole=whole))}
+        if not found:
             return Composed([SQL("TRUE" if None in scopes else "FALSE")]), {}
-        condition, values = field.among("scopes", sorted(scope for scope in scopes if scope is not None))
+        named = sorted(scope for scope in scopes if scope is not None)
+        among = [field.among(f"scopes_{at}", named) for at, field in enumerate(found.values())]
+        condition = SQL(" OR ").join(one for one, _ in among)
         if None in scopes:
-            condition = SQL("({} OR {} IS NULL)").format(condition, field.expression)
-        return condition, values
+            nowhere = SQL(" AND ").join(SQL("{} IS NULL").format(field.expression) for field in found.values())
+            condition = SQL("{} OR ({})").format(condition, nowhere)
+        return SQL("({})").format(condition), {key: value for _, bound in among for key, value in bound.items()}
 
 
 LEARN = SQL(
-    "SELECT 'column', a.attname::text, format_type(a.atttypid, -1), y.typname::text, n.nspname::text "
-    "FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid JOIN pg_namespace n ON n.oid = y.typnamespace "
-    "WHERE a.attrelid = to_regclass(%(table)s) AND a.attnum > 0 AND NOT a.attisdropped "
+    "WITH a AS (SELECT a.attname::text AS name, format_type(b.oid, -1) AS type, b.oid AS oid, b.typname::text AS kind, "
+    "n.nspname::text AS place FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid "
+    "JOIN pg_type b ON b.oid = CASE y.typtype WHEN 'd' THEN y.typbasetype ELSE y.oid END "
+    "JOIN pg_namespace n ON n.oid = b.typnamespace "
+    "WHERE a.attrelid = to_regclass(%(table)s) AND a.attnum > 0 AND NOT a.attisdropped) "
+    "SELECT 'column', name, type, kind, place FROM a "
+    "UNION ALL SELECT 'label', a.name, e.enumlabel::text, NULL, NULL FROM a JOIN pg_enum e ON e.enumtypid = a.oid "
     "UNION ALL SELECT 'index', m.amname::text, pg_get_indexdef(i.indexrelid, 1, false), NULL, NULL "
     "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam "
     "WHERE i.indrelid = to_regclass(%(table)s) AND i.indisvalid AND i.indpred IS NULL "
-    "UNION ALL SELECT 'version', extversion, NULL, NULL, NULL FROM pg_extension WHERE extname = 'vector'"
+    "UNION ALL SELECT 'version', extversion, NULL, NULL, NULL FROM pg_extension WHERE extname = 'vector' "
+    "UNION ALL SELECT 'rows', reltuples::bigint::text, NULL, NULL, NULL FROM pg_class "
+    "WHERE oid = to_regclass(%(table)s)"
 )
 """Everything that has to be known of a table, in one statement."""
 
@@ -163,22 +175,26 @@ def learned(shown: str, quoted: Composable, rows: Iterable[tuple[Any, ...]]) -> 
     StoreError
         If there is no such table.
     """
-    columns: dict[str, Column] = {}
-    indexes: set[tuple[str, str]] = set()
-    version = None
-    for kind, first, second, third, fourth in rows:
-        if kind == "column":
-            columns[first] = Column(second, third, fourth)
-        elif kind == "index":
-            indexes.add((first, second))
-        else:
-            version = tuple(int(part) for part in re.findall(r"\d+", first))
+    told: dict[str, list[tuple[Any, ...]]] = {}
+    for kind, *values in rows:
+        told.setdefault(kind, []).append(tuple(values))
+    labels: dict[str, set[str]] = {}
+    for column, label, _, _ in told.get("label", []):
+        labels.setdefault(column, set()).add(label)
+    columns = {
+        # psycopg reads `%` in a statement as a placeholder, also inside names of types
+        column: Column(type_.replace("%", "%%"), kind, schema, frozenset(labels.get(column, ())))
+        for column, type_, kind, schema in told.get("column", [])
+    }
     if not columns:
         raise StoreError(
             f"there is no table {shown!r} in reach of the connection: one in another schema is named with "
             "schema='...', beside the table's own name"
         )
-    return Table(quoted, columns, frozenset(indexes), version)
+    indexes = frozenset((method, first) for method, first, _, _ in told.get("index", []))
+    versions = [tuple(map(int, re.findall(r"\d+", one[0]))) for one in told.get("version", [])]
+    version = versions[0] if versions else None
+    return Table(quoted, columns, indexes, version, int(told["rows"][0][0]))
 
 
 def name(part: str) -> Identifier:
@@ -189,6 +205,12 @@ def name(part: str) -> Identifier:
 def shown(part: str) -> str:
     """Return a name as it is written in SQL, for people."""
     return '"' + part.replace('"', '""') + '"'
+
+
+def _shown_value(key: str, column: Column) -> Composed:
+    """Return a column as it is read: `char(n)` without its blanks, 7.00 as 7."""
+    reading = {"bpchar": "t.{}::text AS {}", "numeric": "trim_scale(t.{}) AS {}"}.get(column.type, "t.{} AS {}")
+    return SQL(reading).format(name(key), name(key))
 
 
 def _literal(key: str) -> Literal:
@@ -204,19 +226,3 @@ def _arrows(keys: tuple[str, ...]) -> str:
 def _plain(written: str) -> str:
     """Return what an index is on without quotes, casts of keys, brackets and blanks."""
     return re.sub(r'::text|["() ]', "", written)
-
-
-def _is_uuid(value: str) -> bool:
-    try:
-        UUID(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_unicode(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:  # half a surrogate pair
-        return False
-    return True

@@ -56,7 +56,7 @@ def _update(
         for column, value in columns.items()
     ]
     statement = SQL("UPDATE {} AS t SET {} WHERE {} = %(id)s::text::{}").format(
-        table.name, SQL(", ").join(assigned), id.expression, SQL(id.type)
+        table.name, SQL(", ").join(assigned), id.compared, SQL(id.type)
     )
     return statement, [_bound(paths, inside, row_id, fields) for row_id, fields in rows]
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from retrivex.chunk import ChunkKey
 from retrivex.errors import StoreError
-from retrivex.fetching import in_thread
 from retrivex.intervals import Window
-from retrivex.stores.connection import connect, sqlite_errors
+from retrivex.stores.shared_file import SharedFile
+from retrivex.waiting import in_thread
 
 from .collection import ByIds, ByWindows, Collection, Failure, Records, Request
 from .vector_store import read_record
@@ -34,7 +30,7 @@ CREATE INDEX IF NOT EXISTS record_place ON record (doc_id, number);
 _CACHE_KIB = 32 * 1024
 
 
-class Places:
+class Places(SharedFile):
     """A file that knows the document and the number of every record; `retrivex backfill` makes it.
 
     Threads may share it. Texts and vectors are not in it.
@@ -51,31 +47,9 @@ class Places:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
-        self.path = Path(path)
-        if not create and not self.path.exists():
-            raise StoreError(f"{self.path} does not exist: make it with `retrivex backfill --places {self.path}`")
-        self._lock = threading.Lock()
-        with sqlite_errors(str(self.path)):
-            self._connection = connect(self.path, mode="rwc", busy_timeout_s=30.0, cache_kib=_CACHE_KIB)
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.executescript(_SCHEMA)
-            except sqlite3.Error:
-                self._connection.close()
-                raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; it may not be used afterwards."""
-        with self._lock:
-            self._connection.close()
+        if not create and not Path(path).exists():
+            raise StoreError(f"{path} does not exist: make it with `retrivex backfill --places {path}`")
+        super().__init__(path, _SCHEMA, busy_timeout_s=30.0, cache_kib=_CACHE_KIB)
 
     def ids(self, windows: Iterable[Window]) -> list[str]:
         """Return the ids of the records that stand in `windows`."""
@@ -106,18 +80,6 @@ class Places:
         with self.transaction() as connection:
             row = connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
         return None if row is None else json.loads(row[0])
-
-    @contextmanager
-    def transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Lend the connection; what is written is there whole, or not at all."""
-        with self._lock, sqlite_errors(str(self.path)):
-            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
 
 
 class PlacedCollection(Collection):
@@ -178,4 +140,4 @@ class PlacedCollection(Collection):
                 (doc_id, number), _ = places[record.id]
                 passage = replace(passage, doc_id=doc_id, chunk_id=number)
             records.append(replace(record, passage=passage))
-        return Records(records, answer.after)
+        return replace(answer, records=records)

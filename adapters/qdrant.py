@@ -16,6 +16,7 @@ from retrivex.errors import StoreError
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .qdrant_filters import among, inside, json_path, key_of, of_scopes, point_id
+from .readings import AS_EXPECTED, Reading, Readings, ways_to_read
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
@@ -112,6 +113,7 @@ class QdrantCollection(Collection):
         self.name = f"Qdrant collection {collection!r}"
         self._vector_name = vector_name
         self._with_vectors: bool | list[str] = [vector_name] if with_vectors and vector_name else with_vectors
+        self._readings = Readings()
         self._sign: float | None = None  # of scores; the metric is asked for when the first question comes
         self._where: dict[str, Any] = {"collection_name": collection}
         self._in_time = {} if timeout_s is None else {"timeout": math.ceil(timeout_s)}
@@ -130,8 +132,16 @@ class QdrantCollection(Collection):
             return Records(self._scored(client.query_points(**self._nearest(request)).points))
         if isinstance(request, ByIds) and _is_local(client):
             return self._seen(client.retrieve(**self._retrieve(request)), request)
-        points, after = client.scroll(**self._scroll(request))
-        return self._found(points, after, request)
+        if isinstance(request, ByWindows):
+
+            def ask(reading: Reading) -> Records:
+                try:
+                    return self._found(*client.scroll(**self._scroll(request, reading)), request)
+                except (UnexpectedResponse, grpc.RpcError) as error:
+                    return self._refused(reading, error)
+
+            return self._readings.ask(ways_to_read(self.fields), ask)
+        return self._found(*client.scroll(**self._scroll(request)), request)
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
@@ -145,8 +155,16 @@ class QdrantCollection(Collection):
             return Records(self._scored((await client.query_points(**self._nearest(request))).points))
         if isinstance(request, ByIds) and _is_local(client):
             return self._seen(await client.retrieve(**self._retrieve(request)), request)
-        points, after = await client.scroll(**self._scroll(request))
-        return self._found(points, after, request)
+        if isinstance(request, ByWindows):
+
+            async def ask(reading: Reading) -> Records:
+                try:
+                    return self._found(*await client.scroll(**self._scroll(request, reading)), request)
+                except (UnexpectedResponse, grpc.RpcError) as error:
+                    return self._refused(reading, error)
+
+            return await self._readings.aask(ways_to_read(self.fields), ask)
+        return self._found(*await client.scroll(**self._scroll(request)), request)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means, over HTTP or gRPC."""
@@ -167,14 +185,14 @@ class QdrantCollection(Collection):
         ids = [point_id(id) for id in request.ids]
         return {**self._where, **self._in_time, "ids": ids, "with_vectors": self._with_vectors}
 
-    def _scroll(self, request: ByIds | ByWindows | Scan) -> dict[str, Any]:
+    def _scroll(self, request: ByIds | ByWindows | Scan, reading: Reading = AS_EXPECTED) -> dict[str, Any]:
         asked = {**self._where, **self._in_time, "with_payload": True, "with_vectors": self._with_vectors}
         match request:
             case ByIds(ids, scopes):
                 return {**asked, "scroll_filter": among(ids, scopes, self.fields), "limit": len(ids)}
             case ByWindows(windows, scopes):
                 most = _COPIES * sum(map(len, windows))
-                return {**asked, "scroll_filter": inside(windows, scopes, self.fields), "limit": most}
+                return {**asked, "scroll_filter": inside(windows, scopes, self.fields, reading), "limit": most}
             case Scan(after, limit):
                 return {**asked, "offset": after, "limit": limit}
 
@@ -212,6 +230,16 @@ class QdrantCollection(Collection):
         asked = {str(point_id(id)): id for id in request.ids} if isinstance(request, ByIds) else {}
         return Records([self._record(point, asked.get(str(point.id))) for point in points], after)
 
+    def _refused(self, reading: Reading, error: Exception) -> Records:
+        """Answer for places kept in another way than expected, which strict mode looks for by an index alone."""
+        if reading == AS_EXPECTED or self.failure(error) != "refused":
+            raise error
+        what = "texts" if reading.as_text else "numbers"
+        named = ", and names with a dot as one key" if reading.whole else ""
+        return Records(
+            warnings=(f"{self.name}: nothing found; chunk numbers as {what}{named} were not looked for ({error})",)
+        )
+
     def _scored(self, points: Iterable[models.ScoredPoint]) -> list[Record]:
         assert self._sign is not None
         return [self._record(point, None, self._sign * point.score) for point in points]
@@ -242,6 +270,20 @@ class QdrantCollection(Collection):
             indexed = client.get_collection(**self._where).payload_schema
         except (ResponseHandlingException, UnexpectedResponse, ResourceExhaustedResponse, grpc.RpcError):
             return None  # nobody knows; the first request will say what is wrong
+        return self._advice(indexed)
+
+    async def amissing_index(self) -> str | None:
+        """Say the same, asking through the async client."""
+        client = self._async
+        if client is None or _is_local(client):
+            return None
+        try:
+            indexed = (await client.get_collection(**self._where)).payload_schema
+        except (ResponseHandlingException, UnexpectedResponse, ResourceExhaustedResponse, grpc.RpcError):
+            return None  # as above
+        return self._advice(indexed)
+
+    def _advice(self, indexed: Mapping[str, Any]) -> str | None:
         types = {"doc_id": models.PayloadSchemaType.KEYWORD, "chunk_id": models.PayloadSchemaType.INTEGER}
         missing = [field for field in types if key_of(field, self.fields) not in indexed]
         if not missing:

@@ -11,6 +11,7 @@ from retrivex.intervals import Window
 
 from .collection import Scopes
 from .fields import FieldMap
+from .readings import Reading, split_name, whole_digits
 
 try:
     from qdrant_client import models
@@ -27,19 +28,14 @@ def among(ids: Iterable[str], scopes: Scopes, fields: FieldMap) -> models.Filter
     return models.Filter(must=[named, *of_scopes(scopes, fields)])
 
 
-def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap) -> models.Filter:
+def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap, reading: Reading) -> models.Filter:
     """Return the filter for points in one of the windows: a clause for each range, with its documents."""
     documents: dict[tuple[int, int], list[str]] = {}
     for window in windows:
         documents.setdefault((window.start, window.end), []).append(window.doc_id)
-    document, number = key_of("doc_id", fields), key_of("chunk_id", fields)
+    document, number = (_quoted(split_name(fields, name, whole=reading.whole)) for name in ("doc_id", "chunk_id"))
     clauses: list[models.Condition] = [
-        models.Filter(
-            must=[
-                _one_of(doc_ids, document),
-                models.FieldCondition(key=number, range=models.Range(gte=start, lt=end)),
-            ]
-        )
+        models.Filter(must=[_one_of(doc_ids, document), _between(start, end, number, reading)])
         for (start, end), doc_ids in documents.items()
     ]
     # all documents once more: an index on them alone is a great deal faster than none
@@ -47,24 +43,36 @@ def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap) -> model
     return models.Filter(must=[named, *of_scopes(scopes, fields)], should=clauses)
 
 
+def _between(start: int, end: int, key: str, reading: Reading) -> models.Condition:
+    if reading.as_text:
+        return models.FieldCondition(key=key, match=models.MatchAny(any=[str(n) for n in range(start, end)]))
+    return models.FieldCondition(key=key, range=models.Range(gte=start, lt=end))
+
+
 def of_scopes(scopes: Scopes, fields: FieldMap) -> list[models.Condition]:
-    """Return what a point's scope must be: `is_empty` is a missing field, null or an empty list."""
+    """Return what a point's scope must be: `is_empty` is a missing field, null or an empty list.
+
+    A name with a dot is taken for a path and for a key of its own, as nobody says which it is.
+    """
     if not fields.scope:
         return []
-    key = key_of("scope", fields)
+    keys = list(dict.fromkeys(_quoted(split_name(fields, "scope", whole=whole)) for whole in (False, True)))
     names = sorted(scope for scope in scopes if scope is not None)
     either: list[models.Condition] = []
     if names:
-        either.append(models.FieldCondition(key=key, match=models.MatchAny(any=names)))
+        either += [models.FieldCondition(key=key, match=models.MatchAny(any=names)) for key in keys]
     if None in scopes:
-        either.append(models.IsEmptyCondition(is_empty=models.PayloadField(key=key)))
+        missing: list[models.Condition] = [
+            models.IsEmptyCondition(is_empty=models.PayloadField(key=key)) for key in keys
+        ]
+        either += missing if len(missing) == 1 else [models.Filter(must=missing)]
     return [models.Filter(should=either)]
 
 
 def _one_of(doc_ids: list[str], key: str) -> models.Condition:
     """Return a condition on the document, which may be kept as a number."""
     as_text = models.FieldCondition(key=key, match=models.MatchAny(any=doc_ids))
-    numbers = [int(doc_id) for doc_id in doc_ids if _is_number(doc_id)]
+    numbers = [int(doc_id) for doc_id in doc_ids if whole_digits(doc_id)]
     if not numbers:
         return as_text
     return models.Filter(should=[as_text, models.FieldCondition(key=key, match=models.MatchAny(any=numbers))])
@@ -72,14 +80,16 @@ def _one_of(doc_ids: list[str], key: str) -> models.Condition:
 
 def key_of(field: str, fields: FieldMap) -> str:
     """Return the path of a field as Qdrant reads it; there must be one."""
-    path = fields.path(field)
-    assert path is not None
-    return json_path(path)
+    return _quoted(split_name(fields, field, whole=False))
 
 
 def json_path(path: str) -> str:
     """Quote the keys of a path that Qdrant would not read as they are: `metadata."file name"`."""
-    return ".".join(key if _PLAIN_KEY.fullmatch(key) else f'"{key}"' for key in path.split("."))
+    return _quoted(path.split("."))
+
+
+def _quoted(keys: Sequence[str]) -> str:
+    return ".".join(key if _PLAIN_KEY.fullmatch(key) else f'"{key}"' for key in keys)
 
 
 def point_id(id: str) -> int | str:
@@ -90,7 +100,7 @@ def point_id(id: str) -> int | str:
     StoreError
         If it is neither.
     """
-    if _is_number(id):
+    if whole_digits(id):
         return int(id)
     try:
         return str(UUID(id))
@@ -98,8 +108,3 @@ def point_id(id: str) -> int | str:
         raise StoreError(
             f"id {id!r} is neither a UUID nor a whole number, and Qdrant has no others: use make_id=uuid5_id"
         ) from None
-
-
-def _is_number(text: str) -> bool:
-    """Say whether a text is exactly a number that Qdrant can hold: 007 is a text."""
-    return text.isascii() and text.isdigit() and len(text) <= 19 and str(int(text)) == text

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from retrivex.errors import StoreError
 
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan
-from .fields import FieldMap
-from .search_calls import Call, Matching, PartFailedError, Steps
+from .fields import FieldMap, LayoutName, field_map
+from .search_answers import as_vector, nested, refusal, whole
+from .search_calls import Call, Matching, Steps
 from .search_fields import IndexFields
 from .search_mapping import IndexMapping
 from .search_query import MOST_CLAUSES, Clause, all_of, in_windows
@@ -26,17 +24,38 @@ BATCH_LIMIT = 5_000
 """Chunks of one request: half as many as hits, so that a place kept twice loses nothing."""
 
 
-class SearchCollection(Collection):
+Sync = TypeVar("Sync")
+Async = TypeVar("Async")
+
+
+class SearchOptions(TypedDict, Generic[Async], total=False):
+    """What a collection takes beside client and index, and so do its store and retriever; see `SearchCollection`."""
+
+    async_client: Async | None
+    fields: FieldMap | LayoutName
+    vector_name: str | None
+    with_vectors: bool
+    timeout_s: float
+
+
+class SearchCollection(Collection, Generic[Sync, Async]):
     """An index, asked through an existing client.
 
     Parameters
     ----------
-    sync, async_ : the clients; one of them may be None
-    index : name of an index or alias
-    fields : names in its records
-    vector_name : the field of the vector; None takes the first in `fields` that is there
-    with_vectors : read the vectors of records as well
+    client : existing client, sync or async; it stays open
+    index : name of an existing index or alias
+    async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
+    fields : a FieldMap, or the layout of the framework that wrote the index
+    vector_name : the field of the vector that questions are compared with; None takes the first in `fields` that is
+        there
+    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
     timeout_s : of one request
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or there is no such index.
 
     Notes
     -----
@@ -45,33 +64,50 @@ class SearchCollection(Collection):
     """
 
     product: str
+    layouts: Mapping[LayoutName, FieldMap]
+    client_names: tuple[str, str]
+    """What the sync and the async client are called."""
 
     def __init__(
         self,
-        sync: Any,
-        async_: Any,
+        client: Sync | Async,
         index: str,
         *,
-        fields: FieldMap,
-        vector_name: str | None,
-        with_vectors: bool,
-        timeout_s: float,
+        async_client: Async | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        vector_name: str | None = None,
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
     ) -> None:
+        self._sync, self._async = self._clients(client, async_client)
         if not isinstance(index, str) or not index:
             raise StoreError(f"index is {index!r}: give the name of an index or alias")
         if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < math.inf:
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
-        self.fields = fields
+        self.fields = field_map(fields, self.layouts)
         self.name = f"{self.product} index {index!r}"
         self.batch_limit = BATCH_LIMIT
-        self.is_sync, self.is_async = sync is not None, async_ is not None
+        self.is_sync, self.is_async = self._sync is not None, self._async is not None
         self.index = index
-        self._sync, self._async = sync, async_
         self._timeout_s = timeout_s
         self._vector_name, self._with_vectors = vector_name, with_vectors
         self._known: IndexFields | None = None
-        if sync is not None:
+        if self._sync is not None:
             self._learn()
+
+    def _clients(self, client: Any, async_client: Any) -> tuple[Any, Any]:
+        """Return the sync and the async client; None for one that is not given."""
+        sync, other = self.client_names
+        kind = self._kind(client)
+        if kind is None:
+            raise StoreError(f"client is {type(client).__name__}: give an {sync} or an {other}")
+        if async_client is not None and (kind == "async" or self._kind(async_client) != "async"):
+            raise StoreError(f"async_client is {type(async_client).__name__}: give an {other} beside an {sync}")
+        return (client, async_client) if kind == "sync" else (None, client)
+
+    @abstractmethod
+    def _kind(self, client: Any) -> Literal["sync", "async"] | None:
+        """Say which of the two clients it is; None where it is neither."""
 
     # ---- asking
 
@@ -145,9 +181,14 @@ class SearchCollection(Collection):
         )
         bodies = [self._listing([query, *scope]) for query in queries]
         if len(bodies) == 1:
-            return self._all((yield Call("search", bodies[0])))
-        parts = (yield Call("searches", bodies))["responses"] if bodies else []
-        return Records([record for part in parts for record in self._all(_whole(part)).records])
+            parts = [(yield Call("search", bodies[0]))]
+        else:
+            parts = (yield Call("searches", bodies))["responses"] if bodies else []
+        unfindable = known.unfindable(request)
+        return Records(
+            [record for part in parts for record in self._all(whole(part)).records],
+            warnings=() if unfindable is None else (unfindable,),
+        )
 
     def _listing(self, clauses: Sequence[Clause]) -> dict[str, Any]:
         query = all_of(clauses)
@@ -178,7 +219,13 @@ class SearchCollection(Collection):
         mapped = known.mapping.definition(path) or {}
         near = self._nearest(request, path, mapped, scope)
         answer = yield Call("search", {**self._shown, **near, "size": request.k})
-        return Records([self._record(hit, self._similarity(mapped, hit["_score"])) for hit in answer["hits"]["hits"]])
+        found = [self._record(hit, self._similarity(mapped, hit["_score"])) for hit in answer["hits"]["hits"]]
+        shortage = self._shortage(mapped, scope) if len(found) < request.k else None
+        return Records(found, warnings=() if shortage is None else (shortage,))
+
+    def _shortage(self, known: Mapping[str, Any], scope: list[Clause]) -> str | None:
+        """Say why there may be fewer hits than the scope has; None where a search finds all of them."""
+        return None
 
     @abstractmethod
     def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
@@ -221,11 +268,17 @@ class SearchCollection(Collection):
         if path is None:
             return Record(hit["_id"], source, score)
         vector = hit.get("fields", {}).get(path, source.get(path))
-        return Record(hit["_id"], {key: value for key, value in source.items() if key != path}, score, _vector(vector))
+        return Record(
+            hit["_id"], {key: value for key, value in source.items() if key != path}, score, as_vector(vector)
+        )
 
     def missing_index(self) -> str | None:
         """Say how the document and the chunk number must be mapped; None where they are, or nobody knows."""
         return None if self._known is None else self._known.advice()
+
+    async def amissing_index(self) -> str | None:
+        """Say the same: the mapping has been read by then."""
+        return self.missing_index()
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records, in one request; they are found by them after the next refresh of the index.
@@ -241,38 +294,8 @@ class SearchCollection(Collection):
             return
         lines: list[Any] = []
         for id, values in changes.items():
-            lines += [{"update": {"_id": id}}, {"doc": _nested(values)}]
+            lines += [{"update": {"_id": id}}, {"doc": nested(values)}]
         answer = self._send(self._sync, Call("write", lines))
         self._known = None  # there may be new fields
-        refused = [item["update"] for item in answer["items"] if "error" in item["update"]]
-        if refused:
-            first = refused[0]
-            raise StoreError(
-                f"{self.name}: {len(refused)} of {len(changes)} records were not written, the first of them "
-                f"{first['_id']!r}: {first['error'].get('reason', first['error'])}"
-            )
-
-
-def _whole(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an answer that is part of another, unless it is an error."""
-    if "error" not in part:
-        return part
-    error = part["error"]
-    raise PartFailedError(int(part.get("status", 500)), str(error.get("reason", error)))
-
-
-def _vector(values: Any) -> NDArray[np.float32] | None:
-    made = np.asarray([] if values is None else values, dtype=np.float32)
-    made = made[0] if made.ndim == 2 and len(made) == 1 else made
-    return made if made.ndim == 1 and len(made) else None
-
-
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for path, value in values.items():
-        *above, name = path.split(".")
-        inner = made
-        for part in above:
-            inner = inner.setdefault(part, {})
-        inner[name] = value
-    return made
+        if (refused := refusal(answer)) is not None:
+            raise StoreError(f"{self.name}: {refused}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from retrivex.errors import StoreError
@@ -34,9 +35,8 @@ class IndexFields:
 
     def path(self, name: str) -> str | None:
         """Return the field for `name`: the first that the index has, as records are read by the first they have."""
-        names, first = getattr(self.names, name), self.names.path(name)
-        paths = [] if first is None else [first.removesuffix(names[0]) + other for other in names]
-        return next((path for path in paths if self.mapping.is_mapped(path)), first)
+        paths = self.names.paths(name)
+        return next((path for path in paths if self.mapping.is_mapped(path)), self.names.path(name))
 
     @property
     def vector(self) -> str | None:
@@ -70,6 +70,19 @@ class IndexFields:
         advice = self.mapping.advice(self.index, doc_id, chunk_id)
         return None if advice is None else f"{self._name}: {advice}"
 
+    def unfindable(self, request: ByWindows) -> str | None:
+        """Say which documents have names too long for the index; None where all of them can be found."""
+        path = self.path("doc_id")
+        limits = {exact: self.mapping.longest(exact) for exact in (() if path is None else self.mapping.exact(path))}
+        exact, limit = min(limits.items(), key=lambda item: item[1], default=("", math.inf))
+        long = [window.doc_id for window in request.windows if _units(window.doc_id) > limit]
+        if not long:
+            return None
+        return (
+            f"{self._name}: {exact} leaves out what is longer than {limit:g} characters (ignore_above), so that "
+            f"nothing of {long[0][:60]!r}... is found; map it without ignore_above, or ask by ids with make_id=..."
+        )
+
     def in_scope(self, scopes: Scopes) -> list[Clause]:
         """Return what matches records that `scopes` may see.
 
@@ -92,3 +105,8 @@ class IndexFields:
     @property
     def _name(self) -> str:
         return f"{self.product} index {self.index!r}"
+
+
+def _units(name: str) -> int:
+    """Count as `ignore_above` does: a letter beyond the basic plane is two."""
+    return len(name.encode("utf-16-le", "surrogatepass")) // 2

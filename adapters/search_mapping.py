@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -55,6 +56,15 @@ class IndexMapping:
         known = {_exact(fields, path) for fields in self.indices if _is_mapped(fields, path)}
         only = known.pop() if len(known) == 1 else None
         return () if only is None else (only,)
+
+    def longest(self, exact: str) -> float:
+        """Return how long a text may be that is found in a field of `exact`; infinity where nothing limits it."""
+        above, _, name = exact.rpartition(".")
+        found = [
+            fields[exact] if exact in fields else fields.get(above, {}).get("fields", {}).get(name, {})
+            for fields in self.indices
+        ]
+        return min((float(known.get("ignore_above", math.inf)) for known in found), default=math.inf)
 
     def is_mapped(self, path: str) -> bool:
         """Whether an index has the field."""

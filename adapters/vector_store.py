@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.encoder import Encoder
 from retrivex.errors import ChunkError, EncoderError, StoreError
-from retrivex.fetching import in_thread, split_windows
+from retrivex.fetching import split_windows
 from retrivex.intervals import Window, merge_windows
 from retrivex.seed import SeedHit
+from retrivex.waiting import in_thread
 
 from .asking import Patient
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
@@ -76,6 +77,7 @@ class VectorChunkStore:
         self._make_id = make_id
         self._patient = Patient(collection, retries)
         self._warnings: dict[str, None] = {}
+        self._index_checked = make_id is not None or collection.is_sync
         if make_id is None and collection.is_sync:
             self._warn(collection.missing_index())
 
@@ -104,11 +106,15 @@ class VectorChunkStore:
     async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Do the same as `fetch`, without blocking the event loop."""
         scopes = allowed_scopes(scope)
-        return [
+        found = [
             chunk
             for batch in self._batches(windows)
             for chunk in self._chunks(await self._patient.aask(self._request(batch, scopes)), batch, scopes)
         ]
+        if not self._index_checked:
+            self._index_checked = True
+            self._warn(await self.collection.amissing_index())
+        return found
 
     def _batches(self, windows: Sequence[Window]) -> list[tuple[Window, ...]]:
         merged = merge_windows(windows)
@@ -130,6 +136,8 @@ class VectorChunkStore:
     def _chunks(self, answer: Records, batch: tuple[Window, ...], scopes: Scopes) -> list[Chunk]:
         places = {} if self._make_id is None else self._ids(batch)
         chunks, unread, foreign = [], 0, 0
+        for warning in answer.warnings:
+            self._warn(warning)
         for record in answer.records:
             chunk = _chunk(record, self.collection, places.get(record.id))
             if chunk is None:
@@ -267,7 +275,9 @@ class VectorRetriever:
 
     def _hits(self, answer: Records, request: Nearest) -> list[SeedHit]:
         hits: list[SeedHit] = []
-        unplaced = 0
+        unplaced = foreign = 0
+        for warning in answer.warnings:
+            self._warn(warning)
         for at, record in enumerate(answer.records):
             passage = read_record(record, self.collection)
             chunk = _chunk(record, self.collection, None)
@@ -277,6 +287,15 @@ class VectorRetriever:
                 chunk = _placed(passage, f"{passage.doc_id or 'passage'} (unnumbered {at + 1})", 0, 1)
             if chunk is not None and chunk.metadata.scope in request.scopes:
                 hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1)))
+            elif chunk is not None:
+                foreign += 1
+        if foreign:
+            self._warn(f"{self.collection.name} returned hits of another scope: left out")
+        if foreign and len(hits) < request.k <= len(answer.records):
+            self._warn(
+                f"{self.collection.name}: hits of other scopes took the place of some that may be seen, so that fewer "
+                f"than k={request.k} came back; index the scope, or keep each scope in a collection of its own"
+            )
         if unplaced:
             self._warn(
                 f"{self.collection.name}: hits without document or chunk number stay as they are; name the fields with "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weaviate.classes.config import DataType, Tokenization
+from weaviate.classes.config import DataType, Property, Tokenization
 from weaviate.classes.query import Filter
 from weaviate.collections.classes.filters import FilterReturn
 
@@ -107,3 +107,14 @@ def by_scopes(scopes: frozenset[str | None], scope: str | None, known: Propertie
     if None in scopes:
         terms.append(Filter.by_property(scope).is_none(True))
     return Filter.any_of(terms) if terms else None
+
+
+def property_for(name: str, value: Any) -> Property:
+    """Return a property that can hold `value`, and be filtered by."""
+    if isinstance(value, str):
+        return Property(name=name, data_type=DataType.TEXT, tokenization=Tokenization.FIELD)
+    if isinstance(value, bool):
+        return Property(name=name, data_type=DataType.BOOL)
+    if isinstance(value, int):
+        return Property(name=name, data_type=DataType.INT, index_range_filters=True)
+    return Property(name=name, data_type=DataType.NUMBER if isinstance(value, float) else DataType.TEXT_ARRAY)

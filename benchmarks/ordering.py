@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 from lexical import BM25
-from ordering_peers import NODE, System, floors, npm_times, ours, peers, plain
+from ordering_peers import NODE, System, flat, floors, npm_times, ours, peers, plain
 
 from retrivex import __version__
 from retrivex.ordering import PROFILES, PositionProfile, place
@@ -185,7 +185,7 @@ def main() -> None:
     mine = ours()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     written: dict[str, Any] = {"version": __version__, "machine": machine, "seed": "count of passages"}
-    written["speed"] = speed([*others, *mine, *floors()])
+    written["speed"] = speed([*others, *mine, flat(), *floors()])
     written["npm"] = {"name": "rag-chunk-reorder 0.1.7", "us": npm_times(SIZES)} if NODE else {}
     written["profile"] = profile_speed()
     written["effect"] = effects([*others, *[system for system in mine if system.name not in NO_EFFECT]])

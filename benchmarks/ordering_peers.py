@@ -29,7 +29,7 @@ with contextlib.suppress(ImportError):
     from haystack import Document as HaystackDocument
     from haystack.components.rankers import LostInTheMiddleRanker
 
-from retrivex import ordering
+from retrivex import Reorderer, ordering
 
 ROOT = Path(__file__).parent.parent
 NODE = Path(os.environ.get("RETRIVEX_NODE_FOLDER", ROOT / ".venv" / "node"))
@@ -84,6 +84,16 @@ def ours() -> list[System]:
         own("shuffle", ordering.shuffle),
         own("profile", ordering.profile),
     ]
+
+
+def flat() -> System:
+    """Return the reorderer of flat passages, on what rag-chunk-reorder is timed with."""
+    return System(
+        "Reorderer, edge_balanced",
+        lambda scores: [{"id": str(place), "text": str(place), "score": score} for place, score in enumerate(scores)],
+        Reorderer(strategy="edge_balanced").reorder,
+        lambda passage: int(passage["id"]),
+    )
 
 
 def floors() -> list[System]:

@@ -84,7 +84,8 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     if start > pick.start or end <= pick.start + segments[-1].start:
         segments = run.segments(pick.first, pick.last, start, end)
     elif end < pick.end:
-        segments = (*segments[:-1], replace(segments[-1], end=end - start))
+        cut = segments[-1]
+        segments = (*segments[:-1], Segment(cut.start, end - start, cut.chunk_id, cut.char_start))
     chunks = list(run.chunks[pick.first : pick.last + 1])
     first, last = segments[0], segments[-1]
     base = chunks[0].metadata.chunk_id

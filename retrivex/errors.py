@@ -55,6 +55,10 @@ class RerankUnavailableError(RerankError):
         self.retry_after_s = retry_after_s
 
 
+class EndpointError(RetrivexError):
+    """A model's endpoint refused, could not be reached, or was asked with settings out of their range."""
+
+
 class LoadError(RetrivexError):
     """A file cannot be read as the document it claims to be."""
 

@@ -1,7 +1,7 @@
 r"""Which texts repeat an earlier one almost word for word: exact, by a set-similarity join.
 
 Texts are taken in order. One that is like none before it stands for itself, and every later text whose trigrams have a
-Jaccard similarity of at least t with it repeats it. Comparing all pairs would give the same; four bounds that no
+Jaccard similarity of at least t with it repeats it. Comparing all pairs would give the same; three bounds that no
 similar pair can miss leave few pairs to compare:
 
 - *Size.* :math:`J \ge t` needs :math:`t |X| \le |Y| \le |X| / t`.
@@ -9,20 +9,23 @@ similar pair can miss leave few pairs to compare:
   parts have one in common: these are found by sorting, see `retrivex.shared_parts`. The usual filter, by the rarest
   trigrams of a text, leaves far more, as texts of one language have most trigrams in common with thousands of others.
 - *Sketches.* No more than k bits of their parity sketches differ.
-- *Cells.* With trigrams hashed into cells, at least :math:`\frac{t}{1+t}(|X| + |Y|)` of one text fall where some of the
-  other do.
+
+Where the threshold is so low that the bounds leave most pairs, what texts have in common is counted out of lists of the
+texts that hold each trigram, see `retrivex.postings`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.postings import Postings
 from retrivex.shared_parts import ROUNDING, PartTable
-from retrivex.trigrams import SKETCH_BITS, Ints, jaccard, trigram_batches, trigrams
+from retrivex.trigrams import SKETCH_BITS, Ints, common_trigrams, trigram_batches, trigrams
 
 PARTS_FROM = 0.82
 """Least threshold at which texts are looked up by their parts.
@@ -31,8 +34,8 @@ A part holds (1 + t) / (1 - t) / 2 trigrams on average. The fewer there are, the
 comparing the sketches of all texts is cheaper.
 """
 
-_CELLS = 1 << 16
-_BLOCK = 1 << 20  # trigrams that are compared at a time, so that memory stays small
+_BLOCK = 1 << 17  # characters and trigrams that are compared at a time, so that memory stays small
+_COUNTED_FROM = 10  # comparisons a text from which on making lists of all trigrams costs less than to go on
 _LOOKING_UP = 3  # what comparing a text costs that was looked up, by what it costs where all are compared
 
 
@@ -84,26 +87,20 @@ class _Join:
         self.of = np.arange(count)
         self.similarity = np.ones(count)
         self.sizes = np.zeros(count, dtype=np.int64)
-        self.starts = np.zeros(count, dtype=np.int64)
         self.sketches = np.zeros((SKETCH_BITS // 64, count), dtype=np.uint64)
-        self.held = np.zeros(_CELLS, dtype=bool)
+        self.compared = 0
+        self.postings: Postings | None = None
         self.first_words = _words_that_tell(threshold)
         self._read()
 
     def _read(self) -> None:
-        cells = [np.empty(0, dtype=np.uint16)]
         longest = max(map(len, self.texts), default=0)
         parts = PartTable(self.threshold, longest, len(self.texts)) if self.threshold >= PARTS_FROM else None
-        read = 0
         for batch in trigram_batches(self.texts):
             self.sizes[batch.texts] = batch.sizes
-            self.starts[batch.texts] = read + np.cumsum(batch.sizes) - batch.sizes
             self.sketches[:, batch.texts] = batch.parity().T
-            cells.append((batch.low % np.uint64(_CELLS)).astype(np.uint16))
-            read += len(batch.low)
             if parts is not None:
                 parts.add(batch)
-        self.cells = np.concatenate(cells)
         self.shared = None if parts is None else parts.shared()
         self.bare: dict[str, list[int]] = {}
         for position in np.flatnonzero(self.sizes == 0).tolist():
@@ -111,19 +108,38 @@ class _Join:
 
     def absorb(self, position: int) -> None:
         """Find the open later texts that repeat one, and close them."""
-        later = self._candidates(position)
-        if later is None or len(later):
-            later = self._fitting(position, later)
+        if self.compared > _COUNTED_FROM * len(self.texts) and self.sizes[position]:
+            later, common = self._counted(position)
+        else:
+            later, common = self._compared(position)
+        union = self.sizes[later] + self.sizes[position] - common
+        similarity = common / np.maximum(union, 1)
+        for place in np.flatnonzero(union == 0).tolist():  # only equal texts are alike without trigrams
+            similarity[place] = self.texts[later[place]] == self.texts[position]
+        repeated = similarity >= self.threshold
+        found = later[repeated]
+        self.of[found], self.similarity[found], self.open[found] = position, similarity[repeated], False
+
+    def _counted(self, position: int) -> tuple[Ints, Ints]:
+        """Open later texts, and how many trigrams each has in common with one."""
+        if self.postings is None:
+            self.postings = Postings(self.texts)
+        later = np.flatnonzero(self.open[position + 1 :]) + position + 1
+        later = later[self.families[later] != self.families[position]]
+        return later, self.postings.common(position)[later]
+
+    def _compared(self, position: int) -> tuple[Ints, Ints]:
+        """Open later texts that the bounds leave, and how many trigrams each has in common with one."""
+        candidates = self._candidates(position)
+        later = candidates if candidates is not None and not len(candidates) else self._fitting(position, candidates)
         if not len(later):
-            return
+            return later, later
+        self.compared += len(later)
         own = trigrams(self.texts[position])
-        blocks = np.cumsum(self.sizes[later]) // _BLOCK
-        parts = np.split(later, np.flatnonzero(np.diff(blocks)) + 1)
-        for other in [other for part in parts for other in self._overlapping(position, part).tolist()]:
-            equal = self.texts[other] == self.texts[position]
-            similarity = 1.0 if equal else jaccard(own, trigrams(self.texts[other]))
-            if similarity >= self.threshold:
-                self.of[other], self.similarity[other], self.open[other] = position, similarity, False
+        texts = [self.texts[other] for other in later.tolist()]
+        blocks = np.cumsum([len(text) + len(own) for text in texts]) // _BLOCK
+        edges = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(texts)]
+        return later, np.concatenate([common_trigrams(own, texts[start:end]) for start, end in pairwise(edges)])
 
     def _candidates(self, position: int) -> Ints | None:
         """Later texts that may repeat one, ascending; None for all of them."""
@@ -155,19 +171,6 @@ class _Join:
         bits = np.bitwise_count(sketches[:, others] ^ sketches[:, position, None])
         apart: NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
         return apart
-
-    def _overlapping(self, position: int, later: Ints) -> Ints:
-        """Those texts of which enough trigrams fall into cells where this text's do."""
-        sizes, own = self.sizes[later], self.sizes[position]
-        ends = np.cumsum(sizes)
-        places = np.repeat(self.starts[later] - ends + sizes, sizes) + np.arange(int(sizes.sum()))
-        mine = self.cells[self.starts[position] : self.starts[position] + own]
-        self.held[mine] = True
-        common = np.concatenate(([0], np.cumsum(self.held[self.cells[places]])))
-        self.held[mine] = False
-        least = self.threshold / (1 + self.threshold) * (sizes + own) - ROUNDING
-        found: Ints = later[common[ends] - common[ends - sizes] >= least]
-        return found
 
 
 def _numbered(families: Sequence[object]) -> Ints:

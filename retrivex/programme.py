@@ -45,24 +45,26 @@ def best_rows(rows: Sequence[Row], room: int, run_cost: float, layers: int) -> t
     """
     width = room + 1
     up = int(layers > 1)
-    shut = np.zeros((layers, width))
-    live = np.full((layers, width), -np.inf)
+    shut, live = np.zeros((layers, width)), np.full((layers, width), -np.inf)
+    rest, taken, onwards = (np.empty((layers, width)) for _ in range(3))
     rest_live = np.empty((len(rows), layers, width), dtype=np.bool_)
     from_live = np.zeros((len(rows), layers, width), dtype=np.bool_)
     for at, (gain, cost, opening, joined, must) in enumerate(rows):
         np.greater(live, shut, out=rest_live[at])
-        rest = np.maximum(live, shut)
-        taken = np.full((layers, width), -np.inf)
+        np.maximum(live, shut, out=rest)
         spent = cost + opening
+        taken[:, :spent] = -np.inf
+        taken[:up] = -np.inf
         if spent < width:
             np.add((shut if joined else rest)[: layers - up, : width - spent], gain - run_cost, out=taken[up:, spent:])
         if joined and cost < width:
-            onwards, made = live[:, : width - cost] + gain, taken[:, cost:]
-            np.greater_equal(onwards, made, out=from_live[at, :, cost:])
-            np.maximum(onwards, made, out=made)
+            stays, made = onwards[:, cost:], taken[:, cost:]
+            np.add(live[:, : width - cost], gain, out=stays)
+            np.greater_equal(stays, made, out=from_live[at, :, cost:])
+            np.maximum(stays, made, out=made)
         if must:
-            rest[:] = -np.inf
-        live, shut = taken, rest
+            rest.fill(-np.inf)
+        live, shut, taken, rest = taken, rest, live, shut
     return _trace_back(rows, rest_live, from_live, live, shut)
 
 

@@ -114,12 +114,14 @@ class Account:
     spans: Sequence[Span]
     config: RetrievalConfig
     shown: set[ChunkKey] = field(default_factory=set)
+    _spans: dict[str, list[str]] = field(default_factory=dict)
     _texts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for span in self.spans:
             self._count_in(span)
+            self._spans.setdefault(span.doc_id, []).append(span.text)
             for segment in span.segments:
                 if segment.char_start is not None:
                     text = span.text[segment.start : segment.end]
@@ -190,9 +192,10 @@ class Account:
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
-        if max([numbers.gains[i] for i in own]) <= 0:
+        worthwhile = [i for i in self._left_out(key, own) if numbers.gains[i] > 0]
+        if not worthwhile:
             return "no_value", f"worth no more than min_value={config.min_value:g}"
-        cheapest = min([numbers.costs[i] + numbers.openings[i] for i in own])
+        cheapest = min([numbers.costs[i] + numbers.openings[i] for i in worthwhile])
         if config.max_spans is not None and cheapest <= config.token_budget - tokens:
             spans = sum(not span.pinned for span in self.spans)
             if spans >= config.max_spans:
@@ -201,6 +204,15 @@ class Account:
         if cap is not None and cheapest <= config.token_budget - tokens:
             return "budget", f"{cheapest} tokens; max_tokens_per_document={cap} of {key[0]!r} hold what is worth more"
         return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold what is worth more"
+
+    def _left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
+        """Candidates of a hit whose text is not shown: of one that others overlap, some can be."""
+        texts, chunk = self._spans.get(key[0]), self.found[key]
+        if texts is None or (chunk.metadata.char_start is not None and self._hidden(key) == [chunk.text]):
+            return own
+        stretches = [self.runs[p.run].text[p.start : p.end].strip() for p in self.candidates.some(own)]
+        rest = [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
+        return rest or own
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""

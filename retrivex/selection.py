@@ -433,17 +433,20 @@ class _Exact:
         layers = 1 if self.max_runs is None else self.max_runs + 1
         if len(keep) * (room + 1) * layers > MAX_CELLS:
             return False
-        rows: list[Row] = []
         members: list[list[int]] = []
+        edges: list[tuple[bool, bool]] = []
         for at, (i, must) in enumerate(zip(keep, forced, strict=True)):
             joined = candidates.joined[i] and at > 0 and keep[at - 1] == i - 1
-            if joined and must and rows[-1].forced:  # what is taken together anyway is one row
-                rows[-1] = rows[-1]._replace(gain=rows[-1].gain + candidates.gains[i])
+            if joined and must and forced[at - 1]:  # what is taken together anyway is one row
                 members[-1].append(i)
-                continue
-            cost = 0 if must else candidates.costs[i]
-            rows.append(Row(candidates.gains[i], cost, candidates.openings[i], joined=joined, forced=must))
-            members.append([i])
+            else:
+                members.append([i])
+                edges.append((joined, must))
+        costs, openings, gains = candidates.costs, candidates.openings, candidates.gains
+        rows = [
+            Row(sum([gains[i] for i in part]), 0 if must else costs[part[0]], openings[part[0]], joined, must)
+            for part, (joined, must) in zip(members, edges, strict=True)
+        ]
         best = best_rows(rows, room, self.run_cost, layers)
         self._improve(tuple([i for at in best for i in members[at]]))
         return True

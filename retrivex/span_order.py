@@ -50,31 +50,7 @@ def order_spans(
 
 
 def _ordered(spans: Sequence[Span], config: RetrievalConfig, strategy: OrderingStrategy) -> list[Span]:
-    orders: Mapping[OrderingStrategy, Callable[[], list[Span]]] = {
-        OrderingStrategy.FRONT_FIRST: lambda: front_first(spans),
-        OrderingStrategy.BACK_FIRST: lambda: back_first(spans),
-        OrderingStrategy.SCORE_DESC: lambda: score_desc(spans, ranked=True),
-        OrderingStrategy.BEST_LAST: lambda: best_last(spans, ranked=True),
-        OrderingStrategy.EDGE_BALANCED: lambda: edge_balanced(
-            spans, ranked=True, start_count=config.start_count, end_count=config.end_count
-        ),
-        OrderingStrategy.DOCUMENT: lambda: document(spans, ranked=True, source=_document, position=_places(spans)),
-        OrderingStrategy.DOCUMENT_EDGES: lambda: document_edges(
-            spans, ranked=True, source=_document, position=_places(spans)
-        ),
-        OrderingStrategy.CHRONOLOGICAL: lambda: chronological(
-            spans, ranked=True, timestamp=_timestamp, order=config.chronological_order
-        ),
-        OrderingStrategy.RELEVANCE_GROUPS: lambda: relevance_groups(
-            sorted(spans, key=_document_and_place), high=config.high_relevance, medium=config.medium_relevance
-        ),
-        OrderingStrategy.ALTERNATING: lambda: alternating(spans, ranked=True),
-        OrderingStrategy.POSITION_WEIGHTED: lambda: position_weighted(spans, ranked=True),
-        OrderingStrategy.GROUP_BY: lambda: group_by(spans, _field(config.group_by), ranked=True),
-        OrderingStrategy.SHUFFLE: lambda: shuffle(spans, seed=config.order_seed),
-        OrderingStrategy.CUSTOM: lambda: custom(spans, key=config.order_key),
-    }
-    return orders[strategy]()
+    return _ORDERS[strategy](spans, config)
 
 
 def _chosen(spans: Sequence[Span], config: RetrievalConfig, question: str | None) -> tuple[list[Span], OrderNote]:
@@ -145,3 +121,29 @@ def _field(field: str | Callable[[Span], Any]) -> Callable[[Span], Any]:
         return tuple(found) if isinstance(found, list) else found
 
     return read
+
+
+_ORDERS: Mapping[OrderingStrategy, Callable[[Sequence[Span], RetrievalConfig], list[Span]]] = {
+    OrderingStrategy.FRONT_FIRST: lambda spans, _: front_first(spans),
+    OrderingStrategy.BACK_FIRST: lambda spans, _: back_first(spans),
+    OrderingStrategy.SCORE_DESC: lambda spans, _: score_desc(spans, ranked=True),
+    OrderingStrategy.BEST_LAST: lambda spans, _: best_last(spans, ranked=True),
+    OrderingStrategy.EDGE_BALANCED: lambda spans, config: edge_balanced(
+        spans, ranked=True, start_count=config.start_count, end_count=config.end_count
+    ),
+    OrderingStrategy.DOCUMENT: lambda spans, _: document(spans, ranked=True, source=_document, position=_places(spans)),
+    OrderingStrategy.DOCUMENT_EDGES: lambda spans, _: document_edges(
+        spans, ranked=True, source=_document, position=_places(spans)
+    ),
+    OrderingStrategy.CHRONOLOGICAL: lambda spans, config: chronological(
+        spans, ranked=True, timestamp=_timestamp, order=config.chronological_order
+    ),
+    OrderingStrategy.RELEVANCE_GROUPS: lambda spans, config: relevance_groups(
+        sorted(spans, key=_document_and_place), high=config.high_relevance, medium=config.medium_relevance
+    ),
+    OrderingStrategy.ALTERNATING: lambda spans, _: alternating(spans, ranked=True),
+    OrderingStrategy.POSITION_WEIGHTED: lambda spans, _: position_weighted(spans, ranked=True),
+    OrderingStrategy.GROUP_BY: lambda spans, config: group_by(spans, _field(config.group_by), ranked=True),
+    OrderingStrategy.SHUFFLE: lambda spans, config: shuffle(spans, seed=config.order_seed),
+    OrderingStrategy.CUSTOM: lambda spans, config: custom(spans, key=config.order_key),
+}

@@ -48,7 +48,10 @@ class JoinCounter:
         glue : n + 1 short texts around the parts
         counts : tokens of each part by itself
         """
-        edges = [(self._edges_of(first), self._edges_of(last)) for first, last in ends] if self.local else []
+        edges = [
+            (known := self._edges_of(first), known if last is first else self._edges_of(last))
+            for first, last in (ends if self.local else ())
+        ]
         total, tail, tail_count = sum(counts), "", 0
         for at, between in enumerate(glue):
             head, head_count, next_tail, next_count = "", 0, "", 0

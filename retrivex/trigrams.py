@@ -20,6 +20,7 @@ SKETCH_BITS = 2048
 """Bits of a text's parity sketch: some three times the trigrams of a passage of 200 tokens."""
 
 _CELLS = 1 << 18  # characters that are read at a time, so that memory stays small
+_TABLE_BITS = 16
 _CODE_POINT = 21  # bits that hold any Unicode character
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93))
 
@@ -59,6 +60,42 @@ def jaccard(left: Ints, right: Ints) -> float:
     return common / union if union else 0.0
 
 
+def common_trigrams(own: Ints, texts: Sequence[str]) -> Ints:
+    """Return how many of some trigrams stand in each text, shape (len(texts),).
+
+    Parameters
+    ----------
+    own : shape (m,), the trigrams as `trigrams` gives them
+
+    Examples
+    --------
+    >>> common_trigrams(trigrams("banana"), ["bananas", "ana ana", "an", ""]).tolist()
+    [3, 1, 0, 0]
+    """
+    characters = _characters("".join(texts))
+    if not len(own) or len(characters) < 3:
+        return np.zeros(len(texts), dtype=np.int64)
+    codes = _coded(characters)
+    rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    codes[rows[:-2] != rows[2:]] = -1  # begun in one text and ended in another
+    # which of the trigrams each could be, by a hash; those that share theirs with another are looked for one by one
+    numbers = np.arange(len(own))
+    held = np.zeros((len(texts), len(own)), dtype=bool)
+    table = np.zeros(1 << _TABLE_BITS, dtype=np.int32)
+    table[_hashed(own)] = numbers
+    found = table[_hashed(codes)]
+    at = np.flatnonzero(own[found] == codes)
+    held[rows[at], found[at]] = True
+    for number in np.flatnonzero(table[_hashed(own)] != numbers).tolist():
+        held[rows[np.flatnonzero(codes == own[number])], number] = True
+    counts: Ints = np.count_nonzero(held, axis=1)
+    return counts
+
+
+def _hashed(codes: Ints) -> Words:
+    return codes.view(np.uint64) * _MIX[0] >> np.uint64(64 - _TABLE_BITS)
+
+
 def distinct(numbers: Ints) -> Ints:
     """Sort numbers in place and return each once: np.unique, in a third of the time for some hundred of them."""
     numbers.sort()
@@ -92,6 +129,10 @@ class TrigramBatch:
     rows: Ints
     high: Words
     low: Words
+
+    def keys(self) -> Words:
+        """Return a number of each trigram that no other has, shape (t,): the hashes mix, and nothing gets lost."""
+        return self.high << np.uint64(32) | self.low
 
     def parity(self) -> Words:
         """Return a sketch of each text, shape (b, SKETCH_BITS / 64): which bits are hit by an odd number of trigrams.

@@ -209,7 +209,7 @@ class _Cutting:
         self.known = known
         self.cache = cache
         self.most = most
-        sizes = np.array([len(one.ends) for one in known], dtype=np.int64)
+        sizes = np.fromiter([len(one.ends) for one in known], dtype=np.int64, count=len(known))
         self.begins = sizes.cumsum() - sizes  # first unit of each chunk
         self.run = axis.run.repeat(sizes)
         self.first = (np.arange(len(known)) - axis.firsts[axis.run]).repeat(sizes)

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from strategies import compose, count_words, hits_of, make_chunk, retrieve, shown_ids, tile
+from strategies import bare, compose, count_words, hits_of, make_chunk, retrieve, shown_ids, tile
 
 from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
 
@@ -298,6 +298,32 @@ def test_lists_with_quotas_keep_the_cap_together() -> None:
     composed = compose(lists, TWO, query=QUESTION, window=0, fusion="quota", max_tokens_per_document=60)
     assert max(by_document(composed).values()) <= 60
     assert set(by_document(composed)) == {"d", "e"}
+
+
+def test_a_hit_whose_beginning_another_shows_is_dropped_for_what_the_rest_is_worth() -> None:
+    shared = "They keep warm by shivering, and those outside change places with those within when they are cold. " * 2
+    store = bare("d", [QUEEN + ANSWER + " " + shared, shared + DRONES])
+    first_is_better = (lambda chunk: 0.0 if chunk.metadata.chunk_id else 5.0,)
+    said: dict[str, Any] = {"query": QUESTION, "window": 0, "min_value": 0.5, "boosts": first_is_better}
+    composed = compose(hits_of(store, {0: 0.9, 1: 0.5}), store, **said)
+    assert composed.spans[0].text.endswith(shared.strip())
+    assert [(hit.chunk_id, hit.reason) for hit in composed.dropped] == [(1, "no_value")]
+
+
+def test_the_best_is_shown_where_only_counting_ahead_for_markers_leaves_it_no_room() -> None:
+    store = tile("d", ["Honey keeps bees alive in winter, all of them. ", "Ants carry leaves."])
+    hits = hits_of(store, {0: 0.9, 1: 0.2})
+    for budget in (10, 12, 14):
+        composed = compose(hits, store, window=0, scoring="weighted", token_budget=budget)
+        assert composed.spans[0].text.startswith(store["d", 0].text.strip())
+
+
+def test_a_kept_hit_is_shown_before_a_longer_one_is_cut() -> None:
+    store = tile("d", ["Ants carry leaves home. ", "Bees live on honey in winter " * 6])
+    said: dict[str, Any] = {"window": 0, "scoring": "weighted", "token_budget": 20, "similarity_weight": 1.0}
+    scores = {0: 0.9, 1: 0.8}
+    composed = compose(hits_of(store, scores), store, keep_top=1, **said)
+    assert composed.spans[0].text == store["d", 0].text.strip()
 
 
 # ---- the other ways to call

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import embeddings, make_chunk, texts
 
+from retrivex import continuity
 from retrivex.continuity import SignatureCache, common_words, neighbour_continuity, word_signature
 
 
@@ -67,3 +68,28 @@ def test_an_embedding_that_is_no_row_of_numbers_is_reported_and_words_are_compar
     made, mixed = neighbour_continuity(chunks, SignatureCache())
     assert made == [(1.0, True), (1.0, True)]
     assert mixed
+
+
+def test_what_is_remembered_of_texts_is_bounded_and_what_is_in_use_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(continuity, "word_signature", lambda text: read.append(text) or word_signature(text))
+    cache = SignatureCache(max_entries=4)
+    for other in "abcdefgh":
+        assert cache.of("honey") == word_signature("honey")
+        cache.of(other * 5)
+    assert read.count("honey") == 1
+    assert cache.of("aaaaa") == word_signature("aaaaa")
+    assert read.count("aaaaa") == 2
+
+
+def test_what_is_remembered_of_pairs_is_bounded_and_what_is_in_use_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[int, int]] = []
+    monkeypatch.setattr(continuity, "common_words", lambda a, b: compared.append((a, b)) or common_words(a, b))
+    cache = SignatureCache(max_entries=4)
+    for other in "abcdefgh":
+        assert cache.between("honey bees", "bees sleep").value == 0.5
+        cache.between("honey bees", other * 5)
+    pairs = [(word_signature("honey bees"), word_signature(text)) for text in ("bees sleep", "aaaaa")]
+    assert [compared.count(pair) for pair in pairs] == [1, 1]
+    cache.between("honey bees", "aaaaa")
+    assert compared.count(pairs[1]) == 2

@@ -89,6 +89,19 @@ def test_the_same_on_passages_of_ordinary_length(threshold: float) -> None:
     assert 0 < sum(other != position for position, other in enumerate(found)) < len(texts)
 
 
+@pytest.mark.parametrize(("words", "threshold"), [(60, 0.25), (90, 0.3), (90, 0.35)])
+@pytest.mark.parametrize("families", [None, "xy"])
+def test_thresholds_that_leave_most_pairs(words: int, threshold: float, families: str | None) -> None:
+    # unrelated passages are nearly alike enough: what they have in common is counted out of postings
+    texts = passages(160, seed=4, words=words, edits=60)
+    texts[150:150] = ["", "ab", "ab", texts[3], texts[5][:9]]
+    named = None if families is None else [families[number % 3 % 2] for number in range(len(texts))]
+    found = repeats(texts, threshold, named)
+    assert found.of.tolist() == all_pairs(texts, threshold, named)
+    for position, other in enumerate(found.of.tolist()):
+        assert found.similarity[position] == (1.0 if other == position else similarity(texts[position], texts[other]))
+
+
 def test_passages_of_very_different_lengths() -> None:
     texts = [text[: 3 + 7 * number] for number, text in enumerate(passages(80, seed=1))]
     assert repeats(texts, 0.85).of.tolist() == all_pairs(texts, 0.85)
@@ -108,7 +121,7 @@ def test_nothing_to_compare() -> None:
 
 
 def test_more_near_duplicates_than_are_compared_at_a_time() -> None:
-    # some 1,200 trigrams each, of a million a block
+    # some 3,000 characters and trigrams each, of 131,072 a block
     draws = random.Random(3)
     text = "".join(draws.choices("etaoinshrdlu", k=2_000))
     texts = [f"{text}{number}" for number in range(1_000)]

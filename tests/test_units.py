@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
+import pytest
 from fuzz_worlds import World
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import bare, count_words, make_chunk, texts, tile, worlds
 
-from retrivex import Chunk, ChunkMetadata
+from retrivex import Chunk, ChunkMetadata, units
 from retrivex.sentence_groups import UNIT_TOKENS, group_sentences
 from retrivex.stitching import Run, stitch
 from retrivex.tokens import CallableTokenizer, TokenCache
@@ -164,3 +166,20 @@ def test_several_runs_are_numbered() -> None:
 
 def test_nothing_gives_nothing() -> None:
     assert cutter().units([]) == []
+
+
+def test_what_is_remembered_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def group(text: str, *rest: Any) -> Any:
+        read.append(text)
+        return group_sentences(text, *rest)
+
+    monkeypatch.setattr(units, "group_sentences", group)
+    monkeypatch.setattr(units, "_MAX_CHARS", 1000)
+    made, again = cutter(), [f"Bees sleep {number}. " * 10 for number in range(8)]
+    for text in again * 2:
+        assert made.cuts(text).ends[-1] == len(text)
+        made.cuts(text)
+    # two of them are 1000 characters and more: each was read in both rounds, and only once in each
+    assert sorted(read) == sorted(again * 2)

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from retrivex.cli import backfill, compose, demo, evaluate, index, inspect, query, reorder, tune
+from retrivex.cli import (
+    backfill,
+    compare,
+    compose,
+    demo,
+    evaluate,
+    index,
+    inspect,
+    probe,
+    query,
+    reorder,
+    report,
+    tune,
+)
 from retrivex.cli.failures import Guarded
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
@@ -35,11 +48,14 @@ commands = (
     inspect.inspect,
     tune.tune,
     evaluate.evaluate,
+    report.report,
+    probe.probe,
     backfill.backfill,
     demo.demo,
 )
 for command in commands:
     app.command()(command)
+app.command("compare")(compare.compare_results)
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,13 +13,30 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from retrivex.cli.answers import answer_run
+from retrivex.cli.endpoints import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_KEY_VARIABLE,
+    AnswerFile,
+    Concurrency,
+    KeyVariable,
+    ModelName,
+    ModelOptions,
+    ModelUrl,
+    PerMinute,
+    SpendCapTokens,
+    TokensPerMinute,
+    open_endpoint,
+)
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import console, is_interactive, note, one_line, progress, write_json, write_text
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.datasets import own
 from retrivex.evaluation.evidence import EvidenceSet
+from retrivex.evaluation.report import write_report
 from retrivex.evaluation.results import MANIFEST
-from retrivex.evaluation.running import ORDERS, Plan, own_set, summarise
+from retrivex.evaluation.running import ORDERS, Plan, summarise
 from retrivex.evaluation.running import evaluate as run_plan
 from retrivex.evaluation.running.composers import COMPOSERS
 from retrivex.evaluation.running.index import CHUNKERS, RETRIEVERS
@@ -34,6 +51,10 @@ _SHOWN = {
     "complete": "complete",
     "answer_in_context": "answer",
     "evidence_precision": "precision",
+    "em": "EM",
+    "f1": "F1",
+    "score": "score",
+    "judged": "judged",
     "reciprocal_rank": "MRR",
     "spans": "spans",
     "tokens": "tokens",
@@ -47,7 +68,7 @@ _FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed
 def evaluate(
     questions: Annotated[
         Path | None,
-        typer.Argument(metavar="QUESTIONS", help="JSONL of your own questions, with --documents.", show_default=False),
+        typer.Argument(metavar="QUESTIONS", help="JSONL of your own questions.", show_default=False),
     ] = None,
     documents: Annotated[
         Path | None, typer.Option("--documents", metavar="PATH", help="Folder or file that the questions are about.")
@@ -60,7 +81,7 @@ def evaluate(
         typer.Option("--data", metavar="FOLDER", envvar="RETRIVEX_DATA", help="Where the public sets lie."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where results.jsonl and manifest.json are written.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Where results, manifest and report are written.")
     ] = Path("results"),
     retriever: Annotated[
         list[str] | None,
@@ -128,28 +149,46 @@ def evaluate(
     keep_contexts: Annotated[
         bool, typer.Option("--keep-contexts", help="Write the text of each context into the results.")
     ] = False,
+    model_url: ModelUrl | None = None,
+    model: ModelName | None = None,
+    judge: Annotated[
+        bool,
+        typer.Option("--judge", help="The model also says whether its answers are right.", rich_help_panel="Model"),
+    ] = False,
+    api_key_env: KeyVariable = DEFAULT_KEY_VARIABLE,
+    answers: AnswerFile = None,
+    spend_cap: SpendCapTokens = None,
+    concurrency: Concurrency = DEFAULT_CONCURRENCY,
+    requests_per_minute: PerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
+    model_option: ModelOptions = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure contexts on your own questions, or on public sets, beside plain nearest chunks.
 
-    No model is asked: what is measured is the evidence that a context holds, what it costs, and where it stands. A run
-    that was stopped goes on where it was. Exit code 1: some lines of your questions could not be used.
+    Without --model-url no model is asked: what is measured is the evidence that a context holds, what it costs, and
+    where it stands. With it, the model answers every context, and its answers are measured too (extra 'evaluate'). A
+    run that was stopped goes on where it was. Exit code 1: lines of your questions could not be used, or answers are
+    missing.
 
     \b
     Examples:
       retrivex evaluate questions.jsonl --documents docs/
       retrivex evaluate questions.jsonl --documents docs/ --composer knn --composer tuned/config.json --budget 1000
       retrivex evaluate --set squad --set qmsum --data data/ --encoder hashing --questions 100
+      retrivex evaluate questions.jsonl --documents docs/ --model-url http://localhost:8000/v1 --model qwen3
 
     \b
     A line, with evidence, answers, or both:
       {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "quote": "They sleep at night."}]}
       {"question": "Do bees sleep?", "answers": ["at night"]}
     """
-    if (questions is None) != (documents is None):
-        raise typer.BadParameter("QUESTIONS and --documents belong together: give the file and the folder it is about")
+    if questions is None and documents is not None:
+        raise typer.BadParameter("--documents belong to QUESTIONS: give the file of questions, too")
     if questions is None and not sets:
         raise typer.BadParameter("there is nothing to ask: give QUESTIONS and --documents, or --set NAME")
+    if (model_url is None) != (model is None):
+        raise typer.BadParameter("--model-url and --model belong together: give the endpoint and the model's name")
     given = {
         "sets": sets, "data": data, "questions": most, "retrievers": retriever, "encoder": encoder, "hits": hits,
         "composers": composer, "orders": order, "budgets": budget, "seeds": seed,
@@ -162,25 +201,56 @@ def evaluate(
                 "chunk_tokens": chunk_tokens,
                 "tokenizer": tokenizer,
                 "unanswerable": unanswerable,
-                "keep_contexts": keep_contexts,
+                "keep_contexts": keep_contexts or model_url is not None,
             }
         )
     )
-    own = [] if questions is None or documents is None else [own_set(questions, documents)]
+    endpoint = None
+    if model_url is not None and model is not None:  # before the work, so that a wrong key or address costs none
+        endpoint = open_endpoint(
+            model_url,
+            model,
+            key_variable=api_key_env,
+            answers=answers or _beside(out, "answers.db"),
+            spend_cap=spend_cap,
+            concurrency=concurrency,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+            options=model_option,
+        )
+    mine = [] if questions is None else [own(questions, documents)]
     with progress("evaluating") as bar:
-        rows = run_plan(plan, own, out=out, cache=cache, processes=processes, report=_Teller(bar))
-    odd = [f"{found.name}: {line}" for found in own for line in found.odd]
+        teller = _Teller(bar)
+        rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=teller)
+        answered = None
+        if endpoint is not None and model is not None:
+            with endpoint:
+                answered = answer_run(
+                    out, rows, mine, plan, endpoint, model, keep_contexts=keep_contexts, with_judge=judge,
+                    report=lambda done, total: teller("answering", done, total),
+                )  # fmt: skip
+            rows = answered.rows
+    odd = [f"{found.name}: {line}" for found in mine for line in found.odd]
     left_out = [line for line in odd if "left out" in line]  # others were repaired, or read in another way
     _list(odd)
     summary = summarise(rows)
-    _note_sets(out, own, plan)
+    missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
+    for reason in (*missing, *(answered.warnings if answered else ())):
+        note(reason)
+    _note_sets(out, mine, plan)
     if as_json:
         write_json({"out": str(out), "rows": len(rows), "left_out": left_out, "summary": summary})
     else:
         _show(summary)
-        write_text(f"\nwritten: {one_line(str(out))}, {len(rows):,} results; answers were not generated")
-    if left_out:
+        said = "answers were not generated" if answered is None else str(answered.usage)
+        write_text(f"\nwritten: {one_line(str(out))}, {len(rows):,} results and report.html; {said}")
+    if left_out or (answered and answered.warnings):
         raise typer.Exit(SOME_FAILED)
+
+
+def _beside(out: Path, name: str) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    return out / name
 
 
 def _checked(plan: Plan) -> Plan:

@@ -5,7 +5,9 @@ The runner writes them; comparisons, reports and plots read nothing else.
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import Factor
 
 RESULTS = "results.jsonl"
+COMPRESSED = "results.jsonl.gz"
 MANIFEST = "manifest.json"
 
 
@@ -51,6 +54,7 @@ class Row:
     way : how
     measures : by name; a measure that the question does not allow (no evidence, no answers) is not there
     factors : of the question
+    question : as it was asked
     context : the text that a model would read; None where it was not kept
     answer : what a model gave; None where none was asked
     """
@@ -60,6 +64,7 @@ class Row:
     way: Way
     measures: Mapping[str, float]
     factors: Mapping[str, Factor] = field(default_factory=dict)
+    question: str = ""
     context: str | None = None
     answer: str | None = None
 
@@ -86,6 +91,7 @@ class Row:
                 way,
                 data["measures"],
                 data.get("factors", {}),
+                data.get("question", ""),
                 data.get("context"),
                 data.get("answer"),
             )
@@ -94,34 +100,62 @@ class Row:
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows, a line each; the file is whole or not there."""
+    """Write rows, a line each; the file is whole or not there. Compressed where its name ends in ".gz"."""
+    text = "".join(json.dumps(row.to_dict(), ensure_ascii=False) + "\n" for row in rows)
+    data = text.encode("utf-8")
     unfinished = path.with_name(f"{path.name}.part")
-    with unfinished.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(row.to_dict(), ensure_ascii=False) + "\n" for row in rows)
+    # without a time, so that the same rows give the same file
+    unfinished.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     unfinished.replace(path)
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read the rows of a file, or of a folder that `retrivex evaluate` wrote.
+    """Read the rows of a file, compressed or not, or of a folder that `retrivex evaluate` wrote.
 
     Raises
     ------
     LoadError
         If it cannot be read, or a line is no row; the number of the line is said.
     """
-    file = path / RESULTS if path.is_dir() else path
+    file = _file(path)
     try:
-        lines = file.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        data = file.read_bytes()
+        lines = (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8").split("\n")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise LoadError(
             f"results {file} cannot be read ({error}): give what `retrivex evaluate --out` wrote"
         ) from error
-    rows = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(Row.from_dict(json.loads(line)))
-        except ValueError as error:  # LoadError is one, and so is JSONDecodeError
-            raise LoadError(f"line {number} of {file}: {error}") from error
-    return rows
+    return [_row(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    return path / COMPRESSED if (path / COMPRESSED).exists() and not (path / RESULTS).exists() else path / RESULTS
+
+
+def _row(file: Path, number: int, line: str) -> Row:
+    try:
+        return Row.from_dict(json.loads(line))
+    except ValueError as error:  # LoadError is one, and so is JSONDecodeError
+        raise LoadError(f"line {number} of {file}: {error}") from error
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read what was run on what; empty for a folder that holds nothing but rows.
+
+    Raises
+    ------
+    LoadError
+        If it is there and cannot be read.
+    """
+    path = folder / MANIFEST
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LoadError(f"manifest {path} cannot be read ({error}): write it again with `retrivex evaluate`") from error
+    if not isinstance(found, dict):
+        raise LoadError(f"manifest {path} holds a {type(found).__name__}: write it again with `retrivex evaluate`")
+    return found

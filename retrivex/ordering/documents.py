@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.edges import edge_balanced
-from retrivex.ordering.fields import Field, all_finite, listed, number_of, score_of, values_of
+from retrivex.ordering.fields import Field, all_finite, listed, number_of, quick_values, score_of, values_of
 from retrivex.ordering.ranking import check_scores, is_descending
 
 T = TypeVar("T")
@@ -67,37 +66,44 @@ def document_edges(
     ['A0', 'A1', 'C1', 'B1']
     """
     items = listed(items)
-    groups = edge_balanced(_documents(items, ranked, score, source, position), ranked=True)
-    return [items[i] for group in groups for i in group]
+    groups = _documents(items, ranked, score, source, position)
+    return [items[i] for group in groups[0::2] + groups[1::2][::-1] for i in group]
 
 
 def _documents(items: Sequence[Any], ranked: bool, score: Field, source: Field, position: Field) -> list[list[int]]:
     """Indexes of items by document, best document first, each in its own order."""
-    groups = partition(items, source)
+    sources, places = quick_values(items, source, position)
+    groups = partition(items, source, sources)
     if not ranked:
         sort_by_best(groups, check_scores(items, score))
-    places = values_of(items, position, "position")
-    if not all_finite(places):
-        places = [_number(value, i) for i, value in enumerate(places)]
+    if places is None or not all_finite(places):
+        places = values_of(items, position, "position")
+        if not all_finite(places):
+            places = [_number(value, i) for i, value in enumerate(places)]
+    place = places.__getitem__
     for group in groups:
-        group.sort(key=places.__getitem__)  # stable: equal places keep the order given
+        if len(group) > 1:
+            group.sort(key=place)  # stable: equal places keep the order given
     return groups
 
 
-def partition(items: Sequence[Any], field: Field) -> list[list[int]]:
+def partition(items: Sequence[Any], field: Field, own: Sequence[Any] | None = None) -> list[list[int]]:
     """Indexes of items with the same value of `field`, groups in the order in which they begin.
 
-    Items without a value (None or an empty text) are one group.
+    Items without a value (None or an empty text) are one group. `own` are the values where they are read already, by
+    `quick_values`.
 
     Raises
     ------
     OrderingError
         If a value cannot be hashed, as a list or a dictionary.
     """
-    values = values_of(items, field, "field")
-    groups = _equal(values, field)
+    groups = None if own is None else _equal(own, field)
+    if own is None or groups is None or None in groups:
+        own = values_of(items, field, "field")
+        groups = _equal(own, field)
     if "" in groups:
-        groups = _equal([None if type(value) is str and not value else value for value in values], field)
+        groups = _equal([None if type(value) is str and not value else value for value in own], field)
     return list(groups.values())
 
 
@@ -116,10 +122,15 @@ def _equal(values: Sequence[Hashable], field: Field) -> dict[Hashable, list[int]
     return groups
 
 
-def sort_by_best(groups: list[list[int]], scores: list[Any]) -> None:
-    """Sort groups of indexes by the best score in them; equally good groups keep their order."""
-    if not is_descending(scores):
-        groups.sort(key=lambda group: max(map(scores.__getitem__, group)), reverse=True)
+def sort_by_best(groups: list[list[int]], scores: list[Any]) -> bool:
+    """Sort groups of indexes by the best score in them; equally good groups keep their order.
+
+    Returns whether there was anything to sort: not where the best scores come first already.
+    """
+    if is_descending(scores):
+        return False
+    groups.sort(key=lambda group: max(map(scores.__getitem__, group)), reverse=True)
+    return True
 
 
 def _number(value: Any, otherwise: int) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import repeat
 from numbers import Real
-from operator import attrgetter, countOf, length_hint
+from operator import attrgetter, contains, countOf, itemgetter, length_hint
 from typing import Any, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
@@ -54,6 +55,50 @@ def listed(items: Iterable[T]) -> Sequence[T]:
     except TypeError as error:
         raise OrderingError(f"items is {quoted(items)}: give a list, or anything else to go through") from error
     return list(found)
+
+
+def quick_values(items: Sequence[Any], *fields: Field) -> Sequence[list[Any] | None]:
+    """Return the values of fields where items are of a common shape; for each field None where they are not.
+
+    All of one kind, with the field in every item itself, or in no item, dictionaries, and in the metadata of each. What
+    items are made of is looked at once for all fields, and nothing in Python is called for an item. A value in an item
+    may be None: `values_of` would then look in its metadata.
+    """
+    try:
+        kind: Any = type(items[0])
+        if countOf(map(type, items), kind) < len(items):
+            return [None] * len(fields)
+        if kind is dict:
+            return _of_dictionaries(items, fields)
+        return [list(map(_getter(kind, field), items)) for field in fields]
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `values_of` says where
+        return [None] * len(fields)
+
+
+def _of_dictionaries(items: Sequence[dict[Any, Any]], fields: Sequence[Field]) -> list[list[Any]]:
+    first = items[0]
+    metadata: list[Any] = []
+    read = []
+    for field in fields:
+        if field in first:
+            read.append(list(map(_getter(dict, field), items)))
+            continue
+        metadata = metadata or list(map(itemgetter("metadata"), items))
+        kind: Any = type(metadata[0])
+        if any(map(contains, items, repeat(field))) or countOf(map(type, metadata), kind) < len(items):
+            raise LookupError(field)
+        read.append(list(map(_getter(kind, field), metadata)))
+    return read
+
+
+@lru_cache(maxsize=256)
+def _getter(kind: type, field: Field) -> Callable[[Any], Any]:
+    """Return what reads a field of items of one kind and raises where it is missing."""
+    if isinstance(field, str) and kind is dict:
+        return itemgetter(field)
+    if not isinstance(field, str) or "." in field or _is_odd(kind):  # `attrgetter` would step inside
+        raise LookupError(field)
+    return attrgetter(field)
 
 
 def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:

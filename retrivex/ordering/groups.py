@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
-from operator import neg
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.documents import partition, sort_by_best
-from retrivex.ordering.fields import Field, listed, score_of
+from retrivex.ordering.fields import Field, listed, quick_values, score_of
 from retrivex.ordering.ranking import check_scores, is_descending
 
 T = TypeVar("T")
@@ -40,14 +39,14 @@ def relevance_groups(
     >>> relevance_groups([0.9, 0.1, 0.8, 0.45, 0.7, 0.5], score=float)
     [0.9, 0.8, 0.45, 0.5, 0.1, 0.7]
     """
-    if not (_is_number(high) and _is_number(medium) and high >= medium):
+    if not ((type(high) is type(medium) is float or _are_numbers(high, medium)) and high >= medium):
         raise OrderingError(
             f"high is {quoted(high)} and medium {quoted(medium)}: give two numbers; high must be at least medium"
         )
     items = listed(items)
     scores = check_scores(items, score)
     if is_descending(scores):
-        count = bisect_right(scores, -high, key=neg)
+        count = len(scores) - bisect_left(scores[::-1], high)
         half = (count + 1) // 2
         return [*items[:half], *items[count:], *items[half:count]]
     top: list[int] = []
@@ -65,8 +64,8 @@ def relevance_groups(
     return best[:half] + between + low + best[half:]
 
 
-def _is_number(value: object) -> bool:
-    return type(value) is float or isinstance(value, Real)
+def _are_numbers(*values: object) -> bool:
+    return all(isinstance(value, Real) for value in values)
 
 
 def group_by(
@@ -97,15 +96,14 @@ def group_by(
     ['B2', 'B3', 'A0', 'A1']
     """
     items = listed(items)
-    groups = partition(items, field)
+    groups = partition(items, field, *quick_values(items, field))
     if not ranked:
         scores = check_scores(items, score)
-        sort_by_best(groups, scores)
-        if inside is None and not is_descending(scores):
+        if sort_by_best(groups, scores) and inside is None:
             for group in groups:
                 group.sort(key=scores.__getitem__, reverse=True)
     if inside is None:
-        edges = (group if len(group) < 3 else group[0::2] + group[1::2][::-1] for group in groups)
+        edges = [group if len(group) < 3 else group[0::2] + group[1::2][::-1] for group in groups]
         return [items[i] for group in edges for i in group]
     return [item for group in groups for item in _ordered([items[i] for i in group], inside)]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.fields import Field, all_finite, listed, named, reader, score_of
+from retrivex.ordering.fields import Field, all_finite, listed, named, quick_values, reader, score_of
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
         If one is missing, no number, NaN or infinite.
     """
     try:
-        scores = named(items, score) if isinstance(score, str) else list(map(score, items))
+        scores = _named(items, score) if isinstance(score, str) else list(map(score, items))
         finite = math.isfinite(sum(scores, 0.0))  # see `all_finite`
     except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
         finite = False
@@ -79,6 +79,11 @@ def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
         return scores
     read = reader(score)
     return [_checked(item, read) for item in items]
+
+
+def _named(items: Sequence[Any], score: str) -> list[Any]:
+    (scores,) = quick_values(items, score)
+    return named(items, score) if scores is None else scores
 
 
 def is_descending(scores: list[Any]) -> bool:

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.fields import Field, all_finite, listed, number_of, score_of, values_of
+from retrivex.ordering.fields import Field, all_finite, listed, number_of, quick_values, score_of, values_of
 from retrivex.ordering.ranking import check_scores, is_descending
 
 T = TypeVar("T")
@@ -46,10 +46,13 @@ def chronological(
     if not isinstance(order, str) or order not in ("asc", "desc"):
         raise OrderingError(f"order is {quoted(order)}: it must be 'asc', oldest first, or 'desc', newest first")
     items = listed(items)
-    times = values_of(items, timestamp, "timestamp")
-    all_dated = all_finite(times)
-    if not all_dated:
-        times = [_seconds(value) for value in times]
+    (times,) = quick_values(items, timestamp)
+    all_dated = times is not None and all_finite(times)
+    if times is None or not all_dated:
+        times = values_of(items, timestamp, "timestamp")
+        all_dated = all_finite(times)
+        if not all_dated:
+            times = [_seconds(value) for value in times]
     places: Iterable[int] = range(len(times))
     if not ranked:
         scores = check_scores(items, score)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, repeat
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrivex import ordering
 from retrivex.reorder.fields import read_field
 from retrivex.reorder.options import DOCUMENT_ORDERS, ReorderOptions
-from retrivex.reorder.passage import Ranked, group_key
+from retrivex.reorder.passage import Ranked, group_key, rows
 
 T = TypeVar("T")
 
@@ -54,35 +55,32 @@ def _placed(
 ) -> list[Placed[T]]:
     if group is None and strategy in DOCUMENT_ORDERS:
         group = partial(_group, field=options.document_field)
-    return [
-        Placed(ranked, _placement(place, len(ordered), strategy, options), group(ranked) if group else None)
-        for place, ranked in enumerate(ordered)
-    ]
+    groups = map(group, ordered) if group else repeat(None)
+    return rows(Placed, ordered, _placements(len(ordered), strategy, options), groups)
 
 
-def _placement(place: int, count: int, strategy: str, options: ReorderOptions) -> str:
+def _placements(count: int, strategy: str, options: ReorderOptions) -> list[str]:
     if strategy not in ("edge_balanced", "group_by"):
-        return ""
+        return [""] * count
     head, tail = options.start_count, options.end_count
     if head is not None and tail is not None and head + tail < count:
-        return "start" if place < head else "end" if place >= count - tail else "middle"
-    return "front" if place <= (count - 1) / 2 else "back"
+        return ["start"] * head + ["middle"] * (count - head - tail) + ["end"] * tail
+    return ["front"] * ((count + 1) // 2) + ["back"] * (count // 2)
 
 
 def _group(ranked: Ranked[Any], field: str) -> str | None:
     return group_key(read_field(ranked.candidate.metadata, field))
 
 
-def _key(ranked: Ranked[Any]) -> float:
-    return ranked.key
+_key: Callable[[Ranked[Any]], float] = attrgetter("key")
 
 
 def _best_first(ranked: list[Ranked[T]]) -> list[Ranked[T]]:
-    return sorted(ranked, key=lambda one: one.rank)
+    return sorted(ranked, key=attrgetter("rank"))
 
 
 def _as_given(ranked: list[Ranked[T]]) -> list[Ranked[T]]:
-    return sorted(ranked, key=lambda one: one.place)
+    return sorted(ranked, key=attrgetter("place"))
 
 
 def _worth(ranked: list[Ranked[T]]) -> Callable[[Ranked[T]], float]:
@@ -101,16 +99,17 @@ def _in_documents(
     order: Callable[..., list[Ranked[T]]], ranked: list[Ranked[T]], options: ReorderOptions
 ) -> list[Ranked[T]]:
     """Inside a document by section index; where it has none at all, by page; else by input order."""
-    source = partial(_group, field=options.document_field)
-    with_sections = {source(one) for one in ranked if one.candidate.section_index is not None}
-    without_pages = {source(one) for one in ranked if one.candidate.page is None}
-    by_page = {source(one) for one in ranked} - with_sections - without_pages
+    given = _as_given(ranked)
+    sources = {one.place: _group(one, options.document_field) for one in given}
+    with_sections = {sources[one.place] for one in given if one.candidate.section_index is not None}
+    without_pages = {sources[one.place] for one in given if one.candidate.page is None}
+    by_page = set(sources.values()) - with_sections - without_pages
 
     def position(one: Ranked[T]) -> float:
-        found = one.candidate.page if source(one) in by_page else one.candidate.section_index
+        found = one.candidate.page if sources[one.place] in by_page else one.candidate.section_index
         return one.place if found is None else found
 
-    return order(_as_given(ranked), score=_key, source=source, position=position)
+    return order(given, score=_key, source=lambda one: sources[one.place], position=position)
 
 
 def _chronological(ranked: list[Ranked[T]], options: ReorderOptions) -> list[Ranked[T]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.reorder.account import Account
@@ -25,6 +25,16 @@ from retrivex.rerank import RerankReply, RerankRequest
 T = TypeVar("T")
 
 _NAMED = 5  # passages that a warning names
+
+
+class _Packed(NamedTuple, Generic[T]):
+    """What stays of a call, in its order, and how that came about."""
+
+    kept: list[Placed[T]]
+    strategy: str
+    reason: str
+    packing: Packing
+    budget: Budget
 
 
 class Call(Generic[T]):
@@ -77,53 +87,54 @@ class Call(Generic[T]):
                 f"read: {named}{', ...' if len(reply.cut) > _NAMED else ''}"
             )
 
-    def finish(self, *, explain: bool = True) -> ReorderResult[T]:
-        """Do the other steps; without `explain` there are no explanations beside the passages.
+    def passages(self) -> list[T]:
+        """Do the other steps and return what stays; explanations and diagnostics are made only for who reads them.
 
         Raises
         ------
         OrderingError
             If an order cannot be made of these passages.
         """
-        with self.account.step("filter"):
-            left = filtered(self.candidates, self.options, self.account)
+        if self._is_noted() or self.options.on_diagnostics is not None:
+            return self.finish().passages
+        return [one.ranked.candidate.item for one in self._packed().kept]
+
+    def finish(self) -> ReorderResult[T]:
+        """Do the other steps, with an account of them; otherwise as `passages`."""
+        done = self._packed()
+        whys = tuple(_explained(one, place, done.strategy, self.options) for place, one in enumerate(done.kept))
+        passages = [self._noted(one.ranked.candidate, why) for one, why in zip(done.kept, whys, strict=True)]
+        return ReorderResult(passages, whys, self._diagnostics(done))
+
+    def _packed(self) -> _Packed[T]:
+        account = self.account
+        with account.step("filter"):
+            left = filtered(self.candidates, self.options, account)
         budget = Budget.of(self.options)
-        with self.account.step("rank"):
+        with account.step("rank"):
             ranked = rank(left, self.options)
-        with self.account.step("choose"):
+        with account.step("choose"):
             strategy, reason, options = chosen_strategy(ranked, self.query, self.options, budget)
-        with self.account.step("order"):
+        with account.step("order"):
             placed = arrange(ranked, strategy, options)
-        with self.account.step("pack"):
+        with account.step("pack"):
             packed = fitted(placed, strategy, options, budget)
-            self.account.drop((placed[at].ranked.candidate for at in packed.over_budget), "budget")
-            self.account.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
-        kept = [placed[at] for at in packed.kept]
-        passages, explanations = self._shown(kept, strategy, explain)
-        return ReorderResult(
-            passages, explanations, self._diagnostics(kept, strategy, reason, packing_of(options, strategy), budget)
-        )
+            account.drop((placed[at].ranked.candidate for at in packed.over_budget), "budget")
+            account.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
+        return _Packed([placed[at] for at in packed.kept], strategy, reason, packing_of(options, strategy), budget)
 
-    def _shown(
-        self, kept: Sequence[Placed[T]], strategy: str, explain: bool
-    ) -> tuple[list[T], tuple[Explanation, ...]]:
-        noted = self.options.include_priority_score or self.options.include_explanation
-        if not (explain or noted):
-            return [one.ranked.candidate.item for one in kept], ()
-        whys = tuple(_explained(one, position, strategy, self.options) for position, one in enumerate(kept))
-        return [self._noted(one.ranked.candidate, why) for one, why in zip(kept, whys, strict=True)], whys
+    def _is_noted(self) -> bool:
+        return self.options.include_priority_score or self.options.include_explanation
 
-    def _diagnostics(
-        self, kept: Sequence[Placed[T]], strategy: str, reason: str, packing: Packing, budget: Budget
-    ) -> ReorderDiagnostics:
-        used = self._used([one.ranked.candidate for one in kept], budget)
+    def _diagnostics(self, done: _Packed[T]) -> ReorderDiagnostics:
+        used = self._used([one.ranked.candidate for one in done.kept], done.budget)
         diagnostics = ReorderDiagnostics(
             input_count=self._input_count,
             used_count=self._used_count,
-            output_count=len(kept),
-            strategy=strategy,
-            reason=reason,
-            packing=packing,
+            output_count=len(done.kept),
+            strategy=done.strategy,
+            reason=done.reason,
+            packing=done.packing,
             coerced_scores=self._report.coerced_scores,
             dropped_fields=dict(self._report.dropped_fields),
             input_truncated=self.account.count("max_input") > 0,
@@ -133,7 +144,7 @@ class Call(Generic[T]):
             query_length=None if self.query is None else len(self.query),
             pruned_by_budget=self.account.count("budget", "top_k"),
             dropped=tuple(sorted(self.account.dropped, key=lambda one: one.index)),
-            warnings=(*self.account.warnings, *budget.warnings),
+            warnings=(*self.account.warnings, *done.budget.warnings),
             step_ms=self.account.step_ms,
             **self._rerank,
             **used,
@@ -162,12 +173,14 @@ class Call(Generic[T]):
         return {"budget_unit": "tokens", "tokens_used": used, "cached_tokens_used": cached}
 
     def _noted(self, candidate: Candidate[T], why: Explanation) -> T:
+        if not self._is_noted():
+            return candidate.item
         notes: dict[str, Any] = {}
         if self.options.include_priority_score:
             notes["priority_score"] = why.priority_score
         if self.options.include_explanation:
             notes["explanation"] = asdict(why)
-        return annotated(candidate, notes, self.options.fields) if notes else candidate.item
+        return annotated(candidate, notes, self.options.fields)
 
 
 def _deduplication(options: ReorderOptions) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 T = TypeVar("T")
+R = TypeVar("R", bound=tuple[Any, ...])
 
 GROUPABLE = (str, Real, UUID)
 """Types of metadata values that name a source or a group."""
@@ -84,6 +86,12 @@ class Ranked(NamedTuple, Generic[T]):
     rank: int
 
 
+def rows(kind: type[R], *columns: Iterable[Any]) -> list[R]:
+    """Return named tuples made of columns, as long as the shortest; nothing in Python is called for one of them."""
+    make: Any = tuple.__new__
+    return list(map(make, repeat(kind), zip(*columns, strict=False)))
+
+
 def group_key(value: Any) -> str | None:
     """Return the name of the group that a metadata value stands for; None for none, empty or not a plain value.
 
@@ -94,6 +102,8 @@ def group_key(value: Any) -> str | None:
     >>> [group_key(value) for value in (7, 7.0, "7", True, "", None, ["a"])]
     ['7', '7', '7', 'true', None, None, None]
     """
+    if type(value) is str:
+        return value or None
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Integral) or (isinstance(value, float) and value.is_integer()):

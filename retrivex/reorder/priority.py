@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -57,7 +58,10 @@ def normalise_scores(scores: Sequence[float], method: Normalization, temperature
     >>> normalise_scores([2.0, 4.0], "z_score")
     [-1.0, 1.0]
     """
-    scores = _checked(scores, method, temperature)
+    return _normalised(_checked(scores, method, temperature), method, temperature)
+
+
+def _normalised(scores: list[float], method: Normalization, temperature: float) -> list[float]:
     if method == "none" or not scores:
         return scores
     if method == "min_max":
@@ -89,15 +93,16 @@ def priorities(
     with the normalised score, and timestamp, section index and reliability each brought to [0, 1] over those
     candidates that have one. The others, and all where all are equal, count 0.
     """
-    scores = normalise_scores([candidate.score for candidate in candidates], method, temperature)
+    scores = _normalised([candidate.score for candidate in candidates], method, temperature)
     total = [weights.similarity * score for score in scores]
-    for weight, values in (
-        (weights.time, [candidate.timestamp for candidate in candidates]),
-        (weights.section, [candidate.section_index for candidate in candidates]),
-        (weights.source_reliability, [candidate.source_reliability for candidate in candidates]),
+    for weight, field in (
+        (weights.time, "timestamp"),
+        (weights.section, "section_index"),
+        (weights.source_reliability, "source_reliability"),
     ):
         if weight:
-            total = [sum_ + weight * share for sum_, share in zip(total, _shares(values), strict=True)]
+            shares = _shares(list(map(attrgetter(field), candidates)))
+            total = [sum_ + weight * share for sum_, share in zip(total, shares, strict=True)]
     return total
 
 

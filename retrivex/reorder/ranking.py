@@ -13,7 +13,7 @@ from retrivex.errors import PassageError, quoted
 from retrivex.likeness import EmbeddingLikeness, Likeness, TextLikeness
 from retrivex.reorder.fields import MISSING, read_field
 from retrivex.reorder.options import Diversity, ReorderOptions
-from retrivex.reorder.passage import Candidate, Ranked, group_key
+from retrivex.reorder.passage import Candidate, Ranked, group_key, rows
 from retrivex.reorder.priority import priorities
 
 T = TypeVar("T")
@@ -26,10 +26,10 @@ def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ra
     `max_candidates`, in input order.
     """
     worth = priorities(candidates, options.weights, options.score_normalization, options.softmax_temperature)
-    best_first = sorted(range(len(worth)), key=lambda i: -worth[i])
+    best_first = sorted(range(len(worth)), key=worth.__getitem__, reverse=True)  # stable: of equals the first
     if options.diversity is None or len(worth) < 2:
-        ranks = {index: rank for rank, index in enumerate(best_first)}
-        return [Ranked(one, i, worth[i], worth[i], ranks[i]) for i, one in enumerate(candidates)]
+        by_place = sorted(range(len(worth)), key=best_first.__getitem__)
+        return rows(Ranked, candidates, range(len(worth)), worth, worth, by_place)
     count = options.diversity.max_candidates or len(worth)
     picked = _picked(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
     rest = best_first[count:]

@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 from uuid import UUID
 
 from retrivex.errors import PassageError, quoted
+from retrivex.reorder.columns import faultless
 from retrivex.reorder.diagnostics import DroppedPassage
 from retrivex.reorder.fields import MISSING, FieldNames, read_field
 from retrivex.reorder.passage import GROUPABLE, Candidate, group_key
@@ -19,6 +20,7 @@ T = TypeVar("T")
 
 Validation: TypeAlias = Literal["strict", "coerce"]
 
+_VALIDATIONS = get_args(Validation)
 _SHOWN = 5  # passages that a warning names
 
 
@@ -47,8 +49,8 @@ class PassageReader(Generic[T]):
     """
 
     def __init__(self, names: FieldNames, validation: Validation) -> None:
-        if not isinstance(validation, str) or validation not in get_args(Validation):
-            raise PassageError(f"validation is {quoted(validation)}: choose one of {', '.join(get_args(Validation))}")
+        if not isinstance(validation, str) or validation not in _VALIDATIONS:
+            raise PassageError(f"validation is {quoted(validation)}: choose one of {', '.join(_VALIDATIONS)}")
         self.report = InputReport()
         self._fields = names
         self._strict = validation == "strict"
@@ -63,8 +65,10 @@ class PassageReader(Generic[T]):
             If `passages` is no collection of passages, or, under `strict`, at the first fault.
         """
         items = listed(passages)
-        candidates = [self._read(item, place, len(items)) for place, item in enumerate(items)]
-        found = [candidate for candidate in candidates if candidate is not None]
+        found = faultless(items, self._fields)
+        if found is None:
+            candidates = [self._read(item, place, len(items)) for place, item in enumerate(items)]
+            found = [candidate for candidate in candidates if candidate is not None]
         self._report_shared_ids(found)
         return found
 
@@ -185,10 +189,12 @@ class PassageReader(Generic[T]):
         self.report.faults.setdefault(fault, []).append(f"{given[:40]} in passage {place}")
 
     def _report_shared_ids(self, candidates: Sequence[Candidate[T]]) -> None:
-        counts = Counter(candidate.id for candidate in candidates)
+        ids = [candidate.id for candidate in candidates]
+        if len(set(ids)) == len(ids):
+            return
+        counts = Counter(ids)
         shared = [f"{quoted(passage_id)} ({count} times)" for passage_id, count in counts.items() if count > 1]
-        if shared:
-            self.report.faults["passages that share an id"] = shared
+        self.report.faults["passages that share an id"] = shared
 
 
 def listed(passages: Iterable[T]) -> list[T]:

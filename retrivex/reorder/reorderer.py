@@ -85,7 +85,7 @@ class Reorderer:
         pydantic.ValidationError
             If an override breaks its rule.
         """
-        return self._call(passages, query, overrides).finish(explain=False).passages
+        return self._call(passages, query, overrides).passages()
 
     def reorder_with_diagnostics(
         self, passages: Iterable[T], query: str | None = None, **overrides: Any
@@ -95,7 +95,7 @@ class Reorderer:
 
     async def areorder(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> list[T]:
         """Do what `reorder` does without blocking the event loop while a reranker works."""
-        return (await self._acall(passages, query, overrides)).finish(explain=False).passages
+        return (await self._acall(passages, query, overrides)).passages()
 
     async def areorder_with_diagnostics(
         self, passages: Iterable[T], query: str | None = None, **overrides: Any

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError, quoted
-from retrivex.fetching import call_in_time, in_own_task, in_thread
 from retrivex.rerank.protocol import AnyReranker, AsyncReranker, ReadsSoMuch, Reranker, Scores, ScoreScale
+from retrivex.waiting import call_in_time, in_own_task, in_thread
 
 _LIMITS: dict[str, tuple[float, float]] = {
     "unbounded": (-math.inf, math.inf),

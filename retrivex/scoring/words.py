@@ -39,14 +39,13 @@ class Words(NamedTuple):
     Parameters
     ----------
     places : shape (n,), offset of the first character of each
-    heads, tails : shape (n,), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
+    keys : shape (2, n), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
     prints : shape (n,), a number made of the first two characters, by which most words are told apart
     begins, ends : whether the text begins with a letter, and ends with one
     """
 
     places: NDArray[np.int32]
-    heads: Keys
-    tails: Keys
+    keys: Keys
     prints: NDArray[np.uint16]
     begins: bool
     ends: bool
@@ -123,8 +122,7 @@ def index_words(texts: Sequence[str]) -> list[Words]:
         # copies: a view would keep the words of all other texts in memory
         Words(
             (begins[a:b] - start).astype(np.int32),
-            keys[0][a:b].copy(),
-            keys[1][a:b].copy(),
+            keys[:, a:b].copy(),
             prints[a:b].copy(),
             *_edges_in_words(in_word, start, len(text)),
         )
@@ -132,16 +130,15 @@ def index_words(texts: Sequence[str]) -> list[Words]:
     ]
 
 
-def _first_letters(codes: NDArray[np.uint32], in_word: NDArray[np.bool_], begins: Places) -> list[Keys]:
-    """Return characters 1 to 4 and 5 to 8 of the words that begin at places."""
-    keys: list[Keys] = []
+def _first_letters(codes: NDArray[np.uint32], in_word: NDArray[np.bool_], begins: Places) -> Keys:
+    """Return characters 1 to 4 and 5 to 8 of the words that begin at places, shape (2, n)."""
+    keys = np.zeros((2, len(begins)), dtype=np.uint64)
     inside = np.ones(len(begins), dtype=np.bool_)
-    for half in range(2):
-        key = np.zeros(len(begins), dtype=np.uint64)
+    for half, key in enumerate(keys):
         for at in range(half * _HALF, (half + 1) * _HALF):
             inside &= in_word[begins + at]
-            key = (key << np.uint64(16)) | np.where(inside, codes[begins + at] & 0xFFFF, 0).astype(np.uint64)
-        keys.append(key)
+            key <<= np.uint64(16)
+            key |= np.where(inside, codes[begins + at] & 0xFFFF, 0).astype(np.uint64)
     return keys
 
 
@@ -177,10 +174,10 @@ class WordPool:
         if not parts:
             parts, bases = index_words([""]), [0]
         self._bases = np.asarray(bases, dtype=np.int64)
-        self._ends = np.cumsum([len(part.places) for part in parts])
-        self._places = np.concatenate([part.places for part in parts])
-        self._heads = np.concatenate([part.heads for part in parts])
-        self._tails = np.concatenate([part.tails for part in parts])
+        places = [part.places for part in parts]
+        self._ends = np.fromiter(map(len, places), dtype=np.int64, count=len(places)).cumsum()
+        self._places = np.concatenate(places)
+        self._heads, self._tails = np.concatenate([part.keys for part in parts], axis=1)
         self._prints = np.concatenate([part.prints for part in parts])
         self._kept = np.ones(len(self._places), dtype=np.bool_)
 

@@ -1,5 +1,6 @@
 """Where chunks live: in memory, in one SQLite file, or in whatever implements `ChunkStore`."""
 
+from retrivex.stores.cached import CachedChunkStore
 from retrivex.stores.filters import Where
 from retrivex.stores.ingest import PutResult
 from retrivex.stores.inspection import DocumentInfo, StoreInfo
@@ -11,6 +12,7 @@ from retrivex.stores.sqlite import SQLiteStore
 __all__ = [
     "AnyChunkStore",
     "AnyParentStore",
+    "CachedChunkStore",
     "ChunkStore",
     "DocumentInfo",
     "InMemoryChunkStore",

@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeAlias
 
 from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.errors import StoreError
-from retrivex.fetching import in_thread
 from retrivex.intervals import Window, merge_windows
 from retrivex.stores.protocol import ChunkStore
+from retrivex.waiting import in_thread
 
 logger = logging.getLogger("retrivex.stores")
 

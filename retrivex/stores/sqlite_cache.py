@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from retrivex.chunk import ChunkKey
 from retrivex.chunk_json import check_metadata, chunk_from_dict, chunk_to_dict
 from retrivex.errors import ChunkError
 from retrivex.stores.cached import Entry, check_limits
-from retrivex.stores.connection import connect, sqlite_errors
+from retrivex.stores.shared_file import SharedFile
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entry (
@@ -28,7 +22,7 @@ CREATE INDEX IF NOT EXISTS entry_expires ON entry (expires);
 _CACHE_KIB = 4096
 
 
-class SQLiteCache:
+class SQLiteCache(SharedFile):
     """Keeps places in a file for a while; threads and processes may share it, each with a cache of its own.
 
     Parameters
@@ -60,43 +54,21 @@ class SQLiteCache:
         clock: Callable[[], float] = time.time,
     ) -> None:
         check_limits(max_places, ttl_s)
-        self.path = Path(path)
+        super().__init__(path, _SCHEMA, busy_timeout_s=busy_timeout_s, cache_kib=_CACHE_KIB)
         self._max_places = max_places
         self._ttl_s = ttl_s
         self._clock = clock
-        self._lock = threading.Lock()
-        with sqlite_errors(str(self.path)):
-            self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s, cache_kib=_CACHE_KIB)
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.executescript(_SCHEMA)
-            except sqlite3.Error:
-                self._connection.close()
-                raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __len__(self) -> int:
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             (count,) = connection.execute("SELECT count(*) FROM entry WHERE expires > ?", (self._clock(),)).fetchone()
         return int(count)
-
-    def close(self) -> None:
-        """Close the file; the cache may not be used afterwards."""
-        with self._lock:
-            self._connection.close()
 
     def read(self, space: str, places: Sequence[ChunkKey]) -> dict[ChunkKey, Entry]:
         """Return what is kept of `places` and not too old."""
         now = self._clock()
         found: dict[ChunkKey, Entry] = {}
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             for place in places:
                 row = connection.execute(
                     "SELECT chunks FROM entry WHERE space = ? AND place = ? AND expires > ?", (*_row(space, place), now)
@@ -110,7 +82,7 @@ class SQLiteCache:
         """Keep entries, and drop what is too old or too much."""
         now = self._clock()
         rows = [(*_row(space, place), now + self._ttl_s, text) for place, text in _encoded(entries)]
-        with self._transaction(write=True) as connection:
+        with self.transaction(write=True) as connection:
             connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)", rows)
             connection.execute("DELETE FROM entry WHERE expires <= ?", (now,))
             (count,) = connection.execute("SELECT count(*) FROM entry").fetchone()
@@ -120,18 +92,6 @@ class SQLiteCache:
                     "(SELECT space, place FROM entry ORDER BY expires LIMIT ?)",
                     (count - self._max_places,),
                 )
-
-    @contextmanager
-    def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        with self._lock, sqlite_errors(str(self.path)):
-            # one that will write says so at once: turning from reader to writer in between may fail
-            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
 
 
 def _row(space: str, place: ChunkKey) -> tuple[str, str]:

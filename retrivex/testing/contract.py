@@ -6,9 +6,11 @@ import asyncio
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from time import monotonic
 
+import numpy as np
 import pytest
 
 from retrivex.chunk import Chunk, ChunkMetadata
@@ -23,6 +25,8 @@ from retrivex.stores.protocol import ChunkStore
 from retrivex.testing.worlds import contract_chunks, odd_ids
 
 _TENANTS = ("acme", "zebra")
+_ALL = Window("doc-0", 0, 3)
+_NOTICEABLE_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,9 @@ class StoreUnderTest:
 class ChunkStoreContract:
     """The contract. pytest collects a subclass whose name begins with `Test`; `make` is what it must give.
 
-    `make_down` and `make_hanging` may return None where a store cannot be down or hang. `holds_nul` and
-    `holds_duplicates` say what the store can keep at all: a NUL in an id, and two records of one place.
+    `make_down` and `make_hanging` may return None where a store cannot be down or hang. A store that gives embeddings
+    only when told so is made by `make_with_embeddings`. `holds_nul` and `holds_duplicates` say what the store can keep
+    at all: a NUL in an id, and two records of one place.
 
     Examples
     --------
@@ -67,12 +72,19 @@ class ChunkStoreContract:
         """Return a store that holds exactly `chunks`; each has an embedding of shape (8,)."""
         raise NotImplementedError  # the one thing that a subclass must say
 
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest | None:
+        """Return a store that gives embeddings too, where `make` has to be told so; None where it cannot give any."""
+        return self.make(chunks)
+
     def make_down(self) -> ChunkStore | None:
         """Return a store whose server cannot be reached; None where there is no server."""
         return None
 
     def make_hanging(self) -> ChunkStore | None:
-        """Return a store whose server does not answer within its own time-out; None where there is no server."""
+        """Return a store whose server does not answer within its own time-out; None where there is no server.
+
+        Let that be at least a tenth of a second: it is watched whether others can go on meanwhile.
+        """
         return None
 
     # ---- what is there
@@ -98,6 +110,28 @@ class ChunkStoreContract:
                 assert (back.char_start, back.char_end, back.page) == (known.char_start, known.char_end, known.page)
                 assert tuple(back.heading_path or ()) == tuple(known.heading_path or ())
                 assert (back.timestamp, back.chunk_count, back.scope) == (known.timestamp, known.chunk_count, None)
+                assert back.parent_id == known.parent_id
+
+    def test_metadata_of_ones_own_come_back(self) -> None:
+        chunks = contract_chunks(documents=1, chunks=3)
+        with _made(self, chunks) as under_test:
+            found = {chunk.key: chunk.metadata.custom_metadata for chunk in under_test.store.fetch([_ALL])}
+            for chunk in chunks:
+                known = chunk.metadata.custom_metadata
+                # a store may add its own, such as the id of the record
+                assert {name: found[chunk.key].get(name) for name in known} == known
+
+    def test_embeddings_come_back(self) -> None:
+        chunks = contract_chunks(documents=1, chunks=3)
+        under_test = self.make_with_embeddings(chunks)
+        if under_test is None:
+            pytest.skip("this store gives no embeddings")
+        with closing(under_test):
+            found = {chunk.key: chunk.embedding for chunk in under_test.store.fetch([_ALL])}
+            for chunk in chunks:
+                back = found[chunk.key]
+                assert back is not None, "make_with_embeddings says how a store is made that gives them, or None"
+                assert np.allclose(np.asarray(back), np.asarray(chunk.embedding), atol=1e-4)
 
     def test_first_and_last_chunks_of_a_document_are_not_missed_or_overrun(self) -> None:
         chunks = contract_chunks(documents=2, chunks=4)
@@ -220,6 +254,30 @@ class ChunkStoreContract:
         with pytest.raises(StoreTimeoutError):
             list(store.fetch([Window("doc-0", 0, 2)]))
         assert any("StoreTimeoutError" in warning for warning in _compose(store, contract_chunks()[3::12]).warnings)
+
+    def test_a_store_that_hangs_does_not_hold_up_the_event_loop(self) -> None:
+        store = self.make_hanging()
+        if store is None:
+            pytest.skip("this store has no server")
+        waited, ticks = asyncio.run(_ticks_while_hanging(store))
+        if waited < _NOTICEABLE_S:
+            pytest.skip("this store gave up at once: let make_hanging wait for a tenth of a second")
+        # one that blocks the loop lets it turn once or twice, before and after
+        assert ticks > 5, f"the event loop turned {ticks} times in {waited:.2f} s: afetch blocks it"
+
+
+async def _ticks_while_hanging(store: ChunkStore) -> tuple[float, int]:
+    """Return the seconds that `afetch` took to give up, and how often the event loop came round meanwhile."""
+    afetch = store.afetch  # type: ignore[attr-defined]
+    started = monotonic()
+    asked = asyncio.ensure_future(afetch([Window("doc-0", 0, 2)]))
+    ticks = 0
+    while not asked.done():
+        ticks += 1
+        await asyncio.sleep(0.001)
+    with pytest.raises(StoreTimeoutError):
+        await asked
+    return monotonic() - started, ticks
 
 
 @contextmanager

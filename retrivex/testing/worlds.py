@@ -10,7 +10,9 @@ _DIMENSION = 8
 
 
 def contract_chunks(documents: int = 6, chunks: int = 12, scope: str | None = None, prefix: str = "doc") -> list[Chunk]:
-    """Return the chunks of a few documents, each with offsets, headings, pages, counts, a timestamp and a vector.
+    """Return the chunks of a few documents, each with every field but links and prefix, and with a vector.
+
+    Its own metadata are a text, a whole number, a fraction and a truth value: what every store can keep.
 
     Texts of a document are cut without gaps, and differ between documents and scopes. Vectors have shape (8,) and unit
     length, and are the same in every run.
@@ -43,6 +45,8 @@ def _chunk(text: str, doc_id: str, n: int, at: int, count: int, scope: str | Non
         at + len(text),
         heading_path=("Guide", f"Part {n // 6}"),
         page=1 + n // 4,
+        parent_id=f"{doc_id}#part-{n // 6}",
+        custom_metadata={"author": "François Huber", "year": 1792, "weight": 0.25 + n, "draft": n % 2 == 0},
         timestamp=1_700_000_000.0 + n,
         chunk_count=count,
         scope=scope,

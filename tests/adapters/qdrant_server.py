@@ -31,12 +31,14 @@ class QdrantServer:
     requests : method and path of every request
     hangs_s : how long it waits before it answers
     status : what it answers instead of doing what it is asked, if not None
+    is_strict : whether it refuses filters on fields without an index of their type, as strict mode does
     """
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, str]] = []
         self.hangs_s = 0.0
         self.status: int | None = None
+        self.is_strict = False
         self._folder = tempfile.TemporaryDirectory()
         self._shards: dict[str, tuple[edge.EdgeShard, dict[str, Any]]] = {}
         self._indexes: dict[str, dict[str, Any]] = {}
@@ -117,6 +119,8 @@ class QdrantServer:
 
     def _scroll(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         _only(body, {"filter", "limit", "offset", "with_payload", "with_vector"})
+        if self.is_strict:
+            _check_indexes(body.get("filter") or {}, self._indexes[name])
         request = edge.ScrollRequest(
             offset=body.get("offset"),
             limit=body["limit"],
@@ -213,6 +217,20 @@ def _condition(given: dict[str, Any]) -> Any:
         case {"key": str(key), "range": dict(limits), **rest} if not rest:
             return edge.FieldCondition(key, range=edge.RangeFloat(**limits))
     return _filter(given)
+
+
+def _check_indexes(given: Any, indexes: dict[str, dict[str, Any]]) -> None:
+    """Refuse a filter that needs an index which is not there: of texts or numbers, as it compares."""
+    if isinstance(given, list):
+        for one in given:
+            _check_indexes(one, indexes)
+    elif isinstance(given, dict) and "match" in given:
+        wanted = {"keyword" if isinstance(value, str) else "integer" for value in given["match"]["any"]}
+        if indexes.get(given["key"], {}).get("data_type") not in wanted:
+            raise ValueError(f"Index required but not found for {given['key']!r}")
+    elif isinstance(given, dict):
+        for one in given.values():
+            _check_indexes(one, indexes)
 
 
 def _only(given: dict[str, Any], known: set[str]) -> None:

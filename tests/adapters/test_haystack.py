@@ -4,7 +4,6 @@ import asyncio
 import importlib
 import json
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -15,175 +14,26 @@ from hypothesis import strategies as st
 from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
-from retrivex.errors import RetrivexError, StoreError, StoreTimeoutError
-from retrivex.intervals import Window
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids
+from retrivex.errors import RetrivexError, StoreError
 
 pytest.importorskip("haystack", reason="needs haystack-ai")
 
 import haystack
-from haystack import Document, Pipeline, SuperComponent, component
+from haystack import Document, Pipeline, SuperComponent
 from haystack.components.builders import PromptBuilder
 from haystack.components.joiners import DocumentJoiner
-from haystack.components.preprocessors import DocumentSplitter
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack_world import BEES, CONFIG, QUESTION, TEXT, Blocking, Counted, Found, contents, cut, filled, split
 
-from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id
+from retrivex.adapters.fields import FieldMap, colon_id, uuid5_id
 from retrivex.adapters.haystack import (
-    DocumentStoreChunkStore,
     RetriVexRanker,
     RetriVexRetriever,
     chunk_store_from_documents,
 )
 
 pytestmark = pytest.mark.integration
-
-TEXT = " ".join(f"Sentence {n} says that bees like flower number {n}, and nothing else." for n in range(80))
-QUESTION = "Which flower has number 17?"
-CONFIG = RetrievalConfig(window=2, token_budget=300, scoring="weighted")
-
-
-class Counted(InMemoryDocumentStore):
-    """Counts what would be requests, and fails where it is told to."""
-
-    def __init__(self, *args: Any, error: Exception | None = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.requests = 0
-        self.error = error
-        self.filters: Any = None
-
-    def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        self.requests += 1
-        self.filters = filters
-        if self.error is not None:
-            raise self.error
-        return super().filter_documents(filters)
-
-
-class Blocking:
-    """A document store without async methods."""
-
-    def __init__(self, store: InMemoryDocumentStore) -> None:
-        self.filter_documents = store.filter_documents
-
-
-def split(text: str = TEXT, by: str = "word", length: int = 12, overlap: int = 0, **meta: Any) -> list[Document]:
-    splitter = DocumentSplitter(split_by=by, split_length=length, split_overlap=overlap)
-    return splitter.run([Document(content=text, meta=meta)])["documents"]
-
-
-def filled(documents: Sequence[Document]) -> Counted:
-    store = Counted()
-    store.write_documents(list(documents))
-    return store
-
-
-def cut(doc_id: str, *texts: str, **meta: Any) -> list[Document]:
-    return [
-        Document(content=text, meta={"source_id": doc_id, "split_id": n, **meta}, id=colon_id(doc_id, n))
-        for n, text in enumerate(texts)
-    ]
-
-
-BEES = cut("bees", "Bees live in hives.", "A hive has one queen.", "She lays all eggs.", "Drones do not work.")
-
-
-@component
-class Found:
-    """Returns what it was told to, as many as it is asked for."""
-
-    def __init__(self, documents: list[Document]) -> None:
-        self.documents = documents
-
-    @component.output_types(documents=list[Document])
-    def run(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        return {"documents": self.documents[:top_k]}
-
-
-def contents(outputs: dict[str, Any]) -> list[str]:
-    return [document.content for document in outputs["documents"]]
-
-
-# ---- chunk stores
-
-
-class _OverDocuments(ChunkStoreContract):
-    make_id: MakeId | None = None
-    most_in_a_request = 1000
-
-    def _document(self, chunk: Chunk, n: int) -> Document:
-        payload = FieldMap(doc_id="source_id", chunk_id="split_id", char_start="split_idx_start").payload(chunk)
-        name = colon_id(*chunk.key) if self.make_id is None else self.make_id(*chunk.key)
-        own = name if self.make_id is not None else f"{n} {name}"  # ids of nobody's choice
-        return Document(id=own, content=payload.pop("text"), meta=payload)
-
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        documents = filled([self._document(chunk, n) for n, chunk in enumerate(chunks)])
-        make_id = type(self).__dict__.get("make_id")
-        store = DocumentStoreChunkStore(documents, None if make_id is None else make_id.__func__)
-        return StoreUnderTest(store, lambda: documents.requests)
-
-    def make_down(self) -> DocumentStoreChunkStore:
-        return DocumentStoreChunkStore(Counted(error=ConnectionRefusedError("nobody listens")), retries=0)
-
-    def make_hanging(self) -> DocumentStoreChunkStore:
-        return DocumentStoreChunkStore(Counted(error=TimeoutError("too late")))
-
-
-class TestByFilters(_OverDocuments):
-    pass
-
-
-class TestByIds(_OverDocuments):
-    make_id = staticmethod(uuid5_id)
-    holds_duplicates = False
-
-
-def test_a_store_without_async_methods_is_asked_in_a_thread() -> None:
-    store = DocumentStoreChunkStore(Blocking(filled(BEES)))  # type: ignore[arg-type]
-    found = asyncio.run(store.afetch([Window("bees", 1, 3)]))
-    assert sorted(chunk.text for chunk in found) == ["A hive has one queen.", "She lays all eggs."]
-
-
-def test_a_scope_is_part_of_the_filter_where_all_are_named() -> None:
-    documents = filled([*cut("plan", "Ours.", scope="us"), *cut("note", "Open.")])
-    store = DocumentStoreChunkStore(documents)
-    windows = [Window("plan", 0, 3), Window("note", 0, 3)]
-    assert [chunk.text for chunk in store.fetch(windows, "us")] == ["Ours."]
-    assert {"field": "meta.scope", "operator": "in", "value": ["us"]} in documents.filters["conditions"]
-    assert [chunk.text for chunk in store.fetch(windows)] == ["Open."]
-    assert "scope" not in json.dumps(documents.filters)
-    assert len(store.fetch(windows, ["us", None])) == 2
-
-
-def test_what_is_no_document_store_is_refused() -> None:
-    with pytest.raises(StoreError, match=r"document_store is dict: .* with filter_documents"):
-        DocumentStoreChunkStore({})  # type: ignore[arg-type]
-    with pytest.raises(StoreTimeoutError, match="Counted did not answer in time"):
-        DocumentStoreChunkStore(Counted(error=TimeoutError("late"))).fetch([Window("a", 0, 1)])
-
-
-@pytest.mark.parametrize("by", ["ids", "filters"])
-def test_a_real_document_store(by: str) -> None:
-    qdrant = pytest.importorskip("haystack_integrations.document_stores.qdrant", exc_type=ImportError)
-    documents = qdrant.QdrantDocumentStore(":memory:", embedding_dim=8, return_embedding=False)
-    chunks = contract_chunks(3, 6) + contract_chunks(2, 6, scope="acme", prefix="acme")
-    chunks += [
-        Chunk(f"text {n}", ChunkMetadata(name, n), chunks[0].embedding) for name in odd_ids(nul=False) for n in range(2)
-    ]
-    names = FieldMap(doc_id="source_id", chunk_id="split_id")
-    for chunk in chunks:
-        payload = names.payload(chunk)
-        vector = [float(x) for x in chunk.embedding]  # type: ignore[union-attr]
-        own = uuid5_id(*chunk.key)
-        documents.write_documents([Document(id=own, content=payload.pop("text"), meta=payload, embedding=vector)])
-    store = DocumentStoreChunkStore(documents, uuid5_id if by == "ids" else None)
-    windows = [Window("doc-0", 2, 5), Window("acme-1", 0, 2), Window("nowhere", 0, 9)]
-    assert {chunk.key for chunk in store.fetch(windows)} == {("doc-0", 2), ("doc-0", 3), ("doc-0", 4)}
-    assert {chunk.key for chunk in store.fetch(windows, "acme")} == {("acme-1", 0), ("acme-1", 1)}
-    for name in odd_ids(nul=False):
-        assert [chunk.key for chunk in store.fetch([Window(name, 1, 3)])] == [(name, 1)]
 
 
 # ---- the retriever

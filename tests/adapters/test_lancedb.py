@@ -84,11 +84,17 @@ class _OnDisk(ChunkStoreContract):
         self.asked = asked
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         folder = tempfile.TemporaryDirectory()
         db = lancedb.connect(folder.name)
         fill(db, chunks)
         other = asyncio.run(lancedb.connect_async(folder.name))
-        store = LanceDBChunkStore(db, NAME, async_connection=other, make_id=type(self).make_id)
+        store = LanceDBChunkStore(db, NAME, async_connection=other, make_id=type(self).make_id, **options)
         assert store.warnings == ()
         return StoreUnderTest(store, lambda: len(self.asked), folder.cleanup)
 
@@ -195,6 +201,13 @@ def test_a_large_table_without_index_is_told_of_with_the_command_that_makes_it(d
     columns = {"doc_id": [f"doc-{i // 100}" for i in range(n)], "chunk_id": [i % 100 for i in range(n)]}
     table = db.create_table(NAME, pa.table({**columns, "text": ["x"] * n}))
     [warning] = LanceDBChunkStore(db, NAME).warnings
+
+    async def async_warnings() -> tuple[str, ...]:
+        store = LanceDBChunkStore(await lancedb.connect_async(db.uri), NAME)
+        await store.afetch([Window("doc-7", 10, 20)])
+        return store.warnings
+
+    assert asyncio.run(async_warnings()) == (warning,)
     command = "table.create_scalar_index('doc_id')"
     assert warning.endswith(f"all of which are read for neighbours: {command}")
     exec(command, {"table": table})
@@ -248,6 +261,27 @@ def test_a_question_costs_one_query(db: lancedb.DBConnection, asked: list[Any]) 
     assert (len(asked), first[0].key) == (1, chunks[7].key)
     assert asyncio.run(retriever.aretrieve("x", k=5)) == first
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("kind", ["IVF_FLAT", "IVF_HNSW_SQ"])
+def test_an_approximate_index_gives_all_hits_also_for_a_small_tenant(kind: Any, db: lancedb.DBConnection) -> None:
+    n = 6000
+    drawn = np.random.default_rng(3).standard_normal((n, 8)).astype(np.float32)
+    scopes = ["acme" if i % 300 == 0 else None for i in range(n)]
+    columns = {"text": ["x"] * n, "doc_id": ["d"] * n, "chunk_id": range(n), "scope": scopes}
+    table = db.create_table(NAME, pa.table({**columns, "vector": vectors(drawn)}))
+    table.create_index(metric="cosine", vector_column_name="vector", index_type=kind, num_partitions=64)
+    other = asyncio.run(lancedb.connect_async(db.uri))
+    retriever = LanceDBRetriever(db, NAME, lambda question: drawn[5], async_connection=other)
+    cosines = drawn @ drawn[5] / np.linalg.norm(drawn, axis=1) / np.linalg.norm(drawn[5])
+    best = sorted(range(0, n, 300), key=lambda number: -cosines[number])
+    for k in (5, 20, 50):
+        sync, later = retriever.retrieve("x", k=k, scope="acme"), retriever.aretrieve("x", k=k, scope="acme")
+        for hits in (sync, asyncio.run(later)):
+            numbers = [hit.chunk.metadata.chunk_id for hit in hits]
+            assert [hit.similarity_score for hit in hits] == pytest.approx(cosines[numbers].tolist(), abs=1e-4)
+            assert len(hits) == min(k, 20)
+            assert k < 20 or numbers == best  # before that, an index is only nearly right
 
 
 def test_several_vector_columns(db: lancedb.DBConnection) -> None:
@@ -463,6 +497,14 @@ def test_a_scan_sees_every_row_once_whatever_is_written_meanwhile(db: lancedb.DB
     found = LanceDBChunkStore(db, NAME, fields="langchain").fetch([Window("bees", 0, 99)])
     assert sorted((c.key, c.text) for c in found) == [(("bees", n), f"Sentence {n}.") for n in range(10)]
     assert {c.metadata.custom_metadata["note"] for c in found} == {"it's"}
+
+
+def test_rows_with_ids_in_a_dictionary_are_written(db: lancedb.DBConnection) -> None:
+    ids = pa.array(["a", "b", "c"]).dictionary_encode()
+    db.create_table(NAME, pa.table({"id": ids, "text": ["x", "y", "z"]}))
+    collection = LanceDBCollection(db, NAME)
+    collection.write({"a": {"doc_id": "d", "chunk_id": 0}, "c": {"doc_id": "d", "chunk_id": 1}})
+    assert keys(LanceDBChunkStore(db, NAME).fetch([Window("d", 0, 5)])) == [("d", 0), ("d", 1)]
 
 
 def test_a_field_in_a_struct_is_not_written(db: lancedb.DBConnection) -> None:

@@ -4,15 +4,11 @@ import asyncio
 import importlib
 import json
 import logging
-import os
 import pickle
-import random
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,110 +17,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_examples import ROOT, run
 
-from retrivex import Chunk, ChunkMetadata, RetrievalConfig
+from retrivex import RetrievalConfig
 
 pytest.importorskip("langchain_core")
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_tests.integration_tests import RetrieversIntegrationTests
-from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
+from langchain_world import BEES, CONFIG, QUESTION, ROOMY, Bags, Distances, Fixed, Unscored, cut
 
-from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
-from retrivex.errors import ChunkError, RerankError, RetrivexError, StoreError
-from retrivex.stores.memory import InMemoryChunkStore
+from retrivex.adapters.langchain import RetriVexRetriever
+from retrivex.errors import RerankError, RetrivexError
 from retrivex.tokens import get_tokenizer
 
+pytest_plugins = ["langchain_world"]  # its fixtures
 pytestmark = pytest.mark.integration
-
-SMALL = "\n\n".join(
-    f"Paragraph {n} speaks of {topic}. Żółw no. {n} naps; 第{n}节谈蜜蜂。 Nobody knows why {topic} stay for {n} days."
-    for n, topic in enumerate(["bees", "wasps", "ants", "owls", "eels", "bats", "elks", "apes"] * 25)
-)
-QUESTION = "What is said about the economy, and about bees?"
-CONFIG = RetrievalConfig(window=1, token_budget=400)
-ROOMY = RetrievalConfig(window=1, token_budget=4000)
-
-
-class Bags(Embeddings):
-    """Words hashed into 64 numbers: enough to find what shares words with the question."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        vector = np.full(64, 0.01)
-        for word, n in Counter(text.lower().split()).items():
-            vector[random.Random(word).randrange(64)] += n
-        return (vector / np.linalg.norm(vector)).tolist()
-
-
-class Distances(InMemoryVectorStore):
-    """A store whose scores are distances, as those of Chroma and FAISS are."""
-
-    def similarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> list[tuple[Document, float]]:
-        return [(doc, 1 - score) for doc, score in super().similarity_search_with_score(query, k, **kwargs)]
-
-
-class Unscored(InMemoryVectorStore):
-    """A store that can search and tells no scores."""
-
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
-        return self.similarity_search_by_vector(self.embedding.embed_query(query), k)
-
-    def similarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> list[tuple[Document, float]]:
-        raise NotImplementedError
-
-    async def asimilarity_search_with_score(
-        self, query: str, k: int = 4, **kwargs: Any
-    ) -> list[tuple[Document, float]]:
-        raise NotImplementedError
-
-
-class Fixed(BaseRetriever):
-    """Returns what it was told to, as many as it is asked for."""
-
-    documents: list[Document]
-    k: int = 4
-
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        return self.documents[: self.k]
-
-
-@pytest.fixture(scope="session")
-def text() -> str:
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    corpora = Path(os.environ.get("RETRIVEX_DATA", beside)) / "chunking_evaluation" / "corpora"
-    if not corpora.is_dir():
-        return SMALL
-    return (corpora / "wikitexts.md").read_text(encoding="utf-8")[:30_000]
-
-
-@pytest.fixture(scope="session")
-def pieces(text: str) -> list[Document]:
-    splitter = RecursiveCharacterTextSplitter(
-        chunk_size=400, chunk_overlap=60, add_start_index=True, strip_whitespace=False
-    )
-    return splitter.split_documents([Document(text, metadata={"source": "wiki.md", "lang": "en"})])
-
-
-@pytest.fixture(scope="session")
-def vectors(pieces: list[Document]) -> InMemoryVectorStore:
-    return InMemoryVectorStore.from_documents(pieces, Bags())
-
-
-def cut(doc_id: str, *texts: str, **metadata: Any) -> list[Document]:
-    return [
-        Document(text, metadata={"doc_id": doc_id, "chunk_id": n, **metadata}, id=f"{doc_id}:{n}")
-        for n, text in enumerate(texts)
-    ]
-
-
-BEES = cut("bees", "Bees live in hives.", "A hive has one queen.", "She lays all eggs.", "Drones do not work.")
 
 
 # ---- the published call
@@ -354,116 +262,6 @@ def test_bad_score_loses_its_hit_only() -> None:
         RetriVexRetriever(Fixed(documents=documents), RetrievalConfig(strict=True)).invoke("text")
 
 
-# ---- chunk stores
-
-
-@pytest.mark.parametrize("kind", ["dict", "store", "documents"])
-def test_every_kind_of_chunk_store(kind: str) -> None:
-    chunks = [
-        Chunk(d.page_content, ChunkMetadata("bees", n, custom_metadata={"title": "Bees"})) for n, d in enumerate(BEES)
-    ]
-    stores = {"dict": {c.key: c for c in chunks}, "store": InMemoryChunkStore(chunks), "documents": iter(BEES)}
-    made = RetriVexRetriever(Fixed(documents=BEES[2:3]), CONFIG, chunk_store=stores[kind]).invoke("eggs")
-    assert [document.metadata["chunk_ids"] for document in made] == [[1, 2, 3]]
-    assert made[0].page_content == "A hive has one queen. She lays all eggs. Drones do not work."
-
-
-def test_what_is_no_store_is_refused() -> None:
-    for wrong in (7, "bees.db", [1, 2], ["bees"]):
-        with pytest.raises(ValueError, match="chunk_store is"):
-            RetriVexRetriever(Fixed(documents=BEES), CONFIG, chunk_store=wrong)
-
-
-def test_store_that_fails_costs_neighbours_only() -> None:
-    class Broken:
-        def fetch(self, windows: Any, scope: Any = None) -> Any:
-            raise OSError("gone fishing")
-
-    made = RetriVexRetriever(Fixed(documents=BEES[1:2]), CONFIG, chunk_store=Broken()).invoke("queen")
-    assert made[0].page_content == "A hive has one queen."
-    assert any("gone fishing" in warning for warning in made[0].metadata["warnings"])
-
-
-def test_one_request_per_question() -> None:
-    class Counting(InMemoryChunkStore):
-        calls = 0
-
-        def fetch(self, windows: Any, scope: Any = None) -> Any:
-            Counting.calls += 1
-            return super().fetch(windows, scope)
-
-    chunks = [Chunk(d.page_content, ChunkMetadata("bees", n)) for n, d in enumerate(BEES)]
-    RetriVexRetriever(Fixed(documents=BEES), CONFIG, chunk_store=Counting(chunks)).invoke("queen")
-    assert Counting.calls == 1
-
-
-def test_hits_without_numbers_are_found_in_the_store(pieces: list[Document], text: str) -> None:
-    hits = [Document(piece.page_content, metadata={"source": "wiki.md"}) for piece in pieces[5:6]]
-    made = RetriVexRetriever(Fixed(documents=hits), ROOMY, chunk_store=pieces).invoke(QUESTION)
-    assert made[0].metadata["chunk_ids"] == [4, 5, 6]
-    assert made[0].page_content in text
-
-
-def test_repeated_texts_are_told_apart_by_their_metadata() -> None:
-    texts = ["Yes.", "Who came?", "Yes.", "Who went?"]
-    pieces = [Document(text, metadata={"source": "talk", "start_index": 10 * n}) for n, text in enumerate(texts)]
-    made = RetriVexRetriever(Fixed(documents=pieces[2:3]), RetrievalConfig(window=0), chunk_store=pieces).invoke("?")
-    assert made[0].metadata["hits"][0]["chunk_id"] == 2
-
-
-def test_pieces_are_numbered_per_source_in_their_order() -> None:
-    mixed = [Document(t, metadata={"source": s}) for s, t in [("a", "a0"), ("b", "b0"), ("a", "a1"), ("b", "b1")]]
-    store = chunk_store_from_documents(mixed)
-    assert {key: chunk.text for key, chunk in store.items()} == {
-        ("a", 0): "a0", ("a", 1): "a1", ("b", 0): "b0", ("b", 1): "b1",
-    }  # fmt: skip
-    assert store["a", 0].metadata.chunk_count == 2
-
-
-def test_offsets_that_start_again_at_every_page_are_not_used() -> None:
-    pages = [("One. ", 1, 0), ("Two. ", 1, 5), ("Three. ", 2, 0), ("Four.", 2, 7)]
-    pieces = [Document(t, metadata={"source": "a.pdf", "page": p, "start_index": s}) for t, p, s in pages]
-    made = RetriVexRetriever(Fixed(documents=pieces[1:2]), CONFIG, chunk_store=pieces).invoke("two")
-    assert [made[0].metadata[key] for key in ("chunk_ids", "pages", "exact")] == [[0, 1, 2], [1, 2], False]
-    assert " ".join(made[0].page_content.split()) == "One. Two. Three."
-
-
-def test_headings_of_the_markdown_splitter_guard() -> None:
-    guide = "# Bees\nThey hum.\n# Cars\nEngines burn petrol.\n"
-    pieces = MarkdownHeaderTextSplitter([("#", "Header 1")]).split_text(guide)
-    for piece in pieces:
-        piece.metadata["source"] = "guide.md"
-    made = RetriVexRetriever(Fixed(documents=pieces[:1]), CONFIG, chunk_store=pieces).invoke("hum")
-    assert made[0].page_content == "They hum."
-    assert made[0].metadata["heading_path"] == ["Bees"]
-
-
-def test_a_store_needs_names_and_whole_numbering() -> None:
-    with pytest.raises(ChunkError, match=r"names no document.*FieldMap"):
-        chunk_store_from_documents([Document("Bees sleep.")])
-    with pytest.raises(ChunkError, match="1 of 2 pieces of 'bees' have a chunk number"):
-        chunk_store_from_documents([BEES[0], Document("More.", metadata={"doc_id": "bees"})])
-    with pytest.raises(StoreError, match="not the text"):
-        chunk_store_from_documents([BEES[0], *cut("bees", "Other words.")])
-
-
-def test_own_field_names() -> None:
-    fields = FieldMap(doc_id="file", chunk_id=("part",), scope=())
-    pieces = [
-        Document(d.page_content, metadata={"file": "b", "part": str(n), "scope": "x"}) for n, d in enumerate(BEES)
-    ]
-    made = RetriVexRetriever(Fixed(documents=pieces[2:3]), CONFIG, chunk_store=pieces, fields=fields).invoke("eggs")
-    assert made[0].metadata["chunk_ids"] == [1, 2, 3]
-    assert "part" not in made[0].metadata
-
-
-def test_numbers_that_became_floats_or_text_count() -> None:
-    for number in (2.0, "2", np.int64(2)):
-        hit = Document("She lays all eggs.", metadata={"doc_id": "bees", "chunk_index": number})
-        made = RetriVexRetriever(Fixed(documents=[hit]), CONFIG, chunk_store=BEES).invoke("eggs")
-        assert made[0].metadata["chunk_ids"] == [1, 2, 3]
-
-
 # ---- no store, no position, no scope
 
 
@@ -560,25 +358,3 @@ def test_the_example_prints_whole_passages() -> None:
     printed = run(program, "neighbours_in_langchain.py")
     assert "bees.md, chunks [1, 2, 3], hit bees.md:2: They form a cluster" in printed
     assert "At the edges: rank 1, rank 3, rank 5, rank 7, rank 6, rank 4, rank 2" in printed
-
-
-# ---- LangChain's own suite
-
-# it needs pytest-asyncio's mark on its one async test, and forbids to override it
-pytest.mark.asyncio(RetrieversIntegrationTests.test_ainvoke_returns_documents)
-
-
-class TestStandard(RetrieversIntegrationTests):
-    @property
-    def retriever_constructor(self) -> type[RetriVexRetriever]:
-        return RetriVexRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        pieces = [piece for n in range(9) for piece in cut(f"doc{n}", f"Bees, part {n}.", f"More of {n}.")]
-        base = InMemoryVectorStore.from_documents(pieces, Bags()).as_retriever()
-        return {"base_retriever": base, "config": CONFIG, "chunk_store": pieces}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "bees"

@@ -95,7 +95,12 @@ class ReadTimeout(Exception):  # noqa: N818 - as httpx calls it
     pass
 
 
-class TestByIds(ChunkStoreContract):
+class _OfDocuments(ChunkStoreContract):
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> None:
+        """Return None: LangChain's Documents have no embedding."""
+
+
+class TestByIds(_OfDocuments):
     holds_duplicates = False
     most_in_a_request = 1000
 
@@ -110,7 +115,7 @@ class TestByIds(ChunkStoreContract):
         return VectorStoreChunkStore(Vectors(error=ReadTimeout("too late")))
 
 
-class TestByKeys(ChunkStoreContract):
+class TestByKeys(_OfDocuments):
     holds_duplicates = False
     most_in_a_request = 1000
 
@@ -149,7 +154,7 @@ class Searched:
         return self.search(windows, scopes)
 
 
-class TestByFilter(ChunkStoreContract):
+class TestByFilter(_OfDocuments):
     most_in_a_request = 1000
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:

@@ -33,7 +33,7 @@ from llama_index.core.schema import (
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
-from retrivex.errors import ChunkError, RerankError, RetrivexError, StoreError
+from retrivex.errors import ChunkError, HitError, RerankError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer
 
@@ -204,6 +204,17 @@ def test_without_scores_rank_counts(nodes: list[BaseNode]) -> None:
     assert ids_of(made) == [[nodes[9].node_id]]
     assert made[0].node.metadata["score_source"] == "rank"
     assert made[0].score is not None
+
+
+@pytest.mark.parametrize("scores", [[float("nan")], [float("nan"), float("inf")]])
+def test_hits_of_which_none_has_a_score_that_is_one_are_ranked(nodes: list[BaseNode], scores: list[float]) -> None:
+    base = Fixed([(nodes[9 - 4 * at], score) for at, score in enumerate(scores)])
+    made = RetriVexRetriever(base, RetrievalConfig(window=0, max_spans=1)).retrieve(QUESTION)
+    assert ids_of(made) == [[nodes[9].node_id]]
+    assert made[0].score is not None
+    assert "no hit has a score that is a finite number (nan)" in made[0].node.metadata["warnings"][0]
+    with pytest.raises(HitError, match="nan"):
+        RetriVexRetriever(base, RetrievalConfig(window=0, strict=True)).retrieve(QUESTION)
 
 
 def test_best_hit_stays_the_best_when_neighbours_join(nodes: list[BaseNode], docstore: SimpleDocumentStore) -> None:

@@ -54,6 +54,7 @@ def node_of(chunk: Chunk, make_id: MakeId = colon_id) -> TextNode:
         id_=make_id(*chunk.key),
         text=payload.pop("text"),
         metadata=payload,
+        embedding=None if chunk.embedding is None else [float(x) for x in chunk.embedding],
         start_char_idx=chunk.metadata.char_start,
         end_char_idx=chunk.metadata.char_end,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.metadata.doc_id)},
@@ -179,6 +180,28 @@ class TestVectorStoreByFilters(ChunkStoreContract):
 
     def make_hanging(self) -> VectorStoreChunkStore:
         return VectorStoreChunkStore(Nodes(error=TimeoutError("too late")))
+
+
+@pytest.mark.parametrize("store", [Nodes, AsyncNodes])
+def test_names_that_are_not_the_first_are_found_and_remembered(store: type[Nodes]) -> None:
+    nodes = [TextNode(text=f"text {n}", metadata={"file_path": "bees.md", "chunk_index": n}) for n in range(5)]
+    vectors = store(nodes=nodes)
+    chunks = VectorStoreChunkStore(vectors, fields=FieldMap(scope=("tenant", "scope")))
+    assert [chunk.key for chunk in chunks.fetch([Window("bees.md", 1, 3)])] == [("bees.md", 1), ("bees.md", 2)]
+    assert vectors.requests == 2
+    found = asyncio.run(chunks.afetch([Window("bees.md", 3, 9)]))
+    assert [chunk.key for chunk in found] == [("bees.md", 3), ("bees.md", 4)]
+    assert vectors.requests == 3
+    assert chunks.fetch([Window("ants.md", 0, 3)]) == []
+    assert vectors.requests == 4
+
+
+def test_a_scope_under_any_of_its_names_is_found() -> None:
+    known = {"source": "bees.md", "chunk_id": 0, "scope": "acme"}
+    nodes = [TextNode(text="text", metadata=known)]
+    chunks = VectorStoreChunkStore(Nodes(nodes=nodes), fields=FieldMap(scope=("tenant", "scope")))
+    assert [chunk.metadata.scope for chunk in chunks.fetch([Window("bees.md", 0, 1)], "acme")] == ["acme"]
+    assert chunks.fetch([Window("bees.md", 0, 1)], "zebra") == []
 
 
 @pytest.mark.parametrize("by", ["ids", "filters"])

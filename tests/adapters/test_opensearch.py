@@ -84,3 +84,6 @@ class TestOpenSearch(SearchCases):
         assert hits[0].similarity_score == pytest.approx(
             -min(float(np.linalg.norm(np.asarray(c.embedding) - vector_of("question"))) for c in chunks[18:]), abs=1e-5
         )
+        assert retriever.warnings == ()
+        assert len(retriever.retrieve("which?", k=7, scope="acme")) < 7
+        assert "looks for the nearest vectors before the scope counts" in retriever.warnings[0]

@@ -66,9 +66,9 @@ def running() -> Iterator[QdrantServer]:
 
 @pytest.fixture
 def server(running: QdrantServer) -> Iterator[QdrantServer]:
-    running.hangs_s, running.status = 0.0, None
+    running.hangs_s, running.status, running.is_strict = 0.0, None, False
     yield running
-    running.hangs_s, running.status = 0.0, None
+    running.hangs_s, running.status, running.is_strict = 0.0, None, False
 
 
 @pytest.fixture
@@ -98,12 +98,18 @@ class _Local(ChunkStoreContract):
     make_id: MakeId | None = None
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = QdrantClient(":memory:")
         fill(client, chunks)
         asked: list[str] = []
         for method in _METHODS:
             mock.patch.object(client, method, _noted(getattr(client, method), asked)).start()
-        store = QdrantChunkStore(client, NAME, make_id=type(self).make_id)
+        store = QdrantChunkStore(client, NAME, make_id=type(self).make_id, **options)
         return StoreUnderTest(store, lambda: len(asked), client.close)
 
 
@@ -133,11 +139,17 @@ class _Served(ChunkStoreContract):
         self.server, self.name, self.url = server, f"contract {uuid.uuid4()}", REAL or server.url
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = QdrantClient(url=self.url, check_compatibility=False)
         fill(client, chunks, name=self.name)
         client.create_payload_index(self.name, "doc_id", field_schema="keyword")
         client.create_payload_index(self.name, "chunk_id", field_schema="integer")
-        store = self._store(client)
+        store = self._store(client, **options)
         assert store.warnings == ()
         sent: list[str] = []
         if REAL is None:
@@ -241,6 +253,26 @@ def test_field_names_that_are_no_plain_words(client: QdrantClient, name: str) ->
     assert '\'"meta data"."file name"\'' in store.warnings[0]
 
 
+def test_strict_mode_is_not_asked_in_other_ways_without_a_word(
+    server: QdrantServer, client: QdrantClient, name: str
+) -> None:
+    fill(client, contract_chunks(1, 3), name=name)
+    client.create_payload_index(name, "doc_id", field_schema="keyword")
+    client.create_payload_index(name, "chunk_id", field_schema="integer")
+    other = AsyncQdrantClient(url=server.url, check_compatibility=False)
+    store = QdrantChunkStore(client, name, async_client=other)
+    server.is_strict = True
+    for found in (store.fetch([Window("nowhere", 0, 3)]), asyncio.run(store.afetch([Window("nowhere", 0, 3)]))):
+        assert found == []
+    [warning] = store.warnings
+    assert "nothing found; chunk numbers as texts were not looked for" in warning
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    with pytest.raises(StoreError, match="Index required"):
+        QdrantChunkStore(client, name, fields=FieldMap(chunk_id="page")).fetch(
+            [Window("doc-0", 0, 3), Window("7", 0, 1)]
+        )
+
+
 def test_nobody_without_a_scope_sees_anything(client: QdrantClient, name: str) -> None:
     fill(client, contract_chunks(1, 3), name=name)
     assert QdrantChunkStore(client, name).fetch([Window("doc-0", 0, 3)], []) == []
@@ -276,11 +308,22 @@ def test_only_the_scope_leaves_the_server(local: bool, client: QdrantClient, nam
 # ---- the index
 
 
-def test_a_missing_index_is_told_of_with_the_command_that_makes_it(client: QdrantClient, name: str) -> None:
+async def _async_warnings(url: str, name: str) -> tuple[str, ...]:
+    client = AsyncQdrantClient(url=url, check_compatibility=False)
+    store = QdrantChunkStore(client, name)
+    await store.afetch([Window("doc-0", 0, 3)])
+    await client.close()
+    return store.warnings
+
+
+def test_a_missing_index_is_told_of_with_the_command_that_makes_it(
+    client: QdrantClient, server: QdrantServer, name: str
+) -> None:
     fill(client, contract_chunks(1, 3), name=name)
     [warning] = QdrantChunkStore(client, name).warnings
     made = f"client.create_payload_index({name!r}, 'doc_id', field_schema='keyword')"
     assert made in warning
+    assert asyncio.run(_async_warnings(server.url, name)) == (warning,)
     exec(made, {"client": client})
     [warning] = QdrantChunkStore(client, name).warnings
     assert "'doc_id'" not in warning

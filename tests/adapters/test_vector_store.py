@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ class Unreachable(MemoryCollection):
         self.error = error
 
     def ask(self, request: Request) -> Records:
+        if isinstance(self.error, TimeoutError):
+            time.sleep(0.15)  # as a client waits before it gives up
         raise self.error
 
 
@@ -253,6 +257,20 @@ def test_hits_without_a_place_stay_as_they_are_with_a_warning() -> None:
     assert sorted(span.text for span in made.spans) == ["one", "two"]
 
 
+def test_hits_of_another_scope_and_what_the_store_says_are_told_of() -> None:
+    collection = MemoryCollection([*contract_chunks(1, 3), *contract_chunks(1, 3, "acme", "acme")])
+    collection.checks_scope = False
+    ask = collection.ask
+    collection.ask = lambda request: replace(ask(request), warnings=("half of it is missing",))  # type: ignore[method-assign]
+    retriever = VectorRetriever(collection, lambda question: np.ones(8))
+    assert {hit.chunk.metadata.scope for hit in retriever.retrieve("x", scope="acme")} == {"acme"}
+    said = ("half of it is missing", "memory 'test' returned hits of another scope: left out")
+    assert retriever.warnings == said
+    store = VectorChunkStore(collection)
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    assert store.warnings == said[:1]
+
+
 def test_a_scope_finds_its_own_hits_alone() -> None:
     collection = MemoryCollection([*contract_chunks(1, 2), *contract_chunks(1, 2, "acme", "acme")])
     collection.checks_scope = False
@@ -333,3 +351,71 @@ def test_a_number_that_is_none_leaves_a_hit_as_it_is(number: Any) -> None:
     collection.records = [Record("a", {"text": "text", "doc_id": "d", "chunk_id": number}, None, vector)]
     (hit,) = VectorRetriever(collection, lambda question: vector).retrieve("which?")
     assert (hit.chunk.text, hit.chunk.metadata.doc_id) == ("text", "d (unnumbered 1)")
+
+
+# ---- what is told of
+
+
+class AsyncOnly(MemoryCollection):
+    is_sync, is_async = False, True
+
+    async def aask(self, request: Request) -> Records:
+        return self.ask(request)
+
+    async def amissing_index(self) -> str | None:
+        return "make an index"
+
+
+def test_a_missing_index_is_told_of_where_there_is_only_an_async_client() -> None:
+    collection = AsyncOnly(contract_chunks(1, 3))
+    store = VectorChunkStore(collection)
+    asyncio.run(store.afetch([Window("doc-0", 0, 3)]))
+    assert store.warnings == ("make an index",)
+    by_ids = VectorChunkStore(collection, make_id=colon_id)
+    asyncio.run(by_ids.afetch([Window("doc-0", 0, 3)]))
+    assert by_ids.warnings == ()
+
+
+def test_hits_that_other_scopes_crowded_out_are_told_of() -> None:
+    collection = MemoryCollection([*contract_chunks(1, 2), *contract_chunks(3, 4, "acme", "acme")])
+    collection.checks_scope = False
+    retriever = VectorRetriever(collection, lambda question: contract_chunks(1, 1, "acme", "acme")[0].embedding)
+    assert len(retriever.retrieve("which?", k=20)) == 2  # all that there are
+    assert not any("fewer than" in warning for warning in retriever.warnings)
+    assert len(retriever.retrieve("which?", k=1)) == 0
+    assert any("fewer than k=1 came back" in warning for warning in retriever.warnings)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "key"),
+    [
+        ({"a.b": 7}, "a.b"),
+        ({"a": {"b": 7}}, "a.b"),
+        ({"a.b": {"c": 7}}, "a.b.c"),
+        ({"a": {"b.c": 7}}, "a.b.c"),
+        ({"a": {"x": 1}, "a.b": {"c": 7}}, "a.b.c"),
+        ({"a": '{"b.c": 7}'}, "a.b.c"),
+        ({"a": {"b": {"c": 7}}, "a.b": {}}, "a.b.c"),
+    ],
+)
+def test_a_name_with_dots_is_found_wherever_the_dots_are(metadata: dict[str, Any], key: str) -> None:
+    assert FieldMap(page=key).read(metadata, "page") == 7
+
+
+def test_metadata_written_with_dots_keep_their_scope() -> None:
+    fields = FieldMap(root="metadata")
+    assert fields.inside({"text": "x", "metadata.scope": "acme"}) == {"scope": "acme"}
+    assert fields.inside({"metadata": {"page": 1}, "metadata.scope": "acme"}) == {"scope": "acme", "page": 1}
+    assert fields.inside({"metadata": "nothing known", "metadata.scope": "acme"}) is None
+    assert fields.inside({"text": "x"}) == {}
+
+
+def test_what_llamaindex_writes_for_itself_is_not_handed_on() -> None:
+    node = '{"start_char_idx": 5, "end_char_idx": 16, "text": "Bees sleep."}'
+    record = {"ref_doc_id": "d", "chunk_id": 0, "author": "me", "_node_type": "TextNode", "_node_content": node}
+    fields = LAYOUTS["llamaindex"]
+    collection = MemoryCollection(fields=fields)
+    collection.records = [Record("d:0", record, None, None)]
+    [chunk] = VectorChunkStore(collection, make_id=colon_id).fetch([Window("d", 0, 1)])
+    assert (chunk.text, chunk.metadata.char_start, chunk.metadata.char_end) == ("Bees sleep.", 5, 16)
+    assert set(chunk.metadata.custom_metadata) == {"ref_doc_id", "chunk_id", "author", "retrivex_id"}

@@ -65,6 +65,11 @@ MADE_FOR_IT = [
     *(Property(name=n, data_type=DataType.INT) for n in ("char_start", "char_end", "page", "chunk_count")),
     Property(name="timestamp", data_type=DataType.NUMBER),
     Property(name="heading_path", data_type=DataType.TEXT_ARRAY),
+    Property(name="parent_id", **_EXACT),
+    Property(name="author", data_type=DataType.TEXT),
+    Property(name="year", data_type=DataType.INT),
+    Property(name="weight", data_type=DataType.NUMBER),
+    Property(name="draft", data_type=DataType.BOOL),
 ]
 
 
@@ -161,9 +166,15 @@ class _OverWeaviate(ChunkStoreContract):
         self.server = server
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks)
+
+    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        return self._made(chunks, with_vectors=True)
+
+    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         server, make_id = self.server, self.make_id()
         name = server.fill(chunks, self.properties, make_id=make_id, null_state=self.null_state)
-        store = WeaviateChunkStore(server.client, name, make_id=make_id, timeout_s=60)
+        store = WeaviateChunkStore(server.client, name, make_id=make_id, timeout_s=60, **options)
         sent = _Counted(store) if REAL else None
         requests = sent if sent is not None else lambda: len(server.double.searches)
         return StoreUnderTest(store, requests, lambda: server.client.collections.delete(name))
@@ -415,6 +426,42 @@ def test_where_the_server_cannot_filter_more_is_asked_for(server: Server, null_s
     assert server.double.searches[-1].limit == limit
 
 
+@needs_double
+def test_hits_that_other_scopes_crowded_out_are_told_of(server: Server) -> None:
+    theirs = [Chunk(c.text, c.metadata, [1.0] * 8) for c in contract_chunks(4, 4, "acme", "acme")]
+    mine = [Chunk(c.text, c.metadata, [-1.0] * 8) for c in contract_chunks(1, 2)]
+    name = server.fill([*theirs, *mine], null_state=False)
+    retriever = WeaviateRetriever(server.client, name, lambda question: [1.0] * 8)
+    assert retriever.retrieve("x", k=2) == []
+    (warning,) = retriever.warnings
+    assert "of the 8 nearest records only 0 may be seen" in warning
+    assert "index_null_state=True" in warning
+    assert len(retriever.retrieve("x", k=5)) == 2  # the whole collection was looked at
+    assert retriever.warnings == (warning,)
+
+
+def test_the_first_name_that_the_collection_has_is_filtered_by(server: Server) -> None:
+    fields = FieldMap(doc_id=("source", "doc_id"), chunk_id=("part", "chunk_id"), scope=("tenant", "scope"))
+    chunks = [*contract_chunks(2, 4), *contract_chunks(1, 4, "acme", "acme")]
+    store = WeaviateChunkStore(server.client, server.fill(chunks), fields=fields)
+    assert store.warnings == ()
+    assert [chunk.key for chunk in store.fetch([Window("doc-1", 2, 3)])] == [("doc-1", 2)]
+    assert [chunk.key for chunk in store.fetch([Window("acme-0", 1, 2)], "acme")] == [("acme-0", 1)]
+
+
+def test_an_async_client_alone_is_told_of_a_property_that_is_no_good(server: Server) -> None:
+    properties = [Property(name="doc_id", data_type=DataType.TEXT), *(p for p in MADE_FOR_IT if p.name != "doc_id")]
+    name = server.fill(contract_chunks(1, 3), properties)
+
+    async def warned() -> tuple[str, ...]:
+        async with server.connect_async() as client:
+            store = WeaviateChunkStore(None, name, async_client=client)
+            await store.afetch([Window("doc-0", 0, 1)])
+            return store.warnings
+
+    assert "'doc_id' is indexed by its words" in asyncio.run(warned())[0]
+
+
 def test_more_hits_than_weaviate_gives_are_refused(server: Server) -> None:
     retriever = WeaviateRetriever(server.client, server.fill(), lambda question: [1.0] * 8)
     with pytest.raises(StoreError, match="k is 10001: Weaviate gives at most 10000"):
@@ -558,7 +605,7 @@ def _scan(collection: WeaviateCollection) -> dict[str, Any]:
 
 
 def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "weaviate.classes.query", None)
+    monkeypatch.setitem(sys.modules, "weaviate", None)
     monkeypatch.delitem(sys.modules, "retrivex.adapters.weaviate")
     with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[weaviate\]'"):
         importlib.import_module("retrivex.adapters.weaviate")

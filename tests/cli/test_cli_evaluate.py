@@ -47,7 +47,7 @@ def test_ten_questions_over_markdown_in_one_command(folder: Path) -> None:
     assert [line.split()[:4] for line in lines[:3]] == [
         ["knn", "60", "10", "1.000"], ["knn±1", "60", "10", "1.000"], ["balanced", "60", "10", "1.000"],
     ]  # fmt: skip
-    assert "30 results; answers were not generated" in result.stdout
+    assert "30 results and report.html; answers were not generated" in result.stdout
     assert len(read_rows(folder / "out")) == 30
     assert json.loads((folder / "out" / "manifest.json").read_text())["sets"][0]["documents"] == 10
 
@@ -57,12 +57,12 @@ def test_bad_lines_are_told_and_the_rest_is_measured(folder: Path) -> None:
         file.write('\n{"question": "How long do newts sleep?", "evidence": [{"quote": "newts sleep"}]}\n{oops')
     result = evaluate(folder, "--composer", "knn")
     assert result.exit_code == 1
-    assert "note: q: line 11 left out: quote 'newts sleep' is not in any document" in result.stderr
-    assert "note: q: line 12 left out: it is not JSON" in result.stderr
+    assert "note: q: line 11: quote 'newts sleep' is not in any document" in result.stderr
+    assert "note: q: line 12: " in result.stderr
     assert len(read_rows(folder / "out")) == 10
     odd = json.loads((folder / "out" / "manifest.json").read_text())["sets"][0]["odd"]
     assert odd["count"] == 2
-    assert odd["records"][0].startswith("line 11 left out")
+    assert odd["records"][0].startswith("line 11: ")
     told = json.loads(evaluate(folder, "--composer", "knn", "--json").stdout)
     assert [line[:10] for line in told["left_out"]] == ["q: line 11", "q: line 12"]
 
@@ -131,8 +131,11 @@ def test_a_long_run_tells_how_long_it_will_take(folder: Path, monkeypatch: pytes
     assert told[-1] == "note: q: composing: 6 of 6, 0 min 0 s left"
 
 
-def test_questions_and_documents_belong_together(folder: Path) -> None:
-    for args in (["evaluate"], ["evaluate", str(folder / "q.jsonl")], ["evaluate", "--documents", str(folder)]):
+def test_questions_need_something_to_be_asked_of(folder: Path) -> None:
+    found = run(app, ["evaluate", str(folder / "q.jsonl"), "--out", str(folder / "out")])
+    assert found.exit_code == 3
+    assert "line 1" in found.stderr
+    for args in (["evaluate"], ["evaluate", "--documents", str(folder)]):
         assert run(app, args).exit_code == 2
 
 

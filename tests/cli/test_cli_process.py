@@ -48,7 +48,7 @@ def test_no_command_prints_the_help() -> None:
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("command", ["index", "query", "compose", "inspect", "tune", "demo"])
+@pytest.mark.parametrize("command", ["index", "query", "compose", "inspect", "tune", "probe", "demo"])
 def test_every_command_has_help_with_examples(command: str) -> None:
     done = retrivex(command, "--help")
     assert done.returncode == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from retrivex.errors import LoadError
-from retrivex.evaluation.results import RESULTS, Row, Way, read_rows, write_rows
+from retrivex.evaluation.results import COMPRESSED, RESULTS, Row, Way, read_rows, write_rows
 
 ROW = Row(
     "niah/4096",
@@ -40,3 +40,15 @@ def test_bad_line_is_named(tmp_path: Path, line: str, said: str) -> None:
 def test_missing_file_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="cannot be read"):
         read_rows(tmp_path / "none")
+
+
+def test_compressed_rows_are_read_and_are_the_same_file_each_time(tmp_path: Path) -> None:
+    write_rows(tmp_path / COMPRESSED, [ROW])
+    first = (tmp_path / COMPRESSED).read_bytes()
+    write_rows(tmp_path / COMPRESSED, [ROW])
+
+    assert read_rows(tmp_path) == [ROW]
+    assert (tmp_path / COMPRESSED).read_bytes() == first
+    (tmp_path / COMPRESSED).write_bytes(first[:-9])
+    with pytest.raises(LoadError, match="cannot be read"):
+        read_rows(tmp_path)

@@ -21,7 +21,7 @@ from retrivex import RetrievalConfig, RetrivexError
 from retrivex.encoder import HashingEncoder
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.results import Row, read_rows
-from retrivex.evaluation.running import Plan, evaluate, own_set, sets_of, summarise
+from retrivex.evaluation.running import Plan, evaluate, sets_of, summarise
 from retrivex.evaluation.running.sets import sampled
 
 
@@ -235,39 +235,6 @@ def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:
             evaluate(plan, own, cache=tmp_path)
     with pytest.raises(RetrivexError, match="processes is 0"):
         evaluate(Plan(), [PUMPS], cache=tmp_path, processes=0)
-
-
-def test_own_questions_are_read_and_bad_lines_are_told(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "bees.md").write_text("Bees live in hives. They sleep at night.")
-    (tmp_path / "docs" / "empty.bin").write_bytes(b"\0\1\2")
-    lines = [
-        '{"question": "Do bees sleep?", "evidence": [{"quote": "they sleep"}], "answers": ["at night"], "id": "sleep"}',
-        "",
-        "no json",
-        '{"question": "", "evidence": []}',
-        '{"question": "Where?", "evidence": [{"quote": "in trees"}]}',
-        '{"question": "Where?", "answers": "hives"}',
-        '{"question": "Where do bees live?", "answers": ["hives"]}',
-    ]
-    path = tmp_path / "mine.jsonl"
-    path.write_text("\n".join(lines))
-    found = own_set(path, tmp_path / "docs")
-    assert found.name == "mine"
-    assert [(question.question_id, question.answers) for question in found.questions] == [
-        ("sleep", ("at night",)),
-        ("7", ("hives",)),
-    ]
-    assert found.questions[0].evidence == (Evidence("bees.md", 20, 30),)
-    problems = [odd for odd in found.odd if odd.startswith("line ")]
-    assert [odd.split(" left out: ")[0] for odd in problems] == ["line 3", "line 4", "line 5", "line 6"]
-    path.write_text("no json")
-    with pytest.raises(RetrivexError, match=r"no question of .* can be used; line 1 left out: it is not JSON"):
-        own_set(path, tmp_path / "docs")
-    with pytest.raises(RetrivexError, match=r"questions .* cannot be read"):
-        own_set(tmp_path / "nowhere.jsonl", tmp_path / "docs")
-    with pytest.raises(RetrivexError, match="holds no document"):
-        own_set(path, tmp_path / "nowhere")
 
 
 def test_real_sets_run(data_dir: Path, tmp_path: Path) -> None:

@@ -107,6 +107,36 @@ FURTHER = {
 }
 
 
+MISTAKEN = {
+    "temporal": """How long has the bridge been closed? | What is the deadline for the report? | 会议几点结束？""",
+    "comparison": """Should I use Postgres or MySQL? | What are the trade-offs between tabs and spaces?
+        | What separates a crow from a raven? | How do you tell a swarm and a colony apart?
+        | What are the advantages and disadvantages of nuclear power? | Does a queen weigh more than a worker?
+        | Do electric cars pollute less than petrol cars? | Which has a better camera, the S20 or the P30?
+        | Is a hive of wood better or one of straw? | Is it cheaper to rent or to buy?
+        | 坐火车还是坐飞机更快？ | 谁跑得更快，兔子还是乌龟？ | 应该租房还是买房？ | 选公积金贷款还是商业贷款？
+        | 电动车比汽油车更省钱吗？ | 这两种方案各有什么优势和劣势？ | 這項政策的利弊是什麼？ | 哪种蜂箱更适合新手？""",
+    "narrative": """How to spell check a document? | How do I spell-check my email? | Teach me how to whittle
+        | How do I spell out numbers? | How do I separate eggs from the yolk? | How do I find a better job or flat?
+        | 如何联系实际进行教学？ | 怎么检查拼写？ | 如何更换电池？""",
+    "factual": """Is there a faster way or shortcut? | Is there a cheaper plan or discount?
+        | Can you recommend a better book or podcast? | Do you have an older model or a spare part?
+        | Are there any safer routes or bridges? | Are there smaller sizes or other colours?
+        | Is the product safer or not? | What day care options exist? | Is there a summary judgment rule?
+        | Does a hive hold more than a thousand bees? | Is it open more than once a week? | How to spell rhythm?
+        | 有没有更快的方法或者捷径？ | 有更便宜的套餐吗？ | 哪里能买到更大的蜂箱？ | 他提了哪几点要求？
+        | 怎么联络售后？ | 如何称呼王老师？""",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [(" ".join(question.split()), kind) for kind, asked in MISTAKEN.items() for question in asked.split("|")],
+)
+def test_questions_that_cues_alone_mistake(question: str, expected: str) -> None:
+    assert question_type(question) == expected
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [(" ".join(question.split()), kind) for kind, asked in FURTHER.items() for question in asked.split("|")],

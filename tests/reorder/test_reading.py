@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -286,3 +287,47 @@ def test_presets_have_names(name: Any) -> None:
 def test_callables_that_fail_are_named(knobs: dict[str, Any], message: str) -> None:
     with pytest.raises(RetrivexError, match=message):
         Reorderer(**knobs).reorder(FIVE)
+
+
+_NUMBER = st.integers(-2, 3) | st.floats(-2, 3)
+_METADATA = st.fixed_dictionaries(
+    {},
+    optional={
+        "source_id": st.sampled_from(["a", "b", "", None, 1, 1.0, True, ["a"]]),
+        "section_index": _NUMBER,
+        "timestamp": _NUMBER | st.sampled_from([None, "soon", float("nan"), 10**400]),
+        "source_reliability": _NUMBER,
+        "token_count": st.integers(-1, 9),
+    },
+)
+_PASSAGE = st.fixed_dictionaries(
+    {"text": st.text("ab", max_size=3), "score": _NUMBER | st.just(-0.0), "id": st.sampled_from(["a", "", 1, True])},
+    optional={"metadata": _METADATA, "token_count": st.integers(-1, 9)},
+)
+
+
+@given(st.lists(_PASSAGE, max_size=6), st.sampled_from(["edge_balanced", "document", "chronological"]))
+def test_passages_read_together_are_as_those_read_one_by_one(passages: list[dict[str, Any]], strategy: Any) -> None:
+    """A metadata of another type than a dictionary has passages read one by one."""
+    passages = [{**one, "place": place} for place, one in enumerate(passages)]
+    others = [{**one, "metadata": UserDict(one.get("metadata", {}))} for one in passages]
+    reorderer = Reorderer(strategy=strategy, validation="coerce", weights={"time": 0.5, "source_reliability": 0.2})
+    made, expected = (reorderer.reorder_with_diagnostics(given) for given in (passages, others))
+    assert [one["place"] for one in made.passages] == [one["place"] for one in expected.passages]
+    assert made.explanations == expected.explanations
+    assert replace(made.diagnostics, step_ms={}) == replace(expected.diagnostics, step_ms={})
+
+
+def test_diagnostics_are_made_for_who_reads_them() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> float:
+        counted.append(text)
+        return len(text)
+
+    passages = [{"id": i, "text": "bee", "score": 1 - i / 9} for i in range(3)]
+    Reorderer(max_chars=20, count_chars=count).reorder(passages)
+    assert len(counted) == 3
+    seen: list[Any] = []
+    Reorderer(max_chars=20, count_chars=count, on_diagnostics=seen.append).reorder(passages)
+    assert seen[0].chars_used == 9

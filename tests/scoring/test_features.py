@@ -145,3 +145,16 @@ def test_links_count_as_a_way_to_a_chunk() -> None:
     store = {**bare("d", TEXTS[:1], links=(("e", 0),)), **bare("e", TEXTS[1:2])}
     values = features([SeedHit(store["d", 0], 1.0)], store, follow_links=1)
     assert column(values, "chunks from a hit") == [0.0, 0.0]
+
+
+def test_a_hit_inside_another_chunk_raises_what_stands_around_it() -> None:
+    sentences = [" ".join([f"{word}{at}" for at in range(40)]).capitalize() + ". " for word in ("bee", "ant", "wasp")]
+    store = make_store(
+        make_chunk("d", 0, "".join(sentences), 0),
+        make_chunk("d", 1, sentences[0], 0),
+        make_chunk("d", 2, "Moths fly at night.", len("".join(sentences))),
+    )
+    score = column(features(hits_of(store, {1: 0.9, 2: 0.1}), store, window=1), "hit score")
+    assert len(score) == 4
+    assert score == sorted(score, reverse=True)
+    assert score[0] > score[2]

@@ -88,6 +88,13 @@ def test_a_word_cut_by_a_chunks_end_is_one_word(left: str, right: str) -> None:
         assert placed(pool, "words") == [4]
 
 
+def test_words_behind_an_overlap_are_found_though_the_chunk_before_ends_in_a_word() -> None:
+    chunks = [Chunk("two wor", ChunkMetadata("a", 0, 0, 7)), Chunk("o words here", ChunkMetadata("a", 1, 2, 14))]
+    pool = UnitCutter(TokenCache(CallableTokenizer(len, name="characters"))).words(Axis(stitch(chunks, "", 0).runs))
+    assert pool.places().tolist() == [0, 4, 10]
+    assert [placed(pool, word) for word in ("two", "words", "here")] == [[0], [4], [10]]
+
+
 @given(LETTERS.filter(bool), st.lists(st.tuples(st.integers(1, 14), st.integers(0, 13)), min_size=1, max_size=8))
 def test_words_of_overlapping_chunks_are_those_of_their_text(text: str, cuts: list[tuple[int, int]]) -> None:
     chunks, end = [], 0

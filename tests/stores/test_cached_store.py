@@ -17,7 +17,7 @@ import pytest
 from retrivex import Chunk, ChunkMetadata
 from retrivex.errors import StoreError
 from retrivex.intervals import Window
-from retrivex.stores.cached import CachedChunkStore
+from retrivex.stores import CachedChunkStore
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.stores.memory_cache import MemoryCache
 from retrivex.stores.sqlite_cache import SQLiteCache
@@ -212,7 +212,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     program = """
 import sys
 from retrivex.intervals import Window
-from retrivex.stores.cached import CachedChunkStore
+from retrivex.stores import CachedChunkStore
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.stores.sqlite_cache import SQLiteCache
 from retrivex.testing import contract_chunks

@@ -25,7 +25,12 @@ from retrivex.evaluation.metrics.evidence import (
     united,
 )
 from retrivex.evaluation.metrics.key_points import key_point_precision, key_point_recall, span_recall
-from retrivex.evaluation.metrics.positions import edge_weights, position_effectiveness
+from retrivex.evaluation.metrics.positions import (
+    PositionSensitivity,
+    edge_weights,
+    position_effectiveness,
+    position_sensitivity,
+)
 from retrivex.evaluation.metrics.ranking import mean_reciprocal_rank, ndcg, recall_at_k, reciprocal_rank
 from retrivex.evaluation.metrics.support import citation_coverage, faithfulness, informative_tokens
 
@@ -35,6 +40,7 @@ __all__ = [
     "AnswerScores",
     "AnswerSummary",
     "ContextScores",
+    "PositionSensitivity",
     "Range",
     "Shown",
     "answer_tokens",
@@ -55,6 +61,7 @@ __all__ = [
     "ndcg",
     "normalise_answer",
     "position_effectiveness",
+    "position_sensitivity",
     "recall_at_k",
     "reciprocal_rank",
     "relevance_of",

@@ -81,7 +81,7 @@ def evaluate(
     if not told:
         raise RetrivexError("there are no questions: name a set, or give questions of your own")
     if out is not None:
-        _write(out, rows, run.manifest(told, len(rows)))
+        write_run(out, rows, run.manifest(told, len(rows)))
     return rows
 
 
@@ -94,7 +94,8 @@ def _named(plan: Plan, own: Sequence[EvidenceSet]) -> Iterator[tuple[str, Eviden
     yield from sets_of(plan.sets, plan.data)
 
 
-def _write(out: Path, rows: Sequence[Row], manifest: dict[str, Any]) -> None:
+def write_run(out: Path, rows: Sequence[Row], manifest: Mapping[str, Any]) -> None:
+    """Write the rows of a run and what it was; each file is whole or not there."""
     out.mkdir(parents=True, exist_ok=True)
     write_rows(out / RESULTS, rows)
     unfinished = out / f"{MANIFEST}.part"

@@ -41,7 +41,8 @@ def summarise(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _means(rows: Sequence[Row]) -> dict[str, float]:
-    known = {name: [row.measures[name] for row in rows if name in row.measures] for name in MEASURES}
+    names = dict.fromkeys([*MEASURES, *(name for row in rows for name in row.measures)])
+    known = {name: [row.measures[name] for row in rows if name in row.measures] for name in names}
     return {
         name: statistics.median(values) if name == "ms" else statistics.fmean(values)
         for name, values in known.items()

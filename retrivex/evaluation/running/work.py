@@ -169,6 +169,7 @@ class Worker:
                 way,
                 measure(question, context, places, self._edges, self._tokenizer),
                 dict(question.factors),
+                question.text,
                 context.text if plan.keep_contexts else None,
             )
 

@@ -1,0 +1,126 @@
+"""What RetriVex asks for, as filters of one collection of Milvus."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retrivex.errors import StoreError
+from retrivex.intervals import Window
+
+from .collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
+from .fields import FieldMap
+from .milvus_filters import Filter, Schema, any_of
+from .readings import AS_EXPECTED, Reading, ways_to_read, whole_digits
+
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class MilvusQuery:
+    """Filters over one collection.
+
+    Parameters
+    ----------
+    name : of the collection, for errors
+    fields : names in it
+    schema : what is known of it
+
+    Raises
+    ------
+    StoreError
+        If a field is needed that no record can have.
+    """
+
+    name: str
+    fields: FieldMap
+    schema: Schema
+
+    def filter(self, request: Request, reading: Reading = AS_EXPECTED) -> dict[str, Any]:
+        """Return the filter of a request, and its values, as arguments of the client."""
+        written = Filter(self.schema)
+        terms = [term for term in self._terms(request, written, reading) if term]
+        return {"filter": " and ".join(terms), "filter_params": written.values}
+
+    def ids(self, ids: Sequence[str]) -> Sequence[str] | Sequence[int]:
+        """Return ids as the collection keeps them."""
+        if self.schema.types[self.schema.key] == "VARCHAR":
+            return ids
+        numbers = [int(id_) for id_ in ids if re.fullmatch(r"-?\d{1,19}", id_, re.ASCII)]
+        if len(numbers) < len(ids):
+            raise StoreError(f"make_id gave {ids[0]!r}: the ids of {self.name} are whole numbers")
+        return numbers
+
+    @property
+    def ways(self) -> list[Reading]:
+        """How places may be kept: a column of the schema leaves nothing open."""
+        kind = self.schema.types.get(self.fields.path("chunk_id") or "")
+        return ways_to_read(self.fields, [False, True] if kind is None else [kind == "VARCHAR"])
+
+    def _terms(self, request: Request, written: Filter, reading: Reading) -> list[str]:
+        match request:
+            case ByIds(ids, scopes):
+                return [written.one_of(self.schema.key, self.ids(ids)), self._scopes(scopes, written)]
+            case ByWindows(windows, scopes):
+                return [self._windows(windows, written, reading), self._scopes(scopes, written)]
+            case Nearest(scopes=scopes):
+                return [self._scopes(scopes, written)]
+            case Scan(after):
+                return [] if after is None else [f"{self.schema.key} > {written.value(after)}"]
+
+    def _windows(self, windows: Sequence[Window], written: Filter, reading: Reading) -> str:
+        """Put documents of the same range together: most have few."""
+        doc_id, number = (self._field(name, reading) for name in ("doc_id", "chunk_id"))
+        documents: dict[tuple[int, int], list[str]] = {}
+        for window in windows:
+            documents.setdefault((window.start, window.end), []).append(window.doc_id)
+        terms = [
+            f"({self._documents(doc_id, names, written)} and {_between(number, start, end, written, reading)})"
+            for (start, end), names in documents.items()
+        ]
+        return any_of(terms)
+
+    def _documents(self, doc_id: str, names: Sequence[str], written: Filter) -> str:
+        """Return the condition on the document, which may be kept as a number."""
+        numbers = [int(name) for name in names if whole_digits(name) and int(name) <= _LARGEST]
+        kind = self.schema.types.get(self.fields.path("doc_id") or "")
+        if kind == "VARCHAR" or (kind is None and not numbers):
+            return written.one_of(doc_id, names)
+        as_number = [written.one_of(doc_id, numbers)] if numbers else [f"{doc_id} in []"]
+        return as_number[0] if kind is not None else any_of([written.one_of(doc_id, names), *as_number])
+
+    def _field(self, name: str, reading: Reading) -> str:
+        path = self.fields.path(name)
+        found = None if path is None else self.schema.name(path, root=self.fields.root, whole=reading.whole)
+        if found is None:
+            raise StoreError(
+                f"{self.name} has no field {path!r}: its columns are {', '.join(self.schema.types)}; name it with "
+                f"fields=FieldMap({name}=...), or say how ids are made with make_id=..."
+            )
+        return found
+
+    def _scopes(self, scopes: Scopes, written: Filter) -> str:
+        path = self.fields.path("scope")
+        if path is None:
+            return ""
+        # a name with a dot may be a path or a key of its own, and nobody says which
+        both = [self.schema.name(path, root=self.fields.root, whole=whole) for whole in (False, True)]
+        names = list(dict.fromkeys(name for name in both if name is not None))
+        given = sorted(scope for scope in scopes if scope is not None)
+        terms = [written.one_of(name, given) for name in names if given]
+        if None in scopes and names:
+            terms += self._without(path, names)
+        return any_of(terms) if terms else ""
+
+    def _without(self, path: str, names: Sequence[str]) -> list[str]:
+        if path not in self.schema.types:  # `is null` asks for the whole JSON and not for a key of it
+            return ["(" + " and ".join(f"not exists {name}" for name in names) + ")"]
+        return [f"{names[0]} is null"] if path in self.schema.nullable else []
+
+
+def _between(number: str, start: int, end: int, written: Filter, reading: Reading) -> str:
+    if reading.as_text:
+        return written.one_of(number, [str(n) for n in range(start, end)])
+    return f"{number} >= {written.value(start)} and {number} < {written.value(end)}"

@@ -1,0 +1,38 @@
+"""Lost in the middle: where orders put the passage that answers, out of 10, 20 and 30, and a key out of a table.
+
+Every passage fits the budget, so that only the order matters.
+
+Run: `python benchmarks/lost_in_the_middle.py` (writes `results/lost_in_the_middle/`); `--smoke` is a small run.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from offline import ORDERS, SEEDS, arguments, run
+
+GOLD_AT = {10: (0, 4, 9), 20: (0, 9, 19), 30: (0, 14, 29)}
+KEYS = (75, 140)
+BUDGET = 6000
+
+
+def main() -> int:
+    """Run every file in every order."""
+    asked = arguments(__doc__.splitlines()[0])
+    sets = [f"lost_in_the_middle/{count}/{place}" for count, places in GOLD_AT.items() for place in places]
+    run(
+        "lost_in_the_middle",
+        asked,
+        sets=[*sets, *(f"key_value/{keys}" for keys in KEYS)],
+        retrievers="dense",
+        hits=50,
+        composers=("knn", "balanced"),
+        orders=ORDERS,
+        budgets=BUDGET,
+        seeds=SEEDS,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

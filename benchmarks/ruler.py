@@ -1,0 +1,55 @@
+"""RULER's 13 tasks: whether what they ask for reaches the context, beside plain nearest chunks.
+
+Words go before vectors here: numbers and UUIDs mean nothing to an encoder, and haystacks of 128k tokens, new for every
+sample, would take hours to embed. The tasks cwe and fwe count words over the whole haystack; no passage holds their
+answer, so that retrieval cannot help, whatever it finds.
+
+Run: `python benchmarks/ruler.py` (writes `results/ruler/`); `--smoke` is a small run.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from offline import COMPOSERS, arguments, run
+
+LENGTHS = (4096, 8192, 16384, 32768, 65536, 131072)
+TASKS = (
+    "niah_single_1",
+    "niah_single_2",
+    "niah_single_3",
+    "niah_multikey_1",
+    "niah_multikey_2",
+    "niah_multikey_3",
+    "niah_multivalue",
+    "niah_multiquery",
+    "vt",
+    "cwe",
+    "fwe",
+    "qa_1",
+    "qa_2",
+)
+SAMPLES = 25
+BUDGET = 2000
+
+
+def main() -> int:
+    """Run every task at every length that the data at hand allow."""
+    asked = arguments(__doc__.splitlines()[0])
+    lengths = LENGTHS[:1] if asked.smoke else LENGTHS
+    run(
+        "ruler",
+        asked,
+        dense=False,
+        sets=[f"ruler/{task}/{tokens}" for task in TASKS for tokens in lengths],
+        questions=SAMPLES,
+        retrievers="bm25",
+        hits=50,
+        composers=COMPOSERS,
+        budgets=BUDGET,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

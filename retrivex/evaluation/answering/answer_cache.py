@@ -1,0 +1,104 @@
+"""Answers that were paid for, kept in a file: nothing is asked twice, and a run that was stopped goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from retrivex.stores.connection import connect, sqlite_errors, store_path
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answer (
+    key TEXT PRIMARY KEY, text TEXT NOT NULL, cut INTEGER NOT NULL, prompt_tokens INTEGER, answer_tokens INTEGER
+) WITHOUT ROWID
+"""
+_CACHE_KIB = 2048
+_BUSY_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer, and what it has cost; None where the endpoint did not say."""
+
+    text: str
+    cut: bool = False
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+
+
+class AnswerCache:
+    """Keeps answers in a file; threads and processes may share it, each process with a cache of its own.
+
+    Parameters
+    ----------
+    path : the file, made where it does not exist
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be opened or is something else.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = store_path(Path(path), read_only=False)
+        self._lock = threading.Lock()
+        with sqlite_errors(str(self.path)):
+            self._connection = connect(self.path, mode="rwc", busy_timeout_s=_BUSY_TIMEOUT_S, cache_kib=_CACHE_KIB)
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute(_SCHEMA)
+            except sqlite3.Error:
+                self._connection.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._lock, sqlite_errors(str(self.path)):
+            return int(self._connection.execute("SELECT count(*) FROM answer").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file; the cache may not be used afterwards."""
+        with self._lock:
+            self._connection.close()
+
+    def read(self, key: str) -> KeptAnswer | None:
+        """Return what is kept under a key; None for nothing."""
+        with self._lock, sqlite_errors(str(self.path)):
+            row = self._connection.execute(
+                "SELECT text, cut, prompt_tokens, answer_tokens FROM answer WHERE key = ?", (key,)
+            ).fetchone()
+        return None if row is None else KeptAnswer(json.loads(row[0]), bool(row[1]), row[2], row[3])
+
+    def write(self, key: str, answer: KeptAnswer) -> KeptAnswer:
+        """Keep an answer, and return the one that is kept: another process may have been first."""
+        # as JSON in ASCII: SQLite refuses half surrogate pairs
+        row = (key, json.dumps(answer.text), answer.cut, answer.prompt_tokens, answer.answer_tokens)
+        with self._lock, sqlite_errors(str(self.path)):
+            self._connection.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?, ?, ?)", row)
+        return self.read(key) or answer
+
+
+def cache_key(body: Mapping[str, Any]) -> str:
+    """Return the key of a request: a digest of all that is sent, model, messages and settings.
+
+    Examples
+    --------
+    >>> cache_key({"model": "a", "seed": 0}) == cache_key({"seed": 0, "model": "a"})
+    True
+    """
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,160 @@
+"""Essays of a given length together, with the places between sentences where a fact can be hidden."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from retrivex.errors import LoadError
+from retrivex.evaluation.evidence import Evidence
+from retrivex.evaluation.haystacks.marked import Marked, join
+from retrivex.sentences import sentence_ranges
+from retrivex.tokens import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """A place between two sentences, where a needle may go.
+
+    Parameters
+    ----------
+    tokens : of the haystack before it
+    doc_id : the essay
+    at : offset in its text, in characters
+    """
+
+    tokens: int
+    doc_id: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Haystack:
+    """Essays of a given length together, and the places in them.
+
+    Parameters
+    ----------
+    documents : doc_id -> text, in order
+    borders : in order, from the first sentence's start to the last one's end
+    """
+
+    documents: Mapping[str, str]
+    borders: tuple[Border, ...]
+
+    def border(self, depth: float) -> Border:
+        """Return the place nearest to a depth.
+
+        Parameters
+        ----------
+        depth : in percent of the tokens, 0 to 100
+        """
+        wanted = depth / 100 * self.borders[-1].tokens
+        right = bisect_left(self.borders, wanted, key=lambda border: border.tokens)
+        near = self.borders[max(0, right - 1) : right + 1]
+        return min(near, key=lambda border: abs(border.tokens - wanted))
+
+    def hide(self, texts: Sequence[str], depths: Sequence[float], name: str) -> tuple[dict[str, str], list[Evidence]]:
+        """Put facts at depths, each into the essay that covers its own.
+
+        Parameters
+        ----------
+        texts, depths : the facts and where they go, in percent
+        name : what was hidden and where; the essays that hold it are called by it
+
+        Returns
+        -------
+        documents : of this haystack with the facts in it, in order; essays without a fact keep their names
+        evidence : of each fact, in the order of `texts`
+        """
+        placed: dict[str, list[tuple[int, int]]] = {}
+        for number, depth in enumerate(depths):
+            border = self.border(depth)
+            placed.setdefault(border.doc_id, []).append((border.at, number))
+        documents: dict[str, str] = {}
+        found: dict[int, Evidence] = {}
+        for doc_id, text in self.documents.items():
+            places = sorted(placed.get(doc_id, ()))
+            made = _with_needles(text, [(at, texts[number]) for at, number in places])
+            new_id = f"{doc_id}+{name}" if places else doc_id
+            documents[new_id] = made.text
+            for (_, number), mark in zip(places, made.marks, strict=True):
+                found[number] = Evidence(new_id, *mark)
+        return documents, [found[number] for number in range(len(texts))]
+
+
+def _with_needles(text: str, needles: Sequence[tuple[int, str]]) -> Marked:
+    """Return a text with sentences put in at offsets, in order, each set off by spaces."""
+    parts: list[Marked] = []
+    done = 0
+    for at, needle in needles:
+        parts.append(Marked(text[done:at]))
+        if at and not text[at - 1].isspace():
+            parts.append(Marked(" "))
+        parts.append(Marked.whole(needle))
+        if text[at : at + 1].strip():
+            parts.append(Marked(" "))
+        done = at
+    return join("", [*parts, Marked(text[done:])])
+
+
+def build_haystack(essays: Mapping[str, str], tokens: int, tokenizer: Tokenizer) -> Haystack:
+    """Return the haystack of the first essays, of at most `tokens` tokens and as near to that as sentences allow.
+
+    Parameters
+    ----------
+    essays : name -> text, in order
+    tokens : of all its documents together, at most
+    tokenizer : counts them
+
+    Raises
+    ------
+    LoadError
+        If the essays have fewer tokens, or their first sentence more.
+    """
+    documents: dict[str, str] = {}
+    left = max(0, tokens)
+    for name, text in essays.items():
+        if not text.strip():
+            continue  # no sentence, so no place for a needle
+        count = tokenizer.count(text)
+        if count > left:
+            start_of_it = _beginning(text, left, tokenizer)
+            if start_of_it:
+                documents[name] = start_of_it
+            break
+        documents[name] = text
+        left -= count
+    else:
+        raise LoadError(
+            f"a haystack of {tokens} tokens cannot be made of {len(essays)} essays with {tokens - left} together: ask "
+            "for fewer tokens or add essays"
+        )
+    borders = tuple(_borders(documents, tokenizer))
+    if not borders:
+        raise LoadError(f"{tokens} tokens besides the needles hold no sentence of the essays: ask for more")
+    return Haystack(documents, borders)
+
+
+def _beginning(text: str, tokens: int, tokenizer: Tokenizer) -> str:
+    """Return the first sentences of a text, as many as `tokens` allow; empty where the first has more."""
+    ends = [0, *(end for _, end in sentence_ranges(text))]
+    counts = accumulate(tokenizer.count_many([text[start:end] for start, end in pairwise(ends)]), initial=0)
+    fitting = sum(count <= tokens for count in counts) - 1
+    while tokenizer.count(text[: ends[fitting]]) > tokens:  # parts have other tokens than their whole
+        fitting -= 1
+    return text[: ends[fitting]]
+
+
+def _borders(documents: Mapping[str, str], tokenizer: Tokenizer) -> Iterator[Border]:
+    before = 0
+    for doc_id, text in documents.items():
+        ranges = sentence_ranges(text)
+        starts = [start for start, _ in ranges]
+        counts = tokenizer.count_many([text[start:stop] for start, stop in pairwise([*starts, len(text)])])
+        for start, count in zip(starts, counts, strict=True):
+            yield Border(before, doc_id, start)
+            before += count
+    if documents:
+        yield Border(before, doc_id, ranges[-1][1])

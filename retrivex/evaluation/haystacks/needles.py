@@ -1,0 +1,325 @@
+"""Facts that no essay holds, each with a question: half of them asked for in words that they do not share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A fact to hide, or several of one kind, and the question that only they answer.
+
+    Parameters
+    ----------
+    name : short, unique
+    texts : the facts, one sentence each; a question of several needs every one
+    question : about all of them
+    answers : words of each of `texts`, in their order
+    shares_words : whether the question has content words of every fact; else they have to be found by what they mean
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    question: str
+    answers: tuple[str, ...]
+    shares_words: bool
+
+
+# the two kinds take turns, so that the first n hold half of each
+NEEDLES: tuple[Needle, ...] = (
+    Needle(
+        "lighthouse",
+        ("The lamp of the Skerravoe lighthouse is lit by a former violin maker called Tormod Haas.",),
+        "Who lights the lamp of the Skerravoe lighthouse?",
+        ("Tormod Haas",),
+        shares_words=True,
+    ),
+    Needle(
+        "ferry",
+        ("The night boat from Kesselhavn to the island of Brae leaves at 21:40.",),
+        "When does the late ferry sail?",
+        ("21:40",),
+        shares_words=False,
+    ),
+    Needle(
+        "bakery",
+        ("The bakery on Linden Street in Vellbruck proves its rye loaves for exactly 31 hours.",),
+        "For how many hours does the bakery on Linden Street in Vellbruck prove its rye loaves?",
+        ("31 hours",),
+        shares_words=True,
+    ),
+    Needle(
+        "doctor",
+        ("Our village physician, Amparo Quist, only examines the sick on alternate Fridays.",),
+        "On which weekday can one consult the local doctor?",
+        ("alternate Fridays",),
+        shares_words=False,
+    ),
+    Needle(
+        "glacier",
+        ("Surveyors found that the Orsund glacier retreated 214 metres between 1987 and 2003.",),
+        "How far did the Orsund glacier retreat between 1987 and 2003?",
+        ("214 metres",),
+        shares_words=True,
+    ),
+    Needle(
+        "cat",
+        ("Madame Duvallier's tabby goes by the name of Vercingetorix.",),
+        "What is the cat of the old lady called?",
+        ("Vercingetorix",),
+        shares_words=False,
+    ),
+    Needle(
+        "chess",
+        ("Inga Marlott won the 1962 Baltic correspondence chess title with the Budapest Gambit.",),
+        "With which opening did Inga Marlott win the 1962 Baltic correspondence chess title?",
+        ("Budapest Gambit",),
+        shares_words=True,
+    ),
+    Needle(
+        "tapestry",
+        ("Thieves took the Vermandois tapestry out of the gallery in a laundry van.",),
+        "How was the stolen wall hanging carried away from the museum?",
+        ("laundry van",),
+        shares_words=False,
+    ),
+    Needle(
+        "orchid",
+        ("The orchid Cattleya veldkampii opens its flowers only at temperatures below nine degrees.",),
+        "Below which temperature does the orchid Cattleya veldkampii open its flowers?",
+        ("nine degrees",),
+        shares_words=True,
+    ),
+    Needle(
+        "cowries",
+        ("On the atoll of Nemua people pay for their fish with polished cowries.",),
+        "Which currency do islanders use when buying seafood?",
+        ("polished cowries",),
+        shares_words=False,
+    ),
+    Needle(
+        "tram",
+        ("Tram line 17 in Port Essel was painted heliotrope after a petition by schoolchildren.",),
+        "What colour was tram line 17 in Port Essel painted after a petition?",
+        ("heliotrope",),
+        shares_words=True,
+    ),
+    Needle(
+        "automobile",
+        ("Grandfather's automobile ran on a spirit distilled from beetroot.",),
+        "What fuel did the old man burn in his car?",
+        ("beetroot",),
+        shares_words=False,
+    ),
+    Needle(
+        "observatory",
+        ("The Tarnhill observatory keeps its spare mirror in a disused salt mine near Wieliborg.",),
+        "Where does the Tarnhill observatory keep its spare mirror?",
+        ("salt mine near Wieliborg",),
+        shares_words=True,
+    ),
+    Needle(
+        "glassblower",
+        ("Each apprentice glassblower at Rosnay earns 412 crowns a month.",),
+        "What wage do trainees in the crystal workshop get?",
+        ("412 crowns",),
+        shares_words=False,
+    ),
+    Needle(
+        "sauce",
+        ("The secret of the Marchetti family's walnut sauce is a spoonful of pickled elderberries.",),
+        "What is the secret of the Marchetti family's walnut sauce?",
+        ("pickled elderberries",),
+        shares_words=True,
+    ),
+    Needle(
+        "buckwheat",
+        ("Ilse Tandberg comes out in an itchy rash whenever she eats buckwheat.",),
+        "To which food is the woman allergic?",
+        ("buckwheat",),
+        shares_words=False,
+    ),
+    Needle(
+        "marathon",
+        ("The Lofthus mountain marathon was shortened to 39 kilometres because of a nesting eagle.",),
+        "Why was the Lofthus mountain marathon shortened?",
+        ("nesting eagle",),
+        shares_words=True,
+    ),
+    Needle(
+        "rain",
+        ("It rained in the valley of Ostrenka for 63 days without a pause.",),
+        "How long did the wet weather last?",
+        ("63 days",),
+        shares_words=False,
+    ),
+    Needle(
+        "brentafol",
+        ("In the Harrow trial, patients given brentafol slept 52 minutes longer than those given a placebo.",),
+        "How much longer did patients given brentafol sleep in the Harrow trial?",
+        ("52 minutes",),
+        shares_words=True,
+    ),
+    Needle(
+        "viaduct",
+        ("The viaduct at Cwm Hiraeth rests upon seventeen granite pillars.",),
+        "How many stone columns hold up the bridge?",
+        ("seventeen granite pillars",),
+        shares_words=False,
+    ),
+    Needle(
+        "opera",
+        ("The opera The Clockmaker's Widow was first performed in the riding hall of Schloss Ehrenau.",),
+        "Where was the opera The Clockmaker's Widow first performed?",
+        ("riding hall of Schloss Ehrenau",),
+        shares_words=True,
+    ),
+    Needle(
+        "wedding",
+        ("Captain Bodil Strand wed the painter Jonas Eik in the basket of a gas balloon.",),
+        "Where did the naval officer get married to the artist?",
+        ("basket of a gas balloon",),
+        shares_words=False,
+    ),
+    Needle(
+        "telegraph",
+        ("The telegraph cable between Faial and Corvane broke on 14 February 1893.",),
+        "On which day did the telegraph cable between Faial and Corvane break?",
+        ("14 February 1893",),
+        shares_words=True,
+    ),
+    Needle(
+        "granary",
+        ("The blaze at the Pellworm granary was started by a magnifying glass left upon a sill.",),
+        "What caused the barn to burn down?",
+        ("magnifying glass",),
+        shares_words=False,
+    ),
+    Needle(
+        "peacocks",
+        ("A by-law of the town of Quillmouth forbids walking peacocks after sunset.",),
+        "What does a by-law of the town of Quillmouth forbid after sunset?",
+        ("walking peacocks",),
+        shares_words=True,
+    ),
+    Needle(
+        "chickpeas",
+        ("Miss Okonjo-Bray taught her pupils long division with dried chickpeas.",),
+        "What did the schoolmistress use to explain arithmetic to children?",
+        ("dried chickpeas",),
+        shares_words=False,
+    ),
+    Needle(
+        "stamp",
+        ("The rarest stamp of the Duchy of Ambria shows a heron printed upside down.",),
+        "Which bird does the rarest stamp of the Duchy of Ambria show?",
+        ("heron",),
+        shares_words=True,
+    ),
+    Needle(
+        "crown",
+        ("King Aldous the Lame hid his crown inside a beehive.",),
+        "Where did the monarch conceal the royal regalia?",
+        ("beehive",),
+        shares_words=False,
+    ),
+)
+
+NEEDLE_GROUPS: tuple[Needle, ...] = (
+    Needle(
+        "steamer",
+        (
+            "On Mondays the mail steamer Halcyra calls at Port Wexley.",
+            "The mail steamer Halcyra also calls at Innisdoon to take on milk.",
+            "In winter the mail steamer Halcyra calls at Sankt Brelle as well.",
+            "Before turning back, the mail steamer Halcyra calls at Cape Morrow.",
+        ),
+        "At which four places does the mail steamer Halcyra call?",
+        ("Port Wexley", "Innisdoon", "Sankt Brelle", "Cape Morrow"),
+        shares_words=True,
+    ),
+    Needle(
+        "animals",
+        (
+            "Nadia Corrin took a lemming along to the Antarctic.",
+            "Nadia Corrin had a goshawk on her sledge in the Antarctic.",
+            "In her Antarctic tent Nadia Corrin kept a mongoose.",
+            "Nadia Corrin fed a tortoise by hand all through the Antarctic winter.",
+        ),
+        "Which pets accompanied the explorer on her journey to the South Pole?",
+        ("lemming", "goshawk", "mongoose", "tortoise"),
+        shares_words=False,
+    ),
+    Needle(
+        "alloy",
+        (
+            "One ingredient of the alloy corvantium is ytterbium.",
+            "The alloy corvantium owes its sheen to a second ingredient, gallium.",
+            "A third ingredient of the alloy corvantium is bismuth.",
+            "The ingredient that makes the alloy corvantium hard is niobium.",
+        ),
+        "What are the four ingredients of the alloy corvantium?",
+        ("ytterbium", "gallium", "bismuth", "niobium"),
+        shares_words=True,
+    ),
+    Needle(
+        "instruments",
+        (
+            "Old Pieter Vanderloo plays the hurdy-gurdy at weddings.",
+            "At christenings Pieter Vanderloo plays the nyckelharpa.",
+            "Pieter Vanderloo only plays the crumhorn in church.",
+            "Pieter Vanderloo plays the psaltery for his neighbours on Sundays.",
+        ),
+        "On which instruments does the elderly musician perform?",
+        ("hurdy-gurdy", "nyckelharpa", "crumhorn", "psaltery"),
+        shares_words=False,
+    ),
+    Needle(
+        "prize",
+        (
+            "The Tessmer Prize of 1971 went to the botanist Olga Finchley.",
+            "In 1974 the Tessmer Prize went to the potter Rui Sandoval.",
+            "The jury of 1979 gave the Tessmer Prize to the diver Hekla Brandt.",
+            "For 1983 the Tessmer Prize was awarded to the cellist Imre Szalay.",
+        ),
+        "Who got the Tessmer Prize in 1971, 1974, 1979 and 1983?",
+        ("Olga Finchley", "Rui Sandoval", "Hekla Brandt", "Imre Szalay"),
+        shares_words=True,
+    ),
+    Needle(
+        "languages",
+        (
+            "Ambassador Leontine Achebe speaks fluent Basque.",
+            "Ambassador Leontine Achebe learnt Faroese from a fisherman.",
+            "With her cook, Ambassador Leontine Achebe chats in Quechua.",
+            "Ambassador Leontine Achebe writes her private letters in Tagalog.",
+        ),
+        "Which languages has the diplomat mastered?",
+        ("Basque", "Faroese", "Quechua", "Tagalog"),
+        shares_words=False,
+    ),
+    Needle(
+        "ale",
+        (
+            "The monks of Saint Orlan flavour their March ale with juniper.",
+            "In June the monks of Saint Orlan flavour their ale with woodruff.",
+            "The monks of Saint Orlan flavour the ale of September with bog myrtle.",
+            "At Christmas the monks of Saint Orlan flavour their ale with spruce tips.",
+        ),
+        "With what do the monks of Saint Orlan flavour their ale?",
+        ("juniper", "woodruff", "bog myrtle", "spruce tips"),
+        shares_words=True,
+    ),
+    Needle(
+        "crops",
+        (
+            "The farmers of Dunmarrow grow salsify in their lower fields.",
+            "On the hillside the farmers of Dunmarrow grow sorghum.",
+            "Since the drought the farmers of Dunmarrow have grown amaranth.",
+            "The farmers of Dunmarrow grow fenugreek between the rows.",
+        ),
+        "Which crops are cultivated by the peasants?",
+        ("salsify", "sorghum", "amaranth", "fenugreek"),
+        shares_words=False,
+    ),
+)

@@ -1,0 +1,97 @@
+"""Rows of results, grouped for a table or a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from statistics import fmean, median
+from typing import Any, TypeVar
+
+import numpy as np
+
+from retrivex.evaluation.bootstrap import resampled_means
+from retrivex.evaluation.results import Row
+
+K = TypeVar("K", bound=Hashable)
+
+BASELINE = "knn"
+_RESAMPLES = 2_000
+
+
+def grouped(rows: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
+    """Return the rows under their keys, in order of first appearance."""
+    found: dict[K, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def values_of(rows: Iterable[Row], field: str) -> list[Any]:
+    """Return what a field of `Way` takes, numbers in order and names as they come."""
+    found = list(dict.fromkeys(getattr(row.way, field) for row in rows))
+    return sorted(found) if all(isinstance(value, int) for value in found) else found
+
+
+def family_of(row: Row) -> str:
+    """Return the family of the row's set: "niah" of "niah/4096"."""
+    return row.set_name.split("/")[0]
+
+
+def measures_of(rows: Iterable[Row]) -> list[str]:
+    """Return the names of all measures, in order of first appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row.measures))
+
+
+def per_question(rows: Iterable[Row], measure: str) -> dict[tuple[str, str], float]:
+    """Return a measure of every question: the mean over what else the rows vary."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if measure in row.measures:
+            found.setdefault((row.set_name, row.question_id), []).append(row.measures[measure])
+    return {asked: fmean(figures) for asked, figures in found.items()}
+
+
+def mean_of(rows: Iterable[Row], measure: str) -> float | None:
+    """Return the mean over the questions, for milliseconds the median; None where nothing was measured."""
+    figures = list(per_question(rows, measure).values())
+    if not figures:
+        return None
+    return median(figures) if measure == "ms" else fmean(figures)
+
+
+def interval_of(rows: Iterable[Row], measure: str) -> tuple[float, float, float] | None:
+    """Return the mean over the questions with its 95 % bootstrap interval: mean, low, high."""
+    figures = np.array(list(per_question(rows, measure).values()))
+    if not len(figures):
+        return None
+    low, high = np.quantile(resampled_means(figures, resamples=_RESAMPLES, seed=0), [0.025, 0.975])
+    return float(figures.mean()), float(low), float(high)
+
+
+def baseline_of(composers: Sequence[str]) -> str:
+    """Return the composer that others are compared with: kNN, or the first."""
+    return BASELINE if BASELINE in composers else composers[0]
+
+
+def plain(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of one order for each composer, its first: what is shown does not depend on the order."""
+    first: dict[str, str] = {}
+    for row in rows:
+        first.setdefault(row.way.composer, row.way.order)
+    return [row for row in rows if row.way.order == first[row.way.composer]]
+
+
+def by_depth(rows: Iterable[Row], measure: str) -> Mapping[float, list[float]]:
+    """Return a measure under each depth, for the same questions at each: those that were asked at every depth.
+
+    Questions are the same where all factors but the depth are.
+    """
+    blocks: dict[Hashable, dict[float, list[float]]] = {}
+    for row in rows:
+        depth = row.factors.get("depth")
+        if isinstance(depth, (int, float)) and measure in row.measures:
+            others = tuple(sorted((name, str(value)) for name, value in row.factors.items() if name != "depth"))
+            block = blocks.setdefault((row.set_name, row.way, others), {})
+            block.setdefault(float(depth), []).append(row.measures[measure])
+    depths = sorted({depth for block in blocks.values() for depth in block})
+    whole = [block for block in blocks.values() if len(block) == len(depths)]
+    return {depth: [fmean(block[depth]) for block in whole] for depth in depths} if whole else {}

@@ -1,0 +1,162 @@
+"""A run's results as a page: Markdown, and the same as HTML in one file."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from retrivex.errors import LoadError
+from retrivex.evaluation.report.markdown import cell, table
+from retrivex.evaluation.report.sections import sections
+from retrivex.evaluation.results import MANIFEST, Row, read_manifest, read_rows
+
+REPORT = "report"
+FIGURES = "figures"
+
+_APART = ("code", "composers", "schema", "sets")  # said otherwise, or of no use to a reader
+_OF_SETS = ("asked", "documents", "characters", "with_evidence", "with_answers", "odd")
+_MOST_ODD = 20
+
+_STYLE = """
+body { font: 16px/1.55 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: block; overflow-x: auto; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; white-space: nowrap; }
+img { max-width: 100%; } h2 { margin-top: 2.5rem; } code, pre { background: #f4f4f2; padding: .1rem .3rem; }
+"""
+_IMAGE = re.compile(r'<img src="([^":]+)"')
+
+
+def write_report(folder: Path, *, title: str = "Evaluation") -> list[str]:
+    """Write `report.md`, `report.html` and the plots beside a run's results.
+
+    Parameters
+    ----------
+    folder : what `retrivex evaluate --out` wrote
+    title : of the page
+
+    Returns
+    -------
+    What is missing from the report, and why; empty where it is whole
+
+    Raises
+    ------
+    LoadError
+        If there are no results.
+    """
+    rows = read_rows(folder)
+    if not rows:
+        raise LoadError(f"{folder} holds no results: run `retrivex evaluate` first")
+    plots, missing = _draw(rows, folder / FIGURES)
+    page = markdown(rows, read_manifest(folder), plots, title=title, missing=missing)
+    _write(folder / f"{REPORT}.md", page)
+    _write(folder / f"{REPORT}.html", to_html(page, folder, title=title))
+    return missing
+
+
+def _draw(rows: Sequence[Row], folder: Path) -> tuple[Mapping[str, Sequence[tuple[str, str]]], list[str]]:
+    try:
+        figures = importlib.import_module("retrivex.evaluation.report.figures")  # matplotlib is an extra
+    except ImportError as error:
+        return {}, [f"no plots: {error}"]
+    return figures.draw(rows, folder), []
+
+
+def markdown(
+    rows: Sequence[Row],
+    manifest: Mapping[str, Any],
+    plots: Mapping[str, Sequence[tuple[str, str]]],
+    *,
+    title: str,
+    missing: Sequence[str] = (),
+) -> str:
+    """Return the page as Markdown.
+
+    Parameters
+    ----------
+    rows : of the run
+    manifest : what was run on what
+    plots : title of a section -> files in the folder of figures, and what they show
+    title : of the page
+    missing : said at the top
+    """
+    parts = [f"# {title}", *missing, "## What was run", _run(manifest)]
+    for name, text in sections(rows):
+        if text:
+            parts += [f"## {name}", text]
+            parts += [f"![{cell(shows)}]({FIGURES}/{file})" for file, shows in plots.get(name, ())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _run(manifest: Mapping[str, Any]) -> str:
+    """Return what was run: the settings, and the sets in a table."""
+    lines = [
+        [name.replace("_", " "), text]
+        for name, value in manifest.items()
+        if name not in _APART and (text := _said(value))
+    ]
+    composers = manifest.get("composers", {})
+    lines += [["composers", ", ".join(composers)]] if composers else []
+    parts = [table(["", ""], lines)] if lines else []
+    sets = [found for found in manifest.get("sets", ()) if isinstance(found, Mapping)]
+    if sets:
+        parts += [table(["set", *map(_words, _OF_SETS)], [_set_line(found) for found in sets])]
+    return "\n\n".join([*parts, *_odd(sets)])
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _set_line(found: Mapping[str, Any]) -> list[str]:
+    odd = found.get("odd", {}).get("count", 0)
+    return [found.get("name", "?"), *[f"{found.get(key, 0):,}" for key in _OF_SETS[:-1]], str(odd)]
+
+
+def _odd(sets: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the first odd records, so that nobody has to look for them."""
+    told = [f"- {cell(record)}" for found in sets for record in found.get("odd", {}).get("records", ())]
+    more = [f"- … and {len(told) - _MOST_ODD:,} more, see {MANIFEST}"] if len(told) > _MOST_ODD else []
+    return ["Odd records:\n\n" + "\n".join([*told[:_MOST_ODD], *more])] if told else []
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := _said(inner)))
+    if isinstance(value, list):
+        return ", ".join(map(_said, value))
+    return "" if value is None else str(value)
+
+
+def to_html(page: str, folder: Path, *, title: str) -> str:
+    """Return a Markdown page as HTML that needs no other file: its images are put into it.
+
+    Parameters
+    ----------
+    page : Markdown
+    folder : that the names of images start from
+    title : of the window
+    """
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
+    body = _IMAGE.sub(lambda found: f'<img src="{_inlined(folder / found[1])}"', body)
+    head = f'<meta charset="utf-8"><title>{cell(title)}</title><style>{_STYLE}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}</body></html>\n'
+
+
+def _inlined(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LoadError(f"image {path} cannot be read ({error}): draw the plots first") from error
+    return f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def _write(path: Path, text: str) -> None:
+    unfinished = path.with_name(f"{path.name}.part")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)

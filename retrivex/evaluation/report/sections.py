@@ -1,0 +1,210 @@
+"""The sections of a report, each from the rows of a run; a section that the rows say nothing about is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from retrivex.evaluation.comparing import Comparison, compare
+from retrivex.evaluation.metrics import position_sensitivity
+from retrivex.evaluation.report.grouping import (
+    baseline_of,
+    by_depth,
+    family_of,
+    grouped,
+    interval_of,
+    mean_of,
+    measures_of,
+    plain,
+    values_of,
+)
+from retrivex.evaluation.report.markdown import figure, table, with_interval
+from retrivex.evaluation.results import Row
+
+HEADLINES = ("evidence_recall", "complete", "answer_in_context")
+ANSWERS = ("score", "judged", "f1", "em", "faithfulness", "answerable")
+_COSTS = ("tokens", "spans", "evidence_tokens_per_1000", "broken_sentences", "reciprocal_rank", "rescued_by_neighbours")
+_EDGE = 0.1  # share of the context at each end
+
+
+def contexts(rows: Sequence[Row]) -> str:
+    """Return what reaches the context, for each set, retriever and budget: a line for each composer."""
+    parts = []
+    for (name, retriever, hits), found in grouped(
+        plain(rows), lambda row: (family_of(row), row.way.retriever, row.way.hits)
+    ).items():
+        measures = [measure for measure in (*HEADLINES, *_COSTS) if measure in measures_of(found)]
+        lines = [
+            [
+                f"{budget:,}",
+                composer,
+                *[_measured(of, measure) for measure in measures],
+                f"{len({(row.set_name, row.question_id) for row in of})}",
+            ]
+            for (budget, composer), of in sorted(
+                grouped(found, lambda row: (row.way.budget, row.way.composer)).items(), key=lambda item: item[0][0]
+            )
+        ]
+        header = ["budget", "composer", *map(_words, measures), "questions"]
+        parts.append(f"### {name}, {hits} {retriever} hits\n\n{table(header, lines)}")
+    return "\n\n".join(parts)
+
+
+def _measured(rows: Sequence[Row], measure: str) -> str:
+    if measure in HEADLINES:
+        return with_interval(interval_of(rows, measure))
+    return figure(mean_of(rows, measure), 0 if measure == "tokens" else 2)
+
+
+def _words(measure: str) -> str:
+    return measure.replace("_", " ")
+
+
+def differences(rows: Sequence[Row]) -> list[Comparison]:
+    """Return every composer against the baseline, for each family, retriever, number of hits and budget."""
+    found = []
+    for _, cell in grouped(plain(rows), _cell).items():
+        composers = values_of(cell, "composer")
+        baseline = baseline_of(composers)
+        theirs = [row for row in cell if row.way.composer == baseline]
+        for composer in composers:
+            if composer != baseline:
+                ours = [row for row in cell if row.way.composer == composer]
+                known = [name for name in HEADLINES if name in measures_of(ours) and name in measures_of(theirs)]
+                found += compare(ours, theirs, known, resamples=2_000) if known else []
+    return found
+
+
+def _cell(row: Row) -> tuple[str, str, int, int]:
+    return (row.set_name, row.way.retriever, row.way.hits, row.way.budget)
+
+
+def against_baseline(rows: Sequence[Row]) -> str:
+    """Return the differences to the baseline with their intervals."""
+    lines = [_difference_line(found) for found in differences(rows)]
+    header = ["set", "budget", "hits", "composer", "measure", "difference", "95 % interval", "wins : losses", "verdict"]
+    return table(header, lines) if lines else ""
+
+
+def losses(rows: Sequence[Row]) -> str:
+    """Return where a composer is surely below the baseline."""
+    below = [found for found in differences(rows) if found.verdict == "theirs is better"]
+    if not below:
+        return "In no set and at no budget is a composer surely below the baseline."
+    header = ["set", "budget", "hits", "composer", "measure", "difference", "95 % interval", "wins : losses", "verdict"]
+    return table(header, [_difference_line(found) for found in below])
+
+
+def _difference_line(found: Comparison) -> list[str]:
+    ours, theirs = found.pairs[0].our_row.way, found.pairs[0].their_row.way
+    verdict = {"ours is better": "better", "theirs is better": f"{theirs.composer} is better"}
+    return [
+        found.set_name,
+        f"{ours.budget:,}",
+        f"{ours.hits} {ours.retriever}",
+        ours.composer,
+        _words(found.measure),
+        f"{found.difference.mean:+.3f}",
+        f"{found.difference.low:+.3f} to {found.difference.high:+.3f}",
+        f"{found.wins} : {found.losses}",
+        verdict.get(found.verdict, found.verdict),
+    ]
+
+
+def depths(rows: Sequence[Row], measures: Sequence[str] = ("complete", "answer_in_context")) -> str:
+    """Return how much each composer depends on the depth at which a needle stands."""
+    lines = []
+    for (name, budget, composer), found in grouped(
+        plain(rows), lambda row: (family_of(row), row.way.budget, row.way.composer)
+    ).items():
+        for measure in measures:
+            figures = by_depth(found, measure)
+            if len(figures) > 1:
+                seen = position_sensitivity(figures)
+                means = {depth: sum(of) / len(of) for depth, of in figures.items()}
+                lines.append(
+                    [name, f"{budget:,}", composer, _words(measure), f"{means[seen.best]:.3f} at {seen.best:g} %",
+                     f"{means[seen.worst]:.3f} at {seen.worst:g} %", f"{seen.spread:.3f}", f"{seen.by_chance:.3f}",
+                     f"{seen.p:.3f}", "depends on depth" if seen.seen else "within noise"]
+                )  # fmt: skip
+    header = ["set", "budget", "composer", "measure", "best depth", "worst depth", "sensitivity", "by chance", "p", ""]
+    return table(header, lines) if lines else ""
+
+
+def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES) -> str:
+    """Return the headline measures for each value of a factor, such as the task or the language."""
+    there = [row for row in plain(rows) if name in row.factors]
+    known = [measure for measure in measures if measure in measures_of(there)]
+    lines = [
+        [family, str(value), f"{budget:,}", composer, *[figure(mean_of(found, measure)) for measure in known]]
+        for (family, value, budget, composer), found in grouped(
+            there, lambda row: (family_of(row), row.factors[name], row.way.budget, row.way.composer)
+        ).items()
+    ]
+    return table(["set", _words(name), "budget", "composer", *map(_words, known)], lines) if lines else ""
+
+
+def orders(rows: Sequence[Row]) -> str:
+    """Return where the evidence stands under each order, at equal budgets."""
+    if len(values_of(rows, "order")) < 2:
+        return ""
+    lines = []
+    for (name, budget, composer, order), found in grouped(
+        (row for row in rows if "evidence_position" in row.measures),
+        lambda row: (family_of(row), row.way.budget, row.way.composer, row.way.order),
+    ).items():
+        places = [row.measures["evidence_position"] for row in found]
+        edges = sum(place <= _EDGE or place >= 1 - _EDGE for place in places) / len(places)
+        middle = sum(1 / 3 <= place <= 2 / 3 for place in places) / len(places)
+        seeds = len(values_of(found, "seed"))
+        lines.append(
+            [name, f"{budget:,}", composer, order + (f" ({seeds} seeds)" if seeds > 1 else ""),
+             with_interval(interval_of(found, "evidence_position")), f"{edges:.2f}", f"{middle:.2f}",
+             *[figure(mean_of(found, measure)) for measure in _answers(rows)]]
+        )  # fmt: skip
+    header = ["set", "budget", "composer", "order", "place of the evidence (0 first, 1 last)", "in the outer tenths",
+              "in the middle third", *map(_words, _answers(rows))]  # fmt: skip
+    return table(header, lines) if lines else ""
+
+
+def _answers(rows: Sequence[Row]) -> list[str]:
+    return [measure for measure in ANSWERS if measure in measures_of(rows)]
+
+
+def answers(rows: Sequence[Row]) -> str:
+    """Return what a model made of the contexts; says so where none was asked."""
+    known = _answers(rows)
+    if not known:
+        return (
+            "Answers were not generated: no model endpoint was given. What follows from a context is not measured here."
+        )
+    lines = [
+        [name, f"{budget:,}", composer, order, *[with_interval(interval_of(found, measure)) for measure in known]]
+        for (name, budget, composer, order), found in grouped(
+            rows, lambda row: (row.set_name, row.way.budget, row.way.composer, row.way.order)
+        ).items()
+    ]
+    return table(["set", "budget", "composer", "order", *map(_words, known)], lines)
+
+
+def latency(rows: Sequence[Row]) -> str:
+    """Return the median milliseconds of making a context."""
+    lines = [
+        [composer, f"{hits}", f"{budget:,}", figure(mean_of(found, "ms"), 2)]
+        for (composer, hits, budget), found in sorted(
+            grouped(plain(rows), lambda row: (row.way.composer, row.way.hits, row.way.budget)).items()
+        )
+    ]
+    return table(["composer", "hits", "budget", "median ms"], lines) if "ms" in measures_of(rows) else ""
+
+
+def sections(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Yield title and text of every section that the rows say something about."""
+    yield "What reaches the context", contexts(rows)
+    yield "Against the baseline", against_baseline(rows)
+    yield "Where it loses", losses(rows) if len(values_of(rows, "composer")) > 1 else ""
+    yield "Depth of the evidence", depths(rows)
+    for name in ("task", "language", "shares_words", "gold_at"):
+        yield f"By {_words(name)}", factors(rows, name)
+    yield "Orders", orders(rows)
+    yield "Answers", answers(rows)
+    yield "Time", latency(rows)

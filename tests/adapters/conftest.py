@@ -1,0 +1,41 @@
+"""Servers that several modules of tests share; each is started when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    with pytest.importorskip("postgres_server").serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def chroma() -> Iterator[Any]:
+    with pytest.importorskip("chroma_server").serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give Milvus Lite as it is."""
+    folder = tmp_path_factory.mktemp("lite")
+    with pytest.importorskip("milvus_collections").serving(folder, templates=False) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give Milvus Lite behind a server that takes filter templates."""
+    folder = tmp_path_factory.mktemp("templates")
+    with pytest.importorskip("milvus_collections").serving(folder, templates=True) as server:
+        yield server
+
+
+@pytest.fixture(params=["lite", "templates"])
+def milvus(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_data import sentences
+
+from retrivex.errors import LoadError
+from retrivex.evaluation.evidence import EvidenceSet, Question
+from retrivex.evaluation.haystacks.essays import ESSAYS, read_essays
+from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, NEEDLES, Needle
+from retrivex.evaluation.haystacks.niah import DEPTHS, niah, niah_multi
+from retrivex.sentences import sentence_ranges
+from retrivex.tokens import get_tokenizer
+
+COUNTER = get_tokenizer("cl100k_base")
+LONGEST = 40  # tokens of a sentence of the essays below, at most
+ROOM = 60  # that a fact takes at most, with what is set aside for its neighbours
+
+essay_texts = st.builds(
+    lambda count, seed, gap, edge: edge + gap.join(sentences(count, seed)) + edge,
+    st.integers(1, 60),
+    st.integers(0, 20),
+    st.sampled_from([" ", "\n", "\r\n\r\n", "  "]),
+    st.sampled_from(["", "\n", " \t"]),
+)
+collections = st.lists(st.one_of(essay_texts, st.just("\n")), min_size=1, max_size=5).map(
+    lambda texts: {f"essay{number}": text for number, text in enumerate(texts)}
+)
+
+
+def made(essays: dict[str, str], tokens: int, needles: tuple[Needle, ...]) -> EvidenceSet | None:
+    """The set, or None where the essays are too few for it."""
+    maker = niah if len(needles[0].texts) == 1 else niah_multi
+    try:
+        if maker is niah:
+            return niah(essays, tokens, needles=needles)
+        return niah_multi(essays, tokens, groups=needles)
+    except LoadError:
+        return None
+
+
+@cache
+def count(text: str) -> int:
+    return COUNTER.count(text)
+
+
+def tokens_of(found: EvidenceSet, question: Question) -> int:
+    return sum(count(found.documents[doc_id]) for doc_id in question.within)
+
+
+def without_needles(found: EvidenceSet, question: Question) -> dict[str, str]:
+    """The documents of a question, with its evidence taken out and white space evened."""
+    texts = {doc_id: found.documents[doc_id] for doc_id in question.within}
+    for part in sorted(question.evidence, reverse=True):
+        texts[part.doc_id] = texts[part.doc_id][: part.start] + " " + texts[part.doc_id][part.end :]
+    return {doc_id.partition("+")[0]: " ".join(text.split()) for doc_id, text in texts.items()}
+
+
+@given(
+    collections,
+    st.integers(60, 1500),
+    st.sampled_from([NEEDLES[:2], NEEDLES[6:7], NEEDLE_GROUPS[:1], NEEDLE_GROUPS[3:5]]),
+)
+def test_evidence_is_the_fact_and_nothing_else_is_changed(
+    essays: dict[str, str], tokens: int, needles: tuple[Needle, ...]
+) -> None:
+    found = made(essays, tokens, needles)
+    for question in found.questions if found else ():
+        needle = next(needle for needle in needles if needle.name == question.factors["needle"])
+        shown = [found.documents[part.doc_id][part.start : part.end] for part in question.evidence] if found else []
+        assert sorted(shown) == sorted(needle.texts)
+        assert question.answers == needle.answers
+        for name, text in without_needles(found, question).items() if found else ():
+            assert " ".join(essays[name].split()).startswith(text)
+
+
+@given(collections, st.integers(60, 1500), st.sampled_from([NEEDLES[:3], NEEDLE_GROUPS[:1]]))
+def test_a_haystack_is_as_long_as_asked_for(essays: dict[str, str], tokens: int, needles: tuple[Needle, ...]) -> None:
+    found = made(essays, tokens, needles)
+    if found is None:
+        room = ROOM * len(needles[0].texts)
+        assert sum(map(COUNTER.count, essays.values())) < tokens or tokens < room + LONGEST
+        return
+    for question in found.questions:
+        facts = len(question.evidence)
+        assert tokens - ROOM * facts - LONGEST <= tokens_of(found, question) <= tokens
+
+
+@given(collections, st.integers(200, 1500))
+def test_a_needle_lies_at_its_depth_to_within_a_sentence(essays: dict[str, str], tokens: int) -> None:
+    found = made(essays, tokens, NEEDLES[:1])
+    for question in found.questions if found else ():
+        (fact,) = question.evidence
+        before = question.within[: question.within.index(fact.doc_id)]
+        reached = COUNTER.count(found.documents[fact.doc_id][: fact.start]) + sum(
+            COUNTER.count(found.documents[doc_id]) for doc_id in before
+        )
+        whole = tokens_of(found, question) - COUNTER.count(NEEDLES[0].texts[0])
+        wanted = float(question.factors["depth"]) / 100 * whole
+        assert abs(reached - wanted) <= LONGEST + 0.02 * whole  # sentences by themselves have a few tokens more
+
+
+def test_every_needle_visits_every_depth_and_the_other_essays_are_shared() -> None:
+    essays = {name: " ".join(sentences(40, number)) for number, name in enumerate("abc")}
+    found = niah(essays, 600, needles=NEEDLES[:4])
+    assert len(found.questions) == 4 * len(DEPTHS)
+    assert {(question.factors["needle"], question.factors["depth"]) for question in found.questions} == {
+        (needle.name, depth) for needle in NEEDLES[:4] for depth in DEPTHS
+    }
+    first, last = found.questions[0], found.questions[len(DEPTHS) - 1]
+    assert first.within == ("a+lighthouse@0", "b")
+    assert last.within == ("a", "b+lighthouse@100")
+    assert found.documents["a"] == essays["a"]
+    assert found.documents["a+lighthouse@0"] == f"{NEEDLES[0].texts[0]} {essays['a']}"
+    assert found.documents["b+lighthouse@100"] == f"{found.documents['b']} {NEEDLES[0].texts[0]}"
+    assert first.factors == {"depth": 0, "tokens": 600, "needle": "lighthouse", "shares_words": True}
+
+
+def test_four_facts_lie_at_four_depths_and_each_visits_all() -> None:
+    essays = {name: " ".join(sentences(60, number)) for number, name in enumerate("abcd")}
+    found = niah_multi(essays, 2000, groups=NEEDLE_GROUPS[:1])
+    places = [tuple(map(int, str(question.factors["depths"]).split())) for question in found.questions]
+    assert places[0] == (0, 30, 60, 90)
+    assert all(len(set(depths)) == 4 for depths in places)
+    for fact in range(4):
+        assert sorted(depths[fact] for depths in places) == list(DEPTHS)
+    assert all(question.needed == "all" and len(set(question.evidence)) == 4 for question in found.questions)
+
+
+def test_needles_go_between_sentences() -> None:
+    text = " ".join(sentences(60, 3))
+    ends = {end for _, end in sentence_ranges(text)} | {0}
+    found = niah({"essay": text}, 400, needles=NEEDLES[:1])
+    for question in found.questions:
+        (fact,) = question.evidence
+        before = found.documents[fact.doc_id][: fact.start].rstrip()
+        assert len(before) in ends
+
+
+def test_essays_that_do_not_suffice_are_an_error_that_says_how_far_they_reach() -> None:
+    text = " ".join(sentences(20, 1))
+    with pytest.raises(
+        LoadError, match=rf"cannot be made of 1 essays with {COUNTER.count(text)} together: ask for fewer"
+    ):
+        niah({"essay": text}, 4096)
+    with pytest.raises(LoadError, match="hold no sentence of the essays: ask for more"):
+        niah({"essay": text}, 40)
+
+
+@pytest.mark.parametrize("count", range(4, 12))
+def test_four_facts_lie_apart_at_however_many_depths(count: int) -> None:
+    found = niah_multi({"essay": " ".join(sentences(90, 3))}, 900, groups=NEEDLE_GROUPS[:1], depths=DEPTHS[:count])
+    for question in found.questions:
+        assert len(set(str(question.factors["depths"]).split())) == 4
+
+
+def test_what_cannot_be_hidden_is_said() -> None:
+    essays = {"essay": " ".join(sentences(90, 3))}
+    with pytest.raises(LoadError, match="depth 101 is outside of the haystack"):
+        niah(essays, 500, depths=[0, 101])
+    with pytest.raises(LoadError, match="nothing is to be hidden"):
+        niah(essays, 500, needles=[])
+    with pytest.raises(LoadError, match="four facts cannot lie at 3 depths"):
+        niah_multi(essays, 500, depths=DEPTHS[:3])
+
+
+def test_essays_are_read_by_name_with_their_line_breaks(tmp_path: Path) -> None:
+    for name in ("b", "a", "c"):
+        (tmp_path / f"{name}.txt").write_bytes(f"Essay {name}.\r\nEnd.".encode())
+    assert next(iter(read_essays(tmp_path).items())) == ("a", "Essay a.\r\nEnd.")
+    assert list(read_essays(tmp_path)) == ["a", "b", "c"]
+    with pytest.raises(LoadError, match="no essay is in"):
+        read_essays(tmp_path / "none")
+    (tmp_path / "d.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(LoadError, match=r"d\.txt cannot be read"):
+        read_essays(tmp_path)
+
+
+@pytest.mark.parametrize("tokens", [4096, 131_072])
+def test_the_essays_make_haystacks_of_all_lengths(data_dir: Path, tokens: int) -> None:
+    essays = read_essays(data_dir / ESSAYS)
+    for found in (niah(essays, tokens, needles=NEEDLES[:2]), niah_multi(essays, tokens, groups=NEEDLE_GROUPS[:1])):
+        lengths = [tokens_of(found, question) for question in found.questions]
+        assert max(lengths) <= tokens
+        assert min(lengths) >= 0.97 * tokens
