@@ -237,10 +237,10 @@ def evaluate(
     missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
     for reason in (*missing, *(answered.warnings if answered else ())):
         note(reason)
+    _note_sets(out, mine, plan)
     if as_json:
         write_json({"out": str(out), "rows": len(rows), "left_out": left_out, "summary": summary})
     else:
-        _note_odd(out, mine)
         _show(summary)
         said = "answers were not generated" if answered is None else str(answered.usage)
         write_text(f"\nwritten: {one_line(str(out))}, {len(rows):,} results and report.html; {said}")
@@ -295,10 +295,13 @@ def _list(problems: Sequence[str]) -> None:
         note(f"{len(problems) - _MOST_LISTED:,} more like these, {len(problems):,} in all; the manifest lists them")
 
 
-def _note_odd(out: Path, own: Sequence[EvidenceSet]) -> None:
-    """Say how many records of public sets were repaired or left out."""
+def _note_sets(out: Path, own: Sequence[EvidenceSet], plan: Plan) -> None:
+    """Say how many questions were not asked, and how many records of public sets were repaired or left out."""
     mine = {found.name for found in own}
     for told in json.loads((out / MANIFEST).read_text(encoding="utf-8"))["sets"]:
+        if told["unanswerable"] and not plan.unanswerable:
+            count = f"{told['unanswerable']:,} of {told['questions']:,} questions"
+            note(f"{told['name']}: {count} have neither evidence nor answers; --unanswerable asks them, too")
         if told["odd"]["count"] and told["name"] not in mine:
             note(f"{told['name']}: {told['odd']['count']:,} odd records, listed in the manifest")
 

@@ -67,6 +67,21 @@ def test_bad_lines_are_told_and_the_rest_is_measured(folder: Path) -> None:
     assert [line[:10] for line in told["left_out"]] == ["q: line 11", "q: line 12"]
 
 
+def test_what_cannot_be_answered_is_told(folder: Path) -> None:
+    with (folder / "q.jsonl").open("a") as file:
+        file.write('\n{"question": "How long do newts sleep?", "evidence": []}\n')
+    result = evaluate(folder, "--composer", "knn")
+    assert result.exit_code == 0
+    assert "note: q: 1 of 11 questions have neither evidence nor answers" in result.stderr
+    result = evaluate(folder, "--composer", "knn", "--unanswerable")
+    assert "neither" not in result.stderr
+    assert len(read_rows(folder / "out")) == 11
+    (folder / "q.jsonl").write_text('{"question": "How long do newts sleep?", "evidence": []}')
+    result = evaluate(folder)
+    assert result.exit_code == 3
+    assert "no question of q has evidence or answers" in result.stderr
+
+
 def test_everything_can_be_given_more_than_once(folder: Path) -> None:
     (folder / "mine.toml").write_text("window = 1\n")
     options = {

@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, Span
 from retrivex.evaluation.evidence import Evidence, Question
@@ -130,6 +132,23 @@ def test_a_line_break_is_an_edge() -> None:
     assert not edges.breaks("d", 23, 50)
     assert edges.breaks("d", 26, 50)
     assert edges.breaks("d", 23, 40)
+
+
+PLACES = st.lists(st.integers(0, 19), min_size=1, max_size=8, unique=True)
+
+
+@given(PLACES, PLACES, st.sampled_from(["score_desc", "shuffle", "edge_balanced"]))
+def test_measures_agree_with_one_another(shown: list[int], wanted: list[int], order: str) -> None:
+    spans = [span(5 * at, 5 * at + 5, 100.0 - rank) for rank, at in enumerate(shown)]
+    made = measured(spans, *[(5 * at, 5 * at + 5) for at in wanted], order=order)
+    both = set(shown) & set(wanted)
+    assert made["evidence_recall"] == pytest.approx(len(both) / len(wanted)) == pytest.approx(made["recall_at_10"])
+    assert made["complete"] == float(both == set(wanted))
+    assert made["reciprocal_rank"] == max([1 / rank for rank, at in enumerate(shown, 1) if at in both], default=0.0)
+    recalls = [made[f"recall_at_{k}"] for k in (1, 3, 5, 10)]
+    assert recalls == sorted(recalls)
+    assert ("evidence_position" in made) == bool(both)
+    assert 0 <= made.get("evidence_position", 0) <= 1
 
 
 def test_every_measure_is_named() -> None:

@@ -77,6 +77,7 @@ def describe_set(name: str, found: EvidenceSet, digest: str, asked: int) -> dict
         "questions": len(found.questions),
         "with_evidence": sum(1 for question in found.questions if question.evidence),
         "with_answers": sum(1 for question in found.questions if question.answers),
+        "unanswerable": sum(1 for question in found.questions if not question.evidence and not question.answers),
         "asked": asked,
         "odd": {"count": len(found.odd), "records": list(found.odd[:_MOST_ODD])},
     }

@@ -131,6 +131,11 @@ class _Run:
     def one_set(self, name: str, found: EvidenceSet) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of a set, and what the manifest says of it."""
         questions = sampled(found.questions, self.plan.questions, unanswerable=self.plan.unanswerable)
+        if not questions:
+            raise RetrivexError(
+                f"no question of {name} has evidence or answers, so that nothing can be measured: give some, or ask "
+                "what cannot be answered with unanswerable=True"
+            )
         ids = [question.question_id for question in questions]
         if len(set(ids)) < len(ids):
             raise RetrivexError(f"questions of {name} share an id: give each one of its own")

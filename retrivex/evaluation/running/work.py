@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +141,10 @@ class Worker:
                 where = f"question {asked.question.question_id!r} of {self._work.name}"
                 raise RetrivexError(f"{where}, composer {block.composer!r}: {error}") from error
         block.path.parent.mkdir(parents=True, exist_ok=True)
-        write_rows(block.path, rows)
+        # under a name of its own first: processes of a run that was killed may still be at work on the same block
+        draft = block.path.with_suffix(f".{os.getpid()}")
+        write_rows(draft, rows)
+        draft.replace(block.path)
         return block
 
     def _rows(self, block: Block, asked: Asked) -> Iterator[Row]:
