@@ -27,6 +27,9 @@ Scorer: TypeAlias = Literal["weighted", "calibrated"]
 REASONS = 5
 """Features that the trace names for a unit."""
 
+HEDGE = 0.7
+"""What the nearest hits are worth for being near alone where nothing looks like evidence, as a share of the best unit."""
+
 
 @dataclass(frozen=True)
 class Valuation:
@@ -150,12 +153,17 @@ class Valuer:
             log_odds = log_odds + self._boosts(runs, units)
         p = probabilities(log_odds)
         shares = _shares(p, units)
+        if len(p):
+            doubt = 1.0 - model.confidence_of(float(log_odds.max()))
+            nearest = _nearest_that_fit(units, seeds, self.config.token_budget)
+            shares = np.maximum(shares, nearest * HEDGE * doubt)
         scores: list[float] = p.tolist()
+        values: list[float] = shares.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
         return Valuation(
-            make_chunks=partial(_chunk_means, runs, units, shares),
+            make_chunks=partial(_chunk_means, runs, units, values),
             units=None if whole else units,
-            values=shares,
+            values=values,
             scores=scores,
             make_chunk_scores=partial(_chunk_bests, runs, units, scores),
             table=table,
@@ -181,20 +189,38 @@ class Valuer:
         return float(made)
 
 
-def _shares(p: NDArray[np.float64], units: Units) -> list[float]:
+def _shares(p: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
     """Return what units count for, as a share of the best: half its own probability, half its two neighbours'.
 
     Evidence seldom ends where a unit does, and what stands beside it is needed to read it.
     """
     if not len(p):
-        return []
+        return p
     same = units.joined[1:]
     before, after = p.copy(), p.copy()
     np.copyto(before[1:], p[:-1], where=same)
     np.copyto(after[:-1], p[1:], where=same)
     value = p / 2 + (before + after) / 4
     best = float(value.max())
-    return (value / best).tolist() if best > 0 else [1.0] * len(p)
+    return value / best if best > 0 else np.ones(len(p))
+
+
+def _nearest_that_fit(units: Units, seeds: Sequence[Seed], budget: int) -> NDArray[np.float64]:
+    """Return 1 for units of the best hits that the budget would hold whole, one after the other, and 0 for others.
+
+    They are what plain nearest neighbours would show. Where the model is sure, it knows better; the more it doubts
+    that anything is evidence (a question in other words than those of its answer, a fact among matters of another
+    kind), the less is it right to show the surroundings of a few hits in place of the next ones.
+    """
+    ranks = {seed.key: rank for rank, seed in enumerate(seeds)}
+    none = len(ranks)
+    of_unit = np.array([ranks.get(key, none) for key in units.axis.keys])[units.chunk]
+    left, kept = budget, np.zeros(none + 1)
+    for rank, tokens in enumerate(np.bincount(of_unit, weights=units.tokens, minlength=none + 1)[:none].tolist()):
+        if 0 < tokens <= left:
+            left -= tokens
+            kept[rank] = 1.0
+    return kept[of_unit]
 
 
 def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:
