@@ -28,7 +28,7 @@ REASONS = 5
 """Features that the trace names for a unit."""
 
 HEDGE = 0.7
-"""What the nearest hits are worth for being near alone where nothing looks like evidence, as a share of the best unit."""
+"""What the nearest hits are worth for being near where nothing looks like evidence, as a share of the best unit."""
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from strategies import count_words, hits_of, tile
 
-from retrivex import Chunk, RetrievalConfig, RetrivexError, SpanComposer
+from retrivex import Chunk, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
+from retrivex.scoring.calibrated import Coefficients
+from retrivex.scoring.features import NAMES
 from retrivex.valuation import Valuation
 
 QUESTION = "What do bees live on in winter?"
@@ -131,3 +136,46 @@ def test_the_weighted_scorer_asks_no_boost() -> None:
         raise LookupError("never asked")
 
     assert valuation(boosts=broken, scoring="weighted").scorer == "weighted"
+
+
+@pytest.fixture
+def by_words_alone(tmp_path: Path) -> Callable[[float], Path]:
+    """Write coefficients that know nothing but words, and are as sure as they are told."""
+
+    def write(confidence: float) -> Path:
+        weights = np.array([10.0 if name == "words" else 0.0 for name in NAMES])
+        sure = (0.0, math.log(confidence / (1 - confidence)))
+        path = tmp_path / f"{confidence}.json"
+        path.write_text(json.dumps(Coefficients(weights, -10.0, np.zeros(len(NAMES)), sure).to_dict()))
+        return path
+
+    return write
+
+
+def values(coefficients: Path, budget: int) -> dict[str, float]:
+    """Return what four hits are worth, each a document of its own: three nearest ones, and one that has the word."""
+    texts = {"first": "One two three.", "long": "A b c d e f g h i.", "third": "Four five six.", "queen": "Queen."}
+    store = {key: chunk for name, text in texts.items() for key, chunk in tile(name, [text]).items()}
+    hits = [SeedHit(store[name, 0], 0.9 - at / 10) for at, name in enumerate(texts)]
+    made = SpanComposer(tokenizer=count_words).value_units(
+        hits, store, query="queen", token_budget=budget, coefficients=coefficients
+    )
+    return {run.doc_id: row[0] for run, row in zip(made.runs, made.valuation.chunks, strict=True)}
+
+
+@pytest.mark.parametrize("confidence", [0.2, 0.5])
+def test_where_nothing_looks_like_evidence_the_nearest_hits_count(
+    by_words_alone: Callable[[float], Path], confidence: float
+) -> None:
+    known, doubt = by_words_alone(confidence), 0.7 * (1 - confidence)
+    none = {"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0}
+    assert values(known, 2) == pytest.approx(none, abs=1e-3)
+    assert values(known, 3) == pytest.approx({**none, "first": doubt}, abs=1e-3)
+    # the second hit has nine words and is passed over, the third is not
+    assert values(known, 6) == pytest.approx({**none, "first": doubt, "third": doubt}, abs=1e-3)
+    assert values(known, 15) == pytest.approx(dict.fromkeys(none, doubt) | {"queen": 1.0}, abs=1e-3)
+
+
+def test_a_sure_scorer_is_not_hedged(by_words_alone: Callable[[float], Path]) -> None:
+    found = values(by_words_alone(0.9999), 15)
+    assert found == pytest.approx({"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0}, abs=1e-3)
