@@ -34,7 +34,7 @@ ROOT = Path(__file__).parent.parent.parent
 class _OverServer(ChunkStoreContract):
     @pytest.fixture(autouse=True)
     def _with_server(self, chroma: ChromaServer) -> None:
-        self.server = chroma
+        self.chroma = chroma
 
     def make_down(self) -> ChromaChunkStore:
         gate = Gate(self.chroma.port)

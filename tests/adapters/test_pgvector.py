@@ -45,7 +45,7 @@ class _Contract(ChunkStoreContract):
 
     @pytest.fixture(autouse=True)
     def _with_server(self, postgres: Postgres) -> None:
-        self.server = postgres
+        self.postgres = postgres
 
     def make_down(self) -> PgvectorChunkStore:
         connection = psycopg.connect(self.postgres.uri, autocommit=True)
