@@ -36,6 +36,13 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Any]:
+    """Give Weaviate."""
+    with pytest.importorskip("weaviate_collections").serving() as server:
+        yield server
+
+
 @pytest.fixture(params=["lite", "templates"])
 def milvus(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
