@@ -105,7 +105,7 @@ CHECKS = {
     ),
     "elasticsearch": Check((ADAPTER + "elasticsearch",), ("adapters/test_elasticsearch.py",), ("aiohttp",)),
     "opensearch": Check((ADAPTER + "opensearch",), ("adapters/test_opensearch.py",), ("aiohttp",)),
-    "weaviate": Check((ADAPTER + "weaviate",), ("adapters/test_weaviate.py",)),
+    "weaviate": Check((ADAPTER + "weaviate",), ("adapters/test_weaviate.py", "adapters/test_weaviate_hits.py")),
 }
 
 

@@ -1,4 +1,4 @@
-"""Servers that several modules of tests share; each is started when it is first asked for."""
+"""Servers and texts that several modules of tests share; each is made when it is first asked for."""
 
 from __future__ import annotations
 
@@ -36,6 +36,29 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Any]:
+    """Give Weaviate."""
+    with pytest.importorskip("weaviate_collections").serving() as server:
+        yield server
+
+
 @pytest.fixture(params=["lite", "templates"])
 def milvus(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def text() -> str:
+    """Give the text that LangChain's splitter cuts into `pieces`."""
+    return str(pytest.importorskip("langchain_world").text())
+
+
+@pytest.fixture(scope="session")
+def pieces(text: str) -> Any:
+    return pytest.importorskip("langchain_world").pieces(text)
+
+
+@pytest.fixture(scope="session")
+def vectors(pieces: Any) -> Any:
+    return pytest.importorskip("langchain_world").vectors(pieces)

@@ -1,5 +1,6 @@
 """Documents, document stores and retrievers of Haystack that its adapters are tested with."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,7 @@ class Counted(InMemoryDocumentStore):
         self.requests += 1
         self.filters = filters
         if self.error is not None:
+            time.sleep(0.15)  # as a client waits before it gives up
             raise self.error
         return super().filter_documents(filters)
 

@@ -73,7 +73,6 @@ class Fixed(BaseRetriever):
         return self.documents[: self.k]
 
 
-@pytest.fixture(scope="session")
 def text() -> str:
     beside = Path(__file__).parents[3] / "shared" / "data"
     corpora = Path(os.environ.get("RETRIVEX_DATA", beside)) / "chunking_evaluation" / "corpora"
@@ -82,7 +81,6 @@ def text() -> str:
     return (corpora / "wikitexts.md").read_text(encoding="utf-8")[:30_000]
 
 
-@pytest.fixture(scope="session")
 def pieces(text: str) -> list[Document]:
     splitter = RecursiveCharacterTextSplitter(
         chunk_size=400, chunk_overlap=60, add_start_index=True, strip_whitespace=False
@@ -90,7 +88,6 @@ def pieces(text: str) -> list[Document]:
     return splitter.split_documents([Document(text, metadata={"source": "wiki.md", "lang": "en"})])
 
 
-@pytest.fixture(scope="session")
 def vectors(pieces: list[Document]) -> InMemoryVectorStore:
     return InMemoryVectorStore.from_documents(pieces, Bags())
 

@@ -31,7 +31,6 @@ from retrivex.adapters.langchain import RetriVexRetriever
 from retrivex.errors import RerankError, RetrivexError
 from retrivex.tokens import get_tokenizer
 
-pytest_plugins = ["langchain_world"]  # its fixtures
 pytestmark = pytest.mark.integration
 
 

@@ -17,7 +17,6 @@ from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store
 from retrivex.errors import ChunkError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 
-pytest_plugins = ["langchain_world"]  # its fixtures
 pytestmark = pytest.mark.integration
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -56,11 +58,12 @@ class Vectors(InMemoryVectorStore):
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         self.requests += 1
         if self.error is not None:
+            time.sleep(0.15)  # as a client waits before it gives up
             raise self.error
         return super().get_by_ids(ids)
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        return self.get_by_ids(ids)
+        return await asyncio.to_thread(self.get_by_ids, ids)
 
 
 class Keys(InMemoryStore):
@@ -79,6 +82,7 @@ class Broken(BaseStore[str, Any]):
         self.error = error
 
     def mget(self, keys: Sequence[str]) -> list[Any]:
+        time.sleep(0.15)  # as a client waits before it gives up
         raise self.error
 
     def mset(self, key_value_pairs: Sequence[tuple[str, Any]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -86,6 +87,7 @@ class Nodes(BasePydanticVectorStore):
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         self.requests += 1
         if self.error is not None:
+            time.sleep(0.15)  # as a client waits before it gives up
             raise self.error
         if node_ids is not None:
             return [node for node in self.nodes if node.node_id in set(node_ids)]
@@ -97,7 +99,7 @@ class AsyncNodes(Nodes):
     async def aget_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
-        return self.get_nodes(node_ids, filters)
+        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
 
 
 def _matches(metadata: dict[str, Any], given: MetadataFilters | MetadataFilter | None) -> bool:
@@ -125,11 +127,12 @@ class Docs(SimpleDocumentStore):
     def get_nodes(self, node_ids: list[str], raise_error: bool = True) -> list[BaseNode]:
         self.requests += 1
         if self.error is not None:
+            time.sleep(0.15)  # as a client waits before it gives up
             raise self.error
         return super().get_nodes(node_ids, raise_error)
 
     async def aget_nodes(self, node_ids: list[str], raise_error: bool = True) -> list[BaseNode]:
-        return self.get_nodes(node_ids, raise_error)
+        return await asyncio.to_thread(self.get_nodes, node_ids, raise_error)
 
 
 def docs(error: Exception | None = None) -> Docs:

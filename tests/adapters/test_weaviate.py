@@ -8,17 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import itertools
-import json
-import os
 import sys
-import uuid
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
-import numpy as np
 import pytest
 
 pytest.importorskip("weaviate")
@@ -27,18 +20,17 @@ import weaviate
 from grpc import StatusCode
 from httpx import Response
 from test_examples import ROOT, run
-from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances
-from weaviate.classes.data import DataObject
-from weaviate.classes.init import AdditionalConfig, Timeout
+from weaviate.classes.config import DataType, Property
 from weaviate.exceptions import (
     UnexpectedStatusCodeError,
     WeaviateClosedClientError,
     WeaviateConnectionError,
     WeaviateTimeoutError,
 )
-from weaviate_server import WeaviateDouble, weaviate_server
+from weaviate_collections import EXACT, MADE_FOR_IT, REAL, Server, needs_double, ports
+from weaviate_server import weaviate_server
 
-from retrivex import Chunk, RetrievalConfig, SpanComposer
+from retrivex import Chunk
 from retrivex.adapters.collection import Scan
 from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id
 from retrivex.adapters.weaviate import (
@@ -51,108 +43,6 @@ from retrivex.intervals import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids
 
 pytestmark = pytest.mark.integration
-
-REAL = os.environ.get("RETRIVEX_WEAVIATE_URL")
-needs_double = pytest.mark.skipif(REAL is not None, reason="looks at what the stand-in was sent, or makes it slow")
-_numbers = itertools.count()
-
-_EXACT = {"data_type": DataType.TEXT, "tokenization": Tokenization.FIELD}
-MADE_FOR_IT = [
-    Property(name="text", data_type=DataType.TEXT),
-    Property(name="doc_id", **_EXACT),
-    Property(name="chunk_id", data_type=DataType.INT, index_range_filters=True),
-    Property(name="scope", **_EXACT),
-    *(Property(name=n, data_type=DataType.INT) for n in ("char_start", "char_end", "page", "chunk_count")),
-    Property(name="timestamp", data_type=DataType.NUMBER),
-    Property(name="heading_path", data_type=DataType.TEXT_ARRAY),
-    Property(name="parent_id", **_EXACT),
-    Property(name="author", data_type=DataType.TEXT),
-    Property(name="year", data_type=DataType.INT),
-    Property(name="weight", data_type=DataType.NUMBER),
-    Property(name="draft", data_type=DataType.BOOL),
-]
-
-
-@dataclass(frozen=True)
-class Server:
-    client: Any
-    connect_async: Callable[[], Any]
-    double: WeaviateDouble
-
-    def fill(
-        self,
-        chunks: Sequence[Chunk] = (),
-        properties: Sequence[Property] | None = None,
-        *,
-        name: str = "Test",
-        make_id: MakeId | None = None,
-        null_state: bool = True,
-        distance: VectorDistances = VectorDistances.COSINE,
-        vector_names: Sequence[str] = (),
-        tenants: Sequence[str] = (),
-    ) -> str:
-        """Make a collection of chunks, by the real client."""
-        name = f"{name}{next(_numbers)}x{uuid.uuid4().hex[:8]}"
-        index = Configure.VectorIndex.hnsw(distance_metric=distance)
-        vectors: Any = Configure.Vectors.self_provided(vector_index_config=index)
-        if vector_names:
-            vectors = [Configure.Vectors.self_provided(name=n, vector_index_config=index) for n in vector_names]
-        made = self.client.collections.create(
-            name,
-            properties=MADE_FOR_IT if properties is None else list(properties),
-            inverted_index_config=Configure.inverted_index(index_null_state=null_state),
-            vector_config=vectors,
-            multi_tenancy_config=Configure.multi_tenancy(enabled=True) if tenants else None,
-        )
-        objects = [
-            DataObject(
-                properties=FieldMap().payload(chunk),
-                uuid=make_id(*chunk.key) if make_id else str(uuid.uuid4()),
-                vector=_vector(chunk, vector_names),
-            )
-            for chunk in chunks
-        ]
-        for tenant in tenants:
-            made.tenants.create(tenant)
-        for target in [made.with_tenant(tenant) for tenant in tenants] or [made]:
-            for start in range(0, len(objects), 1000):
-                answer = target.data.insert_many(objects[start : start + 1000])
-                assert not answer.has_errors, answer.errors
-        return name
-
-
-def _vector(chunk: Chunk, names: Sequence[str]) -> Any:
-    assert chunk.embedding is not None
-    vector = [float(x) for x in chunk.embedding]
-    return {name: vector if at == 0 else vector[:4] for at, name in enumerate(names)} if names else vector
-
-
-def _ports(http: int, grpc: int, host: str = "127.0.0.1") -> dict[str, Any]:
-    return {
-        "http_host": host,
-        "http_port": http,
-        "http_secure": False,
-        "grpc_host": host,
-        "grpc_port": grpc,
-        "grpc_secure": False,
-        "skip_init_checks": True,  # one of them asks a package index for the newest client
-        "additional_config": AdditionalConfig(timeout=Timeout(query=20, insert=20)),
-    }
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    with weaviate_server() as (double, http, grpc):
-        where = _ports(http, grpc)
-        if REAL is not None:
-            found = urlsplit(REAL)
-            grpc = int(os.environ.get("RETRIVEX_WEAVIATE_GRPC_PORT", "50051"))
-            where = _ports(found.port or 8080, grpc, found.hostname or "127.0.0.1")
-        client = weaviate.connect_to_custom(**where)
-        try:
-            yield Server(client, lambda: weaviate.use_async_with_custom(**where), double)
-        finally:
-            client.close()
 
 
 class _OverWeaviate(ChunkStoreContract):
@@ -181,7 +71,7 @@ class _OverWeaviate(ChunkStoreContract):
 
     def make_down(self) -> WeaviateChunkStore:
         with weaviate_server() as (double, http, grpc):
-            client = weaviate.connect_to_custom(**_ports(http, grpc))
+            client = weaviate.connect_to_custom(**ports(http, grpc))
             name = Server(client, lambda: None, double).fill(contract_chunks(1, 3))
             store = WeaviateChunkStore(client, name, make_id=self.make_id(), timeout_s=0.3)
         client.close()
@@ -274,7 +164,7 @@ def test_a_document_that_matches_by_its_words_alone_is_left_out(server: Server) 
 
 def test_properties_without_an_index_are_told_of_and_properties_that_are_made_for_it_are_fine(server: Server) -> None:
     properties = [
-        Property(name="doc_id", **_EXACT),
+        Property(name="doc_id", **EXACT),
         Property(name="chunk_id", data_type=DataType.INT, index_filterable=False),
     ]
     assert (
@@ -290,7 +180,7 @@ def test_collections_that_cannot_be_filtered_so_say_how_else(server: Server) -> 
     name = server.fill(properties=[Property(name="text", data_type=DataType.TEXT)])
     with pytest.raises(StoreError, match="has no property 'doc_id': it has text"):
         WeaviateChunkStore(server.client, name).fetch([Window("d", 0, 1)])
-    name = server.fill(properties=[Property(name="doc_id", **_EXACT), Property(name="chunk_id", **_EXACT)])
+    name = server.fill(properties=[Property(name="doc_id", **EXACT), Property(name="chunk_id", **EXACT)])
     with pytest.raises(StoreError, match="'chunk_id' is of type text: ranges need int or number"):
         WeaviateChunkStore(server.client, name).fetch([Window("d", 0, 1)])
     with pytest.raises(StoreError, match=r"make_id gave 'd:0': the ids of Weaviate .* are UUIDs; take uuid5_id"):
@@ -370,76 +260,6 @@ def test_tenants_are_kept_apart(server: Server) -> None:
         WeaviateChunkStore(server.client, name, make_id=uuid5_id).fetch([Window("doc-0", 1, 2)])
 
 
-# ---- the retriever
-
-
-@pytest.mark.parametrize("distance", [VectorDistances.COSINE, VectorDistances.DOT, VectorDistances.L2_SQUARED])
-def test_hits_come_best_first_and_grow(server: Server, distance: VectorDistances) -> None:
-    chunks = contract_chunks()
-    name, wanted = server.fill(chunks, distance=distance), chunks[17]
-    retriever = WeaviateRetriever(server.client, name, lambda question: wanted.embedding)
-    hits = retriever.retrieve("which?", k=5)
-    assert hits[0].key == wanted.key
-    assert len(hits) == 5
-    assert [hit.similarity_score for hit in hits] == sorted((hit.similarity_score for hit in hits), reverse=True)
-    best = 0.0 if distance is VectorDistances.L2_SQUARED else 1.0
-    assert hits[0].similarity_score == pytest.approx(best, abs=1e-5)
-    assert hits[1].similarity_score == pytest.approx(_expected(chunks, hits[1].key, wanted, distance), abs=1e-5)
-    composer = SpanComposer(RetrievalConfig(window=1))
-    assert wanted.text.strip() in composer.compose(hits[:1], WeaviateChunkStore(server.client, name), query="x").text
-    assert asyncio.run(retriever.aretrieve("which?", k=5)) == hits
-
-
-def _expected(chunks: Sequence[Chunk], key: Any, wanted: Chunk, distance: VectorDistances) -> float:
-    own = next(np.asarray(chunk.embedding) for chunk in chunks if chunk.key == key)
-    asked = np.asarray(wanted.embedding)
-    return float(-((own - asked) ** 2).sum() if distance is VectorDistances.L2_SQUARED else own @ asked)
-
-
-@pytest.mark.parametrize("null_state", [True, False])
-def test_a_scope_finds_its_own_hits(server: Server, null_state: bool) -> None:
-    name = server.fill([*contract_chunks(5, 2), *contract_chunks(2, 3, "acme", "acme")], null_state=null_state)
-    far = contract_chunks(5, 2)[0].embedding
-    retriever = WeaviateRetriever(server.client, name, lambda question: far)
-    assert [hit.chunk.metadata.scope for hit in retriever.retrieve("x", k=3, scope="acme")] == ["acme"] * 3
-    assert [hit.chunk.metadata.scope for hit in retriever.retrieve("x", k=4)] == [None] * 4
-    assert len(retriever.retrieve("x", k=16, scope=["acme", None])) == 16
-    assert retriever.retrieve("x", scope="nobody") == []
-
-
-@pytest.mark.parametrize("scope", ["it", "no", " ", "The"])
-def test_a_scope_that_servers_cannot_look_for_is_found_all_the_same(server: Server, scope: str) -> None:
-    name = server.fill([*contract_chunks(2, 3), *contract_chunks(1, 3, scope, "own")], make_id=uuid5_id)
-    windows = [Window("own-0", 0, 3), Window("doc-0", 0, 3)]
-    for make_id in (None, uuid5_id):
-        found = WeaviateChunkStore(server.client, name, make_id=make_id).fetch(windows, scope)
-        assert sorted(chunk.key for chunk in found) == [("own-0", n) for n in range(3)]
-    retriever = WeaviateRetriever(server.client, name, lambda question: [1.0] * 8)
-    assert {hit.key[0] for hit in retriever.retrieve("x", k=3, scope=scope)} == {"own-0"}
-
-
-@needs_double
-@pytest.mark.parametrize(("null_state", "limit"), [(True, 7), (False, 28)])
-def test_where_the_server_cannot_filter_more_is_asked_for(server: Server, null_state: bool, limit: int) -> None:
-    name = server.fill(contract_chunks(1, 3), null_state=null_state)
-    WeaviateRetriever(server.client, name, lambda question: [1.0] * 8).retrieve("x", k=7)
-    assert server.double.searches[-1].limit == limit
-
-
-@needs_double
-def test_hits_that_other_scopes_crowded_out_are_told_of(server: Server) -> None:
-    theirs = [Chunk(c.text, c.metadata, [1.0] * 8) for c in contract_chunks(4, 4, "acme", "acme")]
-    mine = [Chunk(c.text, c.metadata, [-1.0] * 8) for c in contract_chunks(1, 2)]
-    name = server.fill([*theirs, *mine], null_state=False)
-    retriever = WeaviateRetriever(server.client, name, lambda question: [1.0] * 8)
-    assert retriever.retrieve("x", k=2) == []
-    (warning,) = retriever.warnings
-    assert "of the 8 nearest records only 0 may be seen" in warning
-    assert "index_null_state=True" in warning
-    assert len(retriever.retrieve("x", k=5)) == 2  # the whole collection was looked at
-    assert retriever.warnings == (warning,)
-
-
 def test_the_first_name_that_the_collection_has_is_filtered_by(server: Server) -> None:
     fields = FieldMap(doc_id=("source", "doc_id"), chunk_id=("part", "chunk_id"), scope=("tenant", "scope"))
     chunks = [*contract_chunks(2, 4), *contract_chunks(1, 4, "acme", "acme")]
@@ -460,80 +280,6 @@ def test_an_async_client_alone_is_told_of_a_property_that_is_no_good(server: Ser
             return store.warnings
 
     assert "'doc_id' is indexed by its words" in asyncio.run(warned())[0]
-
-
-def test_more_hits_than_weaviate_gives_are_refused(server: Server) -> None:
-    retriever = WeaviateRetriever(server.client, server.fill(), lambda question: [1.0] * 8)
-    with pytest.raises(StoreError, match="k is 10001: Weaviate gives at most 10000"):
-        retriever.retrieve("x", k=10_001)
-
-
-def test_of_two_named_vectors_one_is_searched(server: Server) -> None:
-    chunks = contract_chunks(2, 4)
-    name = server.fill(chunks, vector_names=["long", "short"])
-    short = [float(x) for x in chunks[5].embedding[:4]]  # type: ignore[index]
-    retriever = WeaviateRetriever(server.client, name, lambda question: short, vector_name="short", with_vectors=True)
-    hit = retriever.retrieve("x", k=1)[0]
-    assert hit.key == chunks[5].key
-    assert hit.chunk.embedding == pytest.approx(short)
-    with pytest.raises(StoreError, match=r"refused the request .*target vector"):
-        WeaviateRetriever(server.client, name, lambda question: short).retrieve("x")
-
-
-@pytest.mark.parametrize("names", [(), ("only",)])
-def test_vectors_come_where_they_are_asked_for(server: Server, names: Sequence[str]) -> None:
-    chunk = contract_chunks(1, 1)[0]
-    name, window = server.fill([chunk], vector_names=names), [Window("doc-0", 0, 1)]
-    assert WeaviateChunkStore(server.client, name).fetch(window)[0].embedding is None
-    found = WeaviateChunkStore(server.client, name, with_vectors=True).fetch(window)[0].embedding
-    assert found == pytest.approx(chunk.embedding)
-    hits = WeaviateRetriever(server.client, name, lambda question: chunk.embedding).retrieve("x")
-    assert [hit.similarity_score for hit in hits] == [pytest.approx(1.0)]
-
-
-# ---- what frameworks write: objects of the shape that their integrations give them, and a chunk number beside
-
-
-def _langchain(n: int) -> dict[str, Any]:
-    return {"text": f"Sentence {n}.", "source": "bees.md", "start_index": 12 * n, "chunk_id": n}
-
-
-def _llamaindex(n: int) -> dict[str, Any]:
-    content = {"id_": f"node-{n}", "start_char_idx": 12 * n, "end_char_idx": 12 * n + 11, "text": ""}
-    ids = {"document_id": "bees.md", "doc_id": "bees.md", "ref_doc_id": "bees.md"}
-    node = {"_node_type": "TextNode", "_node_content": json.dumps(content)}
-    return {"text": f"Sentence {n}.", "chunk_id": n, **node, **ids}
-
-
-def _haystack(n: int) -> dict[str, Any]:
-    place = {"source_id": "bees.md", "split_id": n, "split_idx_start": 12 * n, "page_number": 1}
-    return {"content": f"Sentence {n}.", "_original_id": f"hash-{n}", **place}
-
-
-@pytest.mark.parametrize(
-    ("layout", "written"), [("langchain", _langchain), ("llamaindex", _llamaindex), ("haystack", _haystack)]
-)
-def test_layouts_of_frameworks(server: Server, layout: Any, written: Callable[[int], dict[str, Any]]) -> None:
-    # as auto-schema makes them: texts indexed by words, whole numbers as numbers
-    types = {name: DataType.TEXT if isinstance(v, str) else DataType.NUMBER for name, v in written(0).items()}
-    name = server.fill(properties=[Property(name=n, data_type=t) for n, t in types.items()])
-    objects = [DataObject(properties=written(n), vector=[1.0, n, *[0.0] * 6]) for n in range(5)]
-    assert not server.client.collections.get(name).data.insert_many(objects).has_errors
-    store = WeaviateChunkStore(server.client, name, fields=layout)
-    found = sorted(store.fetch([Window("bees.md", 1, 4)]), key=lambda chunk: chunk.metadata.chunk_id)
-    assert [(c.key, c.text, c.metadata.char_start) for c in found] == [
-        (("bees.md", n), f"Sentence {n}.", 12 * n) for n in (1, 2, 3)
-    ]
-    retriever = WeaviateRetriever(server.client, name, lambda question: [1.0, *[0.0] * 7], fields=layout)
-    assert [hit.key for hit in retriever.retrieve("x", k=2)] == [("bees.md", 0), ("bees.md", 1)]
-
-
-def test_dates_are_texts_that_json_takes(server: Server) -> None:
-    name = server.fill(properties=[*MADE_FOR_IT, Property(name="made", data_type=DataType.DATE)])
-    payload = {**FieldMap().payload(contract_chunks(1, 1)[0]), "made": "2026-05-01T12:00:00Z"}
-    server.client.collections.get(name).data.insert_many([DataObject(properties=payload, vector=[1.0] * 8)])
-    chunk = WeaviateChunkStore(server.client, name).fetch([Window("doc-0", 0, 1)])[0]
-    assert json.loads(json.dumps(chunk.metadata.custom_metadata))["made"] == "2026-05-01T12:00:00+00:00"
 
 
 # ---- at the same time, and later
