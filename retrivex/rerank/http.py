@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 
 from retrivex.errors import RerankError, RerankUnavailableError, quoted
 from retrivex.rerank.calling import check_seconds
+from retrivex.retry_after import retry_after
 from retrivex.tokens import TokenizerSpec, get_tokenizer, without_surrogates
 
 try:
@@ -161,7 +160,8 @@ class HttpReranker:
         if response.status_code == _TOO_MANY or response.status_code >= 500:
             what = "wants to be asked less often," if response.status_code == _TOO_MANY else "failed with"
             raise RerankUnavailableError(
-                f"{self.url} {what} status {response.status_code}: {_words(response)}", _retry_after(response)
+                f"{self.url} {what} status {response.status_code}: {_words(response)}",
+                retry_after(response.headers.get("Retry-After")),
             )
         if response.status_code != 200:
             raise RerankError(
@@ -220,16 +220,3 @@ class HttpReranker:
 
 def _words(response: httpx2.Response) -> str:
     return repr(response.text[:_SHOWN])
-
-
-def _retry_after(response: httpx2.Response) -> float | None:
-    """Seconds that an endpoint asks to wait; None where it does not say so, or not in a way that can be read."""
-    said = response.headers.get("Retry-After", "").strip()
-    if said.isascii() and said.isdigit():
-        return float(said)
-    try:
-        until = parsedate_to_datetime(said)
-    except (ValueError, OverflowError):
-        return None
-    aware = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
-    return max((aware - datetime.now(UTC)).total_seconds(), 0.0)
