@@ -215,12 +215,13 @@ def _nearest_that_fit(units: Units, seeds: Sequence[Seed], budget: int) -> NDArr
     ranks = {seed.key: rank for rank, seed in enumerate(seeds)}
     none = len(ranks)
     of_unit = np.array([ranks.get(key, none) for key in units.axis.keys])[units.chunk]
-    left, kept = budget, np.zeros(none + 1)
+    left = budget
+    kept: NDArray[np.float64] = np.zeros(none + 1)
     for rank, tokens in enumerate(np.bincount(of_unit, weights=units.tokens, minlength=none + 1)[:none].tolist()):
         if 0 < tokens <= left:
             left -= tokens
             kept[rank] = 1.0
-    return kept[of_unit]
+    return np.asarray(kept[of_unit], dtype=np.float64)
 
 
 def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:
