@@ -69,7 +69,7 @@ class Fixed(BaseRetriever):
     documents: list[Document]
     k: int = 4
 
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         return self.documents[: self.k]
 
 
