@@ -27,6 +27,7 @@ SYSTEMS = {
     "reference k": rows(1.0, 1.0, 1.0, 1.0),
     "RetriVex weighted": rows(0.0, 0.5, 1.0, 0.5),
     "RetriVex calibrated": rows(1.0, 1.0, 1.0, 0.5),
+    "RetriVex calibrated, default windows": rows(1.0, 1.0, 1.0, 1.0),
 }
 
 
