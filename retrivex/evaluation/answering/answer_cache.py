@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sqlite3
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from retrivex.stores.connection import connect, sqlite_errors, store_path
+from retrivex.stores.connection import store_path
+from retrivex.stores.shared_file import SharedFile
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answer (
@@ -34,7 +32,7 @@ class KeptAnswer:
     answer_tokens: int | None = None
 
 
-class AnswerCache:
+class AnswerCache(SharedFile):
     """Keeps answers in a file; threads and processes may share it, each process with a cache of its own.
 
     Parameters
@@ -48,38 +46,17 @@ class AnswerCache:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = store_path(Path(path), read_only=False)
-        self._lock = threading.Lock()
-        with sqlite_errors(str(self.path)):
-            self._connection = connect(self.path, mode="rwc", busy_timeout_s=_BUSY_TIMEOUT_S, cache_kib=_CACHE_KIB)
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute(_SCHEMA)
-            except sqlite3.Error:
-                self._connection.close()
-                raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        checked = store_path(Path(path), read_only=False)
+        super().__init__(checked, _SCHEMA, busy_timeout_s=_BUSY_TIMEOUT_S, cache_kib=_CACHE_KIB)
 
     def __len__(self) -> int:
-        with self._lock, sqlite_errors(str(self.path)):
-            return int(self._connection.execute("SELECT count(*) FROM answer").fetchone()[0])
-
-    def close(self) -> None:
-        """Close the file; the cache may not be used afterwards."""
-        with self._lock:
-            self._connection.close()
+        with self.transaction() as connection:
+            return int(connection.execute("SELECT count(*) FROM answer").fetchone()[0])
 
     def read(self, key: str) -> KeptAnswer | None:
         """Return what is kept under a key; None for nothing."""
-        with self._lock, sqlite_errors(str(self.path)):
-            row = self._connection.execute(
+        with self.transaction() as connection:
+            row = connection.execute(
                 "SELECT text, cut, prompt_tokens, answer_tokens FROM answer WHERE key = ?", (key,)
             ).fetchone()
         return None if row is None else KeptAnswer(json.loads(row[0]), bool(row[1]), row[2], row[3])
@@ -88,8 +65,8 @@ class AnswerCache:
         """Keep an answer, and return the one that is kept: another process may have been first."""
         # as JSON in ASCII: SQLite refuses half surrogate pairs
         row = (key, json.dumps(answer.text), answer.cut, answer.prompt_tokens, answer.answer_tokens)
-        with self._lock, sqlite_errors(str(self.path)):
-            self._connection.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?, ?, ?)", row)
+        with self.transaction(write=True) as connection:
+            connection.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?, ?, ?)", row)
         return self.read(key) or answer
 
 
