@@ -80,9 +80,12 @@ def _cell(row: Row) -> tuple[str, str, int, int]:
 
 def against_baseline(rows: Sequence[Row]) -> str:
     """Return the differences to the baseline with their intervals."""
-    lines = [_difference_line(found) for found in differences(rows)]
+    found = differences(rows)
+    lines = [_difference_line(one) for one in found if one.wins or one.losses]
     header = ["set", "budget", "hits", "composer", "measure", "difference", "95 % interval", "wins : losses", "verdict"]
-    return table(header, lines) if lines else ""
+    level = len(found) - len(lines)
+    said = f"{level:,} comparisons in which every question is level are not listed.\n\n" if level else ""
+    return f"{said}{table(header, lines)}" if lines else said.strip()
 
 
 def losses(rows: Sequence[Row]) -> str:
@@ -145,25 +148,34 @@ def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES)
 
 def orders(rows: Sequence[Row]) -> str:
     """Return where the evidence stands under each order, at equal budgets."""
-    if len(values_of(rows, "order")) < 2:
-        return ""
+    several = {composer for composer, of in grouped(rows, _composer).items() if len(values_of(of, "order")) > 1}
+    there = [row for row in rows if row.way.composer in several and "evidence_position" in row.measures]
     lines = []
-    for (name, budget, composer, order), found in grouped(
-        (row for row in rows if "evidence_position" in row.measures),
-        lambda row: (family_of(row), row.way.budget, row.way.composer, row.way.order),
-    ).items():
+    for (name, gold, retriever, budget, composer, order), found in grouped(there, _order_cell).items():
         places = [row.measures["evidence_position"] for row in found]
         edges = sum(place <= _EDGE or place >= 1 - _EDGE for place in places) / len(places)
         middle = sum(1 / 3 <= place <= 2 / 3 for place in places) / len(places)
         seeds = len(values_of(found, "seed"))
         lines.append(
-            [name, f"{budget:,}", composer, order + (f" ({seeds} seeds)" if seeds > 1 else ""),
+            [name, gold, retriever, f"{budget:,}", composer, order + (f" ({seeds} seeds)" if seeds > 1 else ""),
              with_interval(interval_of(found, "evidence_position")), f"{edges:.2f}", f"{middle:.2f}",
              *[figure(mean_of(found, measure)) for measure in _answers(rows)]]
         )  # fmt: skip
-    header = ["set", "budget", "composer", "order", "place of the evidence (0 first, 1 last)", "in the outer tenths",
-              "in the middle third", *map(_words, _answers(rows))]  # fmt: skip
+    header = ["set", "given at", "hits", "budget", "composer", "order", "place of the evidence (0 first, 1 last)",
+              "in the outer tenths", "in the middle third", *map(_words, _answers(rows))]  # fmt: skip
     return table(header, lines) if lines else ""
+
+
+def _composer(row: Row) -> str:
+    return row.way.composer
+
+
+def _order_cell(row: Row) -> tuple[str, str, str, int, str, str]:
+    """Return what the rows of a line have in common; where a set says at which place evidence is given, that too."""
+    place = row.factors.get("gold_at")
+    given = "" if place is None else f"{place} of {row.factors.get('documents', row.factors.get('keys', '?'))}"
+    way = row.way
+    return (family_of(row), given, way.retriever, way.budget, way.composer, way.order)
 
 
 def _answers(rows: Sequence[Row]) -> list[str]:
@@ -203,7 +215,7 @@ def sections(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     yield "Against the baseline", against_baseline(rows)
     yield "Where it loses", losses(rows) if len(values_of(rows, "composer")) > 1 else ""
     yield "Depth of the evidence", depths(rows)
-    for name in ("task", "language", "shares_words", "gold_at"):
+    for name in ("task", "language", "shares_words"):
         yield f"By {_words(name)}", factors(rows, name)
     yield "Orders", orders(rows)
     yield "Answers", answers(rows)
