@@ -10,17 +10,18 @@ import sys
 from offline import COMPOSERS, arguments, run
 
 LENGTHS = (4096, 8192, 16384, 32768, 65536, 131072)
+LENGTHS_OF_FOUR = (4096, 131072)
 BUDGET = 2000
 
 
 def main() -> int:
     """Run the grid of single needles and of several."""
     asked = arguments(__doc__.splitlines()[0])
-    lengths = LENGTHS[:1] if asked.smoke else LENGTHS
+    single, four = (LENGTHS[:1], LENGTHS[:1]) if asked.smoke else (LENGTHS, LENGTHS_OF_FOUR)
     run(
         "niah",
         asked,
-        sets=[f"{family}/{tokens}" for family in ("niah", "niah_multi") for tokens in lengths],
+        sets=[*(f"niah/{tokens}" for tokens in single), *(f"niah_multi/{tokens}" for tokens in four)],
         retrievers=("dense", "fused"),
         hits=50,
         composers=COMPOSERS,
