@@ -21,6 +21,7 @@ from retrivex.expansion import Expansion, grow, plan_windows, widened_reach
 from retrivex.fetching import ChunkReply, ChunkRequest, ParentReply, ParentRequest
 from retrivex.intervals import Window, merge_windows
 from retrivex.links import follow
+from retrivex.nearness import Room
 from retrivex.novelty import discounted
 from retrivex.parents import PlacedParent, place_parent, sibling_window, with_children
 from retrivex.reporting import Account, citations_of, coverage_of, unit_notes
@@ -29,6 +30,7 @@ from retrivex.rerank.seeds import rerank, reranked
 from retrivex.seed import DroppedHit
 from retrivex.seeding import Seed, as_hit_lists, prepare_seeds, scope_detail
 from retrivex.similarity import cosines
+from retrivex.span import Span
 from retrivex.stitching import SURE_GAP, Gap, Run, stitch
 from retrivex.tracing import Log, Trace
 from retrivex.valuation import Valuation
@@ -74,18 +76,15 @@ class Pipeline:
         self.call = call
         self.config = call.config
         self.log = Log(call.warnings)
+        self.exclusions = Exclusions.of(call.config.exclude)
+        self.left = call.config.token_budget  # beside what is pinned
 
     def run(self) -> Generator[Request, Reply, Composition]:
         """Yield requests, be sent replies, return the composition."""
         call, config = self.call, self.config
+        pinned, exclusions = self._pin(), self.exclusions
         valued = yield from self.value()
         seeds, expansion, runs, valuation = valued.seeds, valued.expansion, valued.runs, valued.valuation
-        exclusions = Exclusions.of(config.exclude)
-        pinned, problems = pin(config.pinned, call.allowed, call.counter.cache)
-        self.log.warnings += problems
-        pinned = affordable(pinned, call, self.log)
-        for span in pinned:
-            exclusions.add(span)
         build = partial(build_candidates, runs, valuation, exclusions, call.counter.cache, call.style, config)
         candidates = build()
         self.log.mark("score", sum(map(len, runs)), len(candidates.pieces))
@@ -147,6 +146,16 @@ class Pipeline:
         similarity = self._similarity(runs)
         valuation = self._valuation(runs, seeds, linked, expansion, similarity)
         return Valued(seeds, dropped, found, out_of_scope, expansion, linked, links, runs, similarity, valuation)
+
+    def _pin(self) -> list[Span]:
+        """Return the pinned spans that fit, which take of the budget and are not shown again."""
+        pinned, problems = pin(self.config.pinned, self.call.allowed, self.call.counter.cache)
+        self.log.warnings += problems
+        pinned = affordable(pinned, self.call, self.log)
+        for span in pinned:
+            self.exclusions.add(span)
+            self.left -= span.token_count
+        return pinned
 
     def _seeds(self) -> Generator[Request, Reply, tuple[list[Seed], list[DroppedHit]]]:
         """Hits as they may grow, reranked where there is a reranker: it reads all of them, whatever `k` is."""
@@ -362,9 +371,14 @@ class Pipeline:
         linked: Mapping[ChunkKey, float],
         expansion: Expansion,
         similarity: Mapping[ChunkKey, float],
+        share: float = 1.0,
     ) -> Valuation:
-        """Return what the candidates are worth to some hits; less for what repeats better ones, under `diversity`."""
-        valuation = self.call.valuer.value(runs, seeds, linked, expansion.continuity, similarity)
+        """Return what the candidates are worth to some hits, which may fill a share of the budget.
+
+        Less for what repeats better ones, under `diversity`.
+        """
+        room = Room(int(self.left * share), self.config.max_tokens_per_document, self.exclusions)
+        valuation = self.call.valuer.value(runs, seeds, linked, expansion.continuity, similarity, room)
         made, warnings = discounted(valuation, runs, self.config.diversity)
         self.log.warnings += warnings
         return made
@@ -383,8 +397,9 @@ class Pipeline:
             own = [replace(seed, relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
             if own:
                 own.sort(key=lambda seed: (-seed.relevance, seed.key))
-                value = self._valuation(valued.runs, own, valued.linked, valued.expansion, valued.similarity)
-                made.append((shares[number] / sum(shares), _own_values(value, valued, own)))
+                share = shares[number] / sum(shares)
+                value = self._valuation(valued.runs, own, valued.linked, valued.expansion, valued.similarity, share)
+                made.append((share, _own_values(value, valued, own)))
         return made
 
 

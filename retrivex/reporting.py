@@ -289,6 +289,7 @@ def unit_notes(runs: Sequence[Run], valuation: Valuation, spans: Sequence[Span])
                 value=valuation.values[number],
                 selected=_is_shown(segments[0], text, shown.get(run.doc_id, ())),
                 reasons=valuation.reasons(number),
+                hedged=valuation.hedged is not None and bool(valuation.hedged[number]),
             )
         )
     return tuple(sorted(notes, key=lambda note: -note.probability))

@@ -99,6 +99,7 @@ class UnitNote:
     value : what the selection counted for it, as a share of the best
     selected : whether it is shown
     reasons : the features that moved its log-odds most, each with what it added or took
+    hedged : whether its value is that of a hit that is near where the scorer doubts, and not what its probability gives
     """
 
     doc_id: str
@@ -110,6 +111,7 @@ class UnitNote:
     value: float
     selected: bool
     reasons: tuple[tuple[str, float], ...]
+    hedged: bool = False
 
 
 @dataclass(frozen=True)

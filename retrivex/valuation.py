@@ -14,6 +14,7 @@ from retrivex.chunk import Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
 from retrivex.continuity import Continuity
 from retrivex.errors import RetrivexError
+from retrivex.nearness import Room, nearest_that_fit
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.weighted import chunk_values
@@ -28,7 +29,12 @@ REASONS = 5
 """Features that the trace names for a unit."""
 
 HEDGE = 0.7
-"""What the nearest hits are worth for being near where nothing looks like evidence, as a share of the best unit."""
+"""What the nearest hits are worth for being near where nothing looks like evidence, as a share of the best unit.
+
+They are what plain nearest neighbours would show. Where the model is sure, it knows better; the more it doubts that
+anything is evidence (a question in other words than those of its answer, a fact among matters of another kind), the
+less is it right to show the surroundings of a few hits in place of the next ones.
+"""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Valuation:
     scores : probability of each unit; empty with the weighted scorer
     make_chunk_scores : called once, when `chunk_scores` is read
     table, log_odds, model : of the calibrated scorer; None with the weighted one
+    hedged : of each unit, whether it counts for more than the scorer gave it, being near where the scorer doubts
     """
 
     make_chunks: Callable[[], list[list[float]]]
@@ -53,6 +60,7 @@ class Valuation:
     table: UnitTable | None = None
     log_odds: NDArray[np.float64] | None = None
     model: Coefficients | None = None
+    hedged: NDArray[np.bool_] | None = None
 
     @cached_property
     def chunks(self) -> list[list[float]]:
@@ -118,6 +126,7 @@ class Valuer:
         linked: Mapping[ChunkKey, float],
         continuity: Mapping[ChunkKey, Continuity],
         similarity: Mapping[ChunkKey, float],
+        room: Room,
     ) -> Valuation:
         """Return what the candidates are worth.
 
@@ -128,6 +137,7 @@ class Valuer:
         linked : strength in [0, 1] with which links reach a chunk
         continuity : of each chunk with the one before it
         similarity : cosine with the question, where it is known
+        room : what the nearest hits would fill
         """
         if self.model is None:
             relevance = {seed.key: seed.relevance for seed in seeds}
@@ -136,7 +146,7 @@ class Valuer:
                 return Valuation(lambda: rows)
             units = self.cutter.units(runs)
             return Valuation(lambda: rows, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        return self._calibrated(self.model, runs, seeds, linked, similarity)
+        return self._calibrated(self.model, runs, seeds, linked, similarity, room)
 
     def _calibrated(
         self,
@@ -145,6 +155,7 @@ class Valuer:
         seeds: Sequence[Seed],
         linked: Mapping[ChunkKey, float],
         similarity: Mapping[ChunkKey, float],
+        room: Room,
     ) -> Valuation:
         units = self.cutter.units(runs)
         table = unit_features(self.question, units, seeds, similarity, linked, self.cutter.words(units.axis))
@@ -153,10 +164,12 @@ class Valuer:
             log_odds = log_odds + self._boosts(runs, units)
         p = probabilities(log_odds)
         shares = _shares(p, units)
+        hedged = np.zeros(len(p), dtype=np.bool_)
         if len(p):
             doubt = 1.0 - model.confidence_of(float(log_odds.max()))
-            nearest = _nearest_that_fit(units, seeds, self.config.token_budget)
-            shares = np.maximum(shares, nearest * HEDGE * doubt)
+            least = nearest_that_fit(runs, units, seeds, room) * HEDGE * doubt
+            hedged = least > shares
+            shares = np.maximum(shares, least)
         scores: list[float] = p.tolist()
         values: list[float] = shares.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
@@ -169,6 +182,7 @@ class Valuer:
             table=table,
             log_odds=log_odds,
             model=model,
+            hedged=hedged,
         )
 
     def _boosts(self, runs: Sequence[Run], units: Sequence[Unit]) -> NDArray[np.float64]:
@@ -203,25 +217,6 @@ def _shares(p: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
     value = p / 2 + (before + after) / 4
     best = float(value.max())
     return value / best if best > 0 else np.ones(len(p))
-
-
-def _nearest_that_fit(units: Units, seeds: Sequence[Seed], budget: int) -> NDArray[np.float64]:
-    """Return 1 for units of the best hits that the budget would hold whole, one after the other, and 0 for others.
-
-    They are what plain nearest neighbours would show. Where the model is sure, it knows better; the more it doubts
-    that anything is evidence (a question in other words than those of its answer, a fact among matters of another
-    kind), the less is it right to show the surroundings of a few hits in place of the next ones.
-    """
-    ranks = {seed.key: rank for rank, seed in enumerate(seeds)}
-    none = len(ranks)
-    of_unit = np.array([ranks.get(key, none) for key in units.axis.keys])[units.chunk]
-    left = budget
-    kept: NDArray[np.float64] = np.zeros(none + 1)
-    for rank, tokens in enumerate(np.bincount(of_unit, weights=units.tokens, minlength=none + 1)[:none].tolist()):
-        if 0 < tokens <= left:
-            left -= tokens
-            kept[rank] = 1.0
-    return np.asarray(kept[of_unit], dtype=np.float64)
 
 
 def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:

@@ -15,7 +15,7 @@ from strategies import count_words, hits_of, tile
 from retrivex import Chunk, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.features import NAMES
-from retrivex.valuation import Valuation
+from retrivex.valuation import Valuation, Valuer
 
 QUESTION = "What do bees live on in winter?"
 STORE = tile("d", [
@@ -179,3 +179,73 @@ def test_where_nothing_looks_like_evidence_the_nearest_hits_count(
 def test_a_sure_scorer_is_not_hedged(by_words_alone: Callable[[float], Path]) -> None:
     found = values(by_words_alone(0.9999), 15)
     assert found == pytest.approx({"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0}, abs=1e-3)
+
+
+# ---- which hits are the nearest that fit
+
+
+def hedged(texts: dict[str, list[str]], hits: list[tuple[str, int]], coefficients: Path, **said: Any) -> set[str]:
+    """Return the texts of the units that count for being near, in a composition of hits given best first."""
+    store = {key: chunk for name, parts in texts.items() for key, chunk in tile(name, parts).items()}
+    seeds = [SeedHit(store[key], 0.9 - at / 10) for at, key in enumerate(hits)]
+    composed = SpanComposer(tokenizer=count_words).compose(
+        seeds, store, query="queen", coefficients=coefficients, **said
+    )
+    for unit in composed.trace.units:
+        assert unit.hedged is (unit.value > 0.5 and unit.probability < 0.5)
+    return {unit.beginning for unit in composed.trace.units if unit.hedged}
+
+
+LEAVES = {
+    "a": ["One two three four."],
+    "b": ["Five six seven eight."],
+    "c": ["Nine ten eleven twelve."],
+    "q": ["Queen."],
+}
+NEAR = [("a", 0), ("b", 0), ("c", 0), ("q", 0)]
+
+
+def test_a_hit_that_melts_into_the_chunk_before_it_is_near(by_words_alone: Callable[[float], Path]) -> None:
+    texts = {"d": ["Alpha beta gamma ", "delta epsilon zeta."], "q": ["Queen."]}
+    found = hedged(texts, [("d", 1), ("q", 0)], by_words_alone(0.2), token_budget=20)
+    assert found == {"Alpha beta gamma delta epsilon zeta."}
+
+
+def test_what_is_excluded_takes_no_room_from_the_nearest(by_words_alone: Callable[[float], Path]) -> None:
+    known = by_words_alone(0.2)
+    assert hedged(LEAVES, NEAR, known, token_budget=8) == {LEAVES["a"][0], LEAVES["b"][0]}
+    found = hedged(LEAVES, NEAR, known, token_budget=8, exclude=[("a", 0, 100)])
+    assert found == {LEAVES["b"][0], LEAVES["c"][0]}
+
+
+def test_what_is_pinned_leaves_less_room_for_the_nearest(by_words_alone: Callable[[float], Path]) -> None:
+    pinned = tile("a", LEAVES["a"])["a", 0]
+    found = hedged(LEAVES, NEAR, by_words_alone(0.2), token_budget=16, pinned=[pinned])
+    assert found == {LEAVES["b"][0], LEAVES["c"][0]}
+    found = hedged(LEAVES, NEAR, by_words_alone(0.2), token_budget=11, pinned=[pinned])
+    assert found == {LEAVES["b"][0]}
+
+
+def test_a_document_is_near_up_to_its_cap(by_words_alone: Callable[[float], Path]) -> None:
+    texts = {"a": ["One two three four. ", "Five six seven eight."], "b": LEAVES["c"], "q": ["Queen."]}
+    hits = [("a", 0), ("a", 1), ("b", 0), ("q", 0)]
+    found = hedged(texts, hits, by_words_alone(0.2), token_budget=9, max_tokens_per_document=4)
+    assert found == {"One two three four.", "Nine ten eleven twelve."}
+
+
+def test_each_hit_list_has_its_share_of_the_room() -> None:
+    store = {key: chunk for name in "abcd" for key, chunk in tile(name, [f"{name}1 {name}2 {name}3 {name}4."]).items()}
+    rooms: list[int] = []
+    value = Valuer.value
+
+    def noted(self: Valuer, *args: Any) -> Valuation:
+        rooms.append(args[-1].tokens)
+        return value(self, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Valuer, "value", noted)
+        lists = [[SeedHit(store[name, 0], 0.9)] for name in "ab"]
+        SpanComposer(tokenizer=count_words).compose(
+            lists, store, query="a1", fusion="quota", quotas=(1.0, 3.0), token_budget=20
+        )
+    assert rooms == [20, 5, 15]

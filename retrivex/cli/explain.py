@@ -83,6 +83,8 @@ def _reasons(composition: Composition) -> Iterator[RenderableType]:
     for note in [note for note in composition.trace.units if note.selected][:MAX_UNITS]:
         moved = ", ".join(f"{name} {by:+.2f}" for name, by in note.reasons)
         yield Text(f"{note.probability:.2f}  {one_line(note.beginning)}")
+        if note.hedged:
+            moved += f"; counts {note.value:.2f} as a near hit where the scorer doubts"
         yield Text(f"      {moved}", style="dim")
 
 

@@ -1,0 +1,82 @@
+"""Which hits plain nearest neighbours would show: the best ones that fit, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.exclusions import Exclusions
+from retrivex.ranges import remaining
+from retrivex.seeding import Seed
+from retrivex.stitching import Run
+from retrivex.units import Unit, Units
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What hits may fill.
+
+    Parameters
+    ----------
+    tokens : for all of them
+    per_document : most tokens of each document; None for no limit
+    exclusions : what may not be shown, and so fills nothing
+    """
+
+    tokens: int
+    per_document: int | None = None
+    exclusions: Exclusions = field(default_factory=Exclusions)
+
+
+def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], room: Room) -> NDArray[np.float64]:
+    """Return 1 for units of the best hits that there is room for, taken whole one after the other, and 0 for others.
+
+    A unit that lies across chunks, or where chunks overlap, belongs to every hit that it says something of, and is
+    paid once. A hit that there is no room for is passed over.
+
+    Parameters
+    ----------
+    runs : of candidates
+    units : n, cut from the runs
+    seeds : the hits, best first
+    room : what they may fill
+    """
+    nearest: NDArray[np.float64] = np.zeros(len(units))
+    places = {key: at for at, key in enumerate(units.axis.keys)}
+    costs = _costs(runs, units, room.exclusions)
+    left, spent = room.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
+    for seed in seeds:
+        if left <= 0:
+            break
+        own = [i for i in units.touching(places[seed.key]) if costs[i]] if seed.key in places else []
+        tokens, doc_id = sum([costs[i] for i in own]), seed.key[0]
+        allowed = left if room.per_document is None else min(left, room.per_document - spent[doc_id])
+        if 0 < tokens <= allowed:
+            left -= tokens
+            spent[doc_id] += tokens
+            nearest[own] = 1.0
+            for i in own:
+                costs[i] = 0
+    return nearest
+
+
+def _costs(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> list[int]:
+    """Tokens of each unit, 0 for those of which nothing may be shown."""
+    costs: list[int] = units.tokens.tolist()
+    if not exclusions:
+        return costs
+    cuts = [exclusions.cuts(run) for run in runs]
+    return [
+        tokens if not cuts[unit.run] or _is_left(runs[unit.run], unit, cuts[unit.run]) else 0
+        for tokens, unit in zip(costs, units, strict=True)
+    ]
+
+
+def _is_left(run: Run, unit: Unit, cuts: Sequence[tuple[int, int]]) -> bool:
+    """Whether cuts leave something of a unit that is to be read."""
+    return any(
+        character.isalnum() for low, high in remaining(unit.start, unit.end, cuts) for character in run.text[low:high]
+    )
