@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from retrivex.cli.options import AsJson
-from retrivex.cli.terminal import console, note, one_line, visible, write_json
+from retrivex.cli.terminal import console, note, one_line, print_table, visible, write_json
 from retrivex.evaluation.comparing import Comparison, Pair, compare, select
 from retrivex.evaluation.results import Row, read_rows
 from retrivex.evaluation.side_by_side import cells, described, head, page
@@ -108,7 +108,7 @@ def _print(found: Sequence[Comparison], names: tuple[str, str]) -> None:
     table = Table(*map(one_line, head(*names)))
     for comparison in found:
         table.add_row(*map(one_line, cells(comparison)))
-    console().print(table)
+    print_table(table)
 
 
 def _print_questions(found: Comparison, names: tuple[str, str], number: int) -> None:

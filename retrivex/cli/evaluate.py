@@ -30,7 +30,7 @@ from retrivex.cli.endpoints import (
 )
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
-from retrivex.cli.terminal import console, is_interactive, note, one_line, progress, write_json, write_text
+from retrivex.cli.terminal import is_interactive, note, one_line, print_table, progress, write_json, write_text
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.datasets import own
 from retrivex.evaluation.evidence import EvidenceSet
@@ -44,7 +44,6 @@ from retrivex.tokens import resolve_tokenizer
 
 _MOST_LISTED = 20  # lines that are told one by one; the manifest and --json list all
 _EVERY_S = 10.0  # seconds between two lines of progress where nobody looks at a terminal
-_WIDTH = 132  # of the table where it goes into a file
 
 _SHOWN = {
     "evidence_recall": "recall",
@@ -196,7 +195,7 @@ def evaluate(
     plan = _checked(
         Plan.model_validate(
             {
-                **{name: value for name, value in given.items() if value},
+                **{name: value for name, value in given.items() if value is not None and value != []},
                 "chunker": chunker,
                 "chunk_tokens": chunk_tokens,
                 "tokenizer": tokenizer,
@@ -317,10 +316,7 @@ def _show(summary: Sequence[Mapping[str, Any]]) -> None:
         table.add_column(title, no_wrap=True, justify="right")
     for row in summary:
         table.add_row(*_cells(row, fields, measures))
-    screen = console()
-    if not screen.is_terminal:
-        screen.width = _WIDTH
-    screen.print(table)
+    print_table(table)
 
 
 def _tells(summary: Sequence[Mapping[str, Any]], field: str) -> bool:

@@ -11,6 +11,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+_WIDTH = 132  # characters of a table that goes into a file, at least
 
 # Escape sequences in a document or a file name must not move the cursor or colour the screen of who reads it.
 _CONTROLS = {
@@ -29,6 +32,14 @@ def console(*, to_stderr: bool = False) -> Console:
     """Return a console on standard output or error; nothing in what it prints is read as markup."""
     stream = sys.stderr if to_stderr else sys.stdout
     return Console(file=stream, markup=False, highlight=False, emoji=False)
+
+
+def print_table(table: Table) -> None:
+    """Print a table to standard output; where that is no terminal, as wide as its figures need."""
+    screen = console()
+    if not screen.is_terminal:
+        screen.width = max(_WIDTH, screen.measure(table).maximum)
+    screen.print(table)
 
 
 def is_interactive() -> bool:

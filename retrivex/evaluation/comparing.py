@@ -20,6 +20,8 @@ from retrivex.evaluation.results import Row, Way
 
 LOWER_IS_BETTER = frozenset({"broken_sentences", "lost", "ms", "tokens"})
 EVERY_SET = "mean of sets"
+FEWEST = 6
+"""Questions below which nothing is sure: of 5, all won by one side, 1 in 16 comes by chance (two-sided sign test)."""
 _FIELDS = tuple(Way.__dataclass_fields__)
 _AVERAGED = "seed"
 
@@ -81,9 +83,11 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What can be said: which is better, or that no effect was seen."""
+        """What can be said: which is better, that no effect was seen, or that questions are too few to tell."""
         if not self.difference.sure:
             return "no effect seen"
+        if len(self.pairs) < FEWEST:
+            return "too few questions"
         return "ours is better" if self._gain(self.difference.mean) > 0 else "theirs is better"
 
     def _gain(self, difference: float) -> float:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retrivex.errors import LoadError
+from retrivex.errors import LoadError, quoted
 from retrivex.evaluation.evidence import Factor
 
 RESULTS = "results.jsonl"
@@ -89,7 +89,7 @@ class Row:
                 data["set_name"],
                 data["question_id"],
                 way,
-                data["measures"],
+                _figures(data["measures"]),
                 data.get("factors", {}),
                 data.get("question", ""),
                 data.get("context"),
@@ -97,6 +97,15 @@ class Row:
             )
         except (KeyError, TypeError) as error:
             raise LoadError(f"a result is not complete ({error}): write it again with `retrivex evaluate`") from error
+
+
+def _figures(measures: Any) -> Mapping[str, float]:
+    if not isinstance(measures, Mapping):
+        raise TypeError(f"measures are {quoted(measures)}, no object")
+    for name, value in measures.items():
+        if not isinstance(value, int | float):
+            raise TypeError(f"{name} is {quoted(value)}, no number")
+    return measures
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:

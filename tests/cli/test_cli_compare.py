@@ -47,6 +47,15 @@ def test_table_and_contexts(results: Path) -> None:
     assert "\x1b[31m" not in found.stdout
 
 
+def test_figures_are_whole_in_a_pipe(results: Path) -> None:
+    options = ["--a", "composer=balanced", "--b", "composer=knn"]
+    found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", str(results), *options])
+
+    assert "evidence_recall" in found.stdout
+    assert "no effect seen" in found.stdout
+    assert "…" not in found.stdout
+
+
 def test_json_and_page(results: Path, tmp_path: Path) -> None:
     target = tmp_path / "page.html"
     options = ["--a", "composer=balanced", "--b", "composer=knn", "--measure", "evidence_recall", "--json"]

@@ -67,6 +67,34 @@ def test_bad_lines_are_told_and_the_rest_is_measured(folder: Path) -> None:
     assert [line[:10] for line in told["left_out"]] == ["q: line 11", "q: line 12"]
 
 
+def test_no_questions_are_not_all_questions(folder: Path) -> None:
+    result = evaluate(folder, "--questions", "0")
+    assert result.exit_code == 2
+    assert "questions" in result.stderr
+
+
+def test_report_of_questions_about_markdown_and_with_factors_of_their_own(folder: Path) -> None:
+    (folder / "out" / "img").mkdir(parents=True)
+    (folder / "out" / "img" / "secret.png").write_bytes(b"secret")
+    with (folder / "q.jsonl").open("a") as file:
+        file.write('\n{"question": "Where?", "evidence": [{"quote": "see ![a picture](img/x.png)"}]}\n')
+        for kind in ("numbers", "![x](img/secret.png)"):
+            asked = {
+                "question": "Do bees sleep?",
+                "evidence": [{"quote": "bees sleep 2 hours"}],
+                "factors": {"kind of": kind},
+            }
+            file.write(json.dumps(asked) + "\n")
+    result = evaluate(folder, "--composer", "knn", "--composer", "balanced")
+    assert result.exit_code == 1, result.output
+    page = (folder / "out" / "report.md").read_text()
+    html = (folder / "out" / "report.html").read_text()
+    assert "## By kind of" in page
+    assert "| q | numbers | 2,000 | knn | 1.000 |" in page
+    assert "c2VjcmV0" not in html  # base64 of the file's content
+    assert "![a picture](img/x.png)" in html  # as text
+
+
 def test_what_cannot_be_answered_is_told(folder: Path) -> None:
     with (folder / "q.jsonl").open("a") as file:
         file.write('\n{"question": "How long do newts sleep?", "evidence": []}\n')

@@ -46,10 +46,17 @@ def test_where_the_interval_holds_zero_no_effect_is_seen() -> None:
     assert [pair.asked for pair in found.worst(5)] == [("bees", "q1")]
 
 
-def test_fewer_milliseconds_are_better() -> None:
-    (found,) = compare(rows("a", [1, 2, 3], measure="ms"), rows("b", [4, 4, 4], measure="ms"))
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_a_handful_of_questions_proves_nothing(number: int) -> None:
+    (found,) = compare(rows("a", [1.0] * number), rows("b", [0.0] * number))
 
-    assert (found.wins, found.losses, found.verdict) == (3, 0, "ours is better")
+    assert (found.wins, found.verdict) == (number, "too few questions")
+
+
+def test_fewer_milliseconds_are_better() -> None:
+    (found,) = compare(rows("a", [1, 2, 3, 3, 3, 3], measure="ms"), rows("b", [4] * 6, measure="ms"))
+
+    assert (found.wins, found.losses, found.verdict) == (6, 0, "ours is better")
     assert found.best(1)[0].asked == ("bees", "q0")
 
 

@@ -134,6 +134,10 @@ def test_html_holds_its_images_and_no_foreign_markup(tmp_path: Path) -> None:
     assert "<title>x&lt;y</title>" in made
     with pytest.raises(LoadError, match=r"none\.png"):
         to_html("![](none.png)", tmp_path, title="x")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    for path in ("../plot.png", str(tmp_path / "plot.png")):
+        assert "base64" not in to_html(f"![]({path})", inside, title="x")
 
 
 @pytest.mark.integration
@@ -166,3 +170,12 @@ def test_sensitivity_of_noise_is_not_seen() -> None:
     assert not found.seen
     assert 0 < found.by_chance < 0.5
     assert found.spread == pytest.approx(0.0)
+
+
+@pytest.mark.integration
+def test_factors_called_as_those_of_needles_may_hold_texts(tmp_path: Path) -> None:
+    asked = [
+        Row("own", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0}, {"depth": depth, "tokens": "?"})
+        for at, depth in enumerate(("deep", "shallow"))
+    ]
+    assert write_report(write(tmp_path / "run", asked)) == []

@@ -1,5 +1,6 @@
 """Rows of an evaluation: written whole, read back equal, and bad lines named."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,14 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [("{", "line 2"), ('{"set_name": "a"}', "line 2.*retriever"), ("[]", "line 2")]
+    ("line", "said"),
+    [
+        ("{", "line 2"),
+        ('{"set_name": "a"}', "line 2.*retriever"),
+        ("[]", "line 2"),
+        (json.dumps({**ROW.to_dict(), "measures": [1]}), "line 2.*measures are"),
+        (json.dumps({**ROW.to_dict(), "measures": {"complete": "yes"}}), "line 2.*complete is 'yes'"),
+    ],
 )
 def test_bad_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     path = tmp_path / RESULTS

@@ -94,6 +94,8 @@ def read_json(path: Path) -> Any:
         return json.loads(_unmarked(path))
     except (json.JSONDecodeError, RecursionError) as error:
         raise LoadError(f"{path} is not JSON ({error})") from error
+    except ValueError as error:  # Python reads no whole number of more than 4,300 digits
+        raise LoadError(f"{path} holds a number of too many digits") from error
 
 
 def read_list(path: Path) -> Iterator[AnyRecord]:
@@ -137,6 +139,8 @@ def _line(place: str, line: bytes) -> AnyRecord:
         return BrokenRecord(place, f"a line that is not JSON ({error.msg} at character {error.pos + 1}): {_WAY_OUT}")
     except RecursionError:
         return BrokenRecord(place, f"a line that is nested too deep: {_WAY_OUT}")
+    except ValueError:  # Python reads no whole number of more than 4,300 digits
+        return BrokenRecord(place, f"a line with a number of too many digits: {_WAY_OUT}")
     return _record(place, found)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from retrivex.errors import LoadError
+from retrivex.errors import LoadError, quoted
 from retrivex.evaluation.datasets.fields import list_of, object_of, strings_of, words_of
 from retrivex.evaluation.datasets.files import Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
@@ -162,7 +162,7 @@ def _name(fields: Mapping[str, Any], place: str) -> str:
         return place
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
         raise LoadError(f"id is {given!r}: it must be a text or a whole number")
-    return str(given)
+    return as_string(str(given), "id", LoadError)
 
 
 def _answers(fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -198,6 +198,9 @@ def _needed(fields: Mapping[str, Any]) -> Literal["any", "all"]:
 def _factors(fields: Mapping[str, Any]) -> dict[str, Factor]:
     given = object_of(fields.get("factors") or {}, "factors")
     for name, value in given.items():
-        if not isinstance(value, str | int | float) or (isinstance(value, float) and not is_finite(value)):
-            raise LoadError(f"factors have {name!r} = {value!r}: each must be a text or a finite number")
+        if isinstance(value, str):
+            as_string(value, f"factor {name!r}", LoadError)
+        elif not isinstance(value, int | float) or not is_finite(value):
+            raise LoadError(f"factors have {name!r} = {quoted(value)}: each must be a text or a finite number")
+        as_string(name, f"factor {name!r}", LoadError)
     return dict(given)

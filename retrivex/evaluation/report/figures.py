@@ -163,12 +163,21 @@ def _bars(rows: Sequence[Row], measure: str, label: str) -> Figure:
 
 
 def _has_depths(rows: Sequence[Row], measure: str) -> bool:
-    depths = {row.factors.get("depth") for row in rows if measure in row.measures}
-    return len(depths - {None}) > 1 and all("tokens" in row.factors for row in rows if measure in row.measures)
+    return len({row.factors["depth"] for row in _swept(rows, measure)}) > 1
+
+
+def _swept(rows: Sequence[Row], measure: str) -> list[Row]:
+    """Return the rows of a sweep; a user's own factors may have the same names and hold texts."""
+    return [
+        row
+        for row in rows
+        if measure in row.measures
+        and all(isinstance(row.factors.get(name), (int, float)) for name in ("depth", "tokens"))
+    ]
 
 
 def _heat_maps(rows: Sequence[Row], measure: str) -> Figure:
-    there = [row for row in rows if measure in row.measures]
+    there = _swept(rows, measure)
     depths = sorted({float(row.factors["depth"]) for row in there})
     lengths = sorted({int(row.factors["tokens"]) for row in there})
     maps = grouped(there, lambda row: f"{row.way.composer}, {row.way.budget:,} tokens")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_SPECIAL = str.maketrans({"|": "\\|", "\n": " ", "<": "&lt;", "`": "\\`", "*": "\\*"})
+_SPECIAL = str.maketrans(
+    {"\\": "\\\\", "|": "\\|", "\n": " ", "\r": " ", "<": "&lt;", "&": "&amp;", "`": "\\`", "*": "\\*"}
+)
 
 
 def cell(text: str) -> str:
@@ -15,7 +17,8 @@ def cell(text: str) -> str:
     >>> cell("a|b\\n<script>")
     'a\\\\|b &lt;script>'
     """
-    return text.translate(_SPECIAL)
+    # links and images: brackets are escaped only there, as intervals have them, too
+    return text.translate(_SPECIAL).replace("](", "]\\(")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -6,6 +6,7 @@ import base64
 import importlib
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: blo
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; white-space: nowrap; }
 img { max-width: 100%; } h2 { margin-top: 2.5rem; } code, pre { background: #f4f4f2; padding: .1rem .3rem; }
 """
-_IMAGE = re.compile(r'<img src="([^":]+)"')
+_IMAGE = re.compile(r'<img src="((?:[\w-]+/)*[\w-]+\.png)"')  # plots; no path that leads out of the folder
 
 
 def write_report(folder: Path, *, title: str = "Evaluation") -> list[str]:
@@ -85,7 +86,7 @@ def markdown(
     title : of the page
     missing : said at the top
     """
-    parts = [f"# {title}", *missing, "## What was run", _run(manifest)]
+    parts = [f"# {cell(title)}", *missing, "## What was run", _run(manifest)]
     for name, text in sections(rows):
         if text:
             parts += [f"## {name}", text]
@@ -144,7 +145,7 @@ def to_html(page: str, folder: Path, *, title: str) -> str:
     """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
     body = _IMAGE.sub(lambda found: f'<img src="{_inlined(folder / found[1])}"', body)
-    head = f'<meta charset="utf-8"><title>{cell(title)}</title><style>{_STYLE}</style>'
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}</body></html>\n'
 
 

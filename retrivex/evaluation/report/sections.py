@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from retrivex.evaluation.comparing import Comparison, compare
+from retrivex.evaluation.evidence import Factor
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
     baseline_of,
@@ -17,12 +18,15 @@ from retrivex.evaluation.report.grouping import (
     plain,
     values_of,
 )
-from retrivex.evaluation.report.markdown import figure, table, with_interval
+from retrivex.evaluation.report.markdown import cell, figure, table, with_interval
 from retrivex.evaluation.results import Row
 
 HEADLINES = ("evidence_recall", "complete", "answer_in_context")
 ANSWERS = ("score", "judged", "f1", "em", "faithfulness", "answerable")
 _COSTS = ("tokens", "spans", "evidence_tokens_per_1000", "broken_sentences", "reciprocal_rank", "rescued_by_neighbours")
+_FACTORS = ("task", "language", "shares_words", "gold_at")
+_SWEPT = ("depth", "depths", "tokens", "needle", "documents", "keys")  # of grids, which have tables of their own
+_FEW = 20  # values of a factor that a table can show
 _EDGE = 0.1  # share of the context at each end
 
 
@@ -45,7 +49,7 @@ def contexts(rows: Sequence[Row]) -> str:
             )
         ]
         header = ["budget", "composer", *map(_words, measures), "questions"]
-        parts.append(f"### {name}, {hits} {retriever} hits\n\n{table(header, lines)}")
+        parts.append(f"### {cell(name)}, {hits} {retriever} hits\n\n{table(header, lines)}")
     return "\n\n".join(parts)
 
 
@@ -62,13 +66,13 @@ def _words(measure: str) -> str:
 def differences(rows: Sequence[Row]) -> list[Comparison]:
     """Return every composer against the baseline, for each family, retriever, number of hits and budget."""
     found = []
-    for _, cell in grouped(plain(rows), _cell).items():
-        composers = values_of(cell, "composer")
+    for _, there in grouped(plain(rows), _cell).items():
+        composers = values_of(there, "composer")
         baseline = baseline_of(composers)
-        theirs = [row for row in cell if row.way.composer == baseline]
+        theirs = [row for row in there if row.way.composer == baseline]
         for composer in composers:
             if composer != baseline:
-                ours = [row for row in cell if row.way.composer == composer]
+                ours = [row for row in there if row.way.composer == composer]
                 known = [name for name in HEADLINES if name in measures_of(ours) and name in measures_of(theirs)]
                 found += compare(ours, theirs, known, resamples=2_000) if known else []
     return found
@@ -146,6 +150,15 @@ def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES)
     return table(["set", _words(name), "budget", "composer", *map(_words, known)], lines) if lines else ""
 
 
+def _told_apart(rows: Sequence[Row]) -> list[str]:
+    """Return the factors that have a table: those of public sets first, and a user's own of few values."""
+    values: dict[str, set[Factor]] = {}
+    for row in rows:
+        for name, value in row.factors.items():
+            values.setdefault(name, set()).add(value)
+    return [*_FACTORS, *(name for name in values if name not in (*_FACTORS, *_SWEPT) and len(values[name]) <= _FEW)]
+
+
 def orders(rows: Sequence[Row]) -> str:
     """Return where the evidence stands under each order, at equal budgets."""
     several = {composer for composer, of in grouped(rows, _composer).items() if len(values_of(of, "order")) > 1}
@@ -215,8 +228,8 @@ def sections(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     yield "Against the baseline", against_baseline(rows)
     yield "Where it loses", losses(rows) if len(values_of(rows, "composer")) > 1 else ""
     yield "Depth of the evidence", depths(rows)
-    for name in ("task", "language", "shares_words"):
-        yield f"By {_words(name)}", factors(rows, name)
+    for name in _told_apart(rows):
+        yield f"By {cell(_words(name))}", factors(rows, name)
     yield "Orders", orders(rows)
     yield "Answers", answers(rows)
     yield "Time", latency(rows)
