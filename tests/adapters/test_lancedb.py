@@ -478,8 +478,10 @@ def test_a_column_for_scopes_that_is_added_later_counts_at_once(db: lancedb.DBCo
     assert "scope" not in table.schema.names
 
     async def looked() -> None:
-        every = {"read_consistency_interval": timedelta(0)}
-        connection = await lancedb.connect_async(db.uri, **every) if is_async else lancedb.connect(db.uri, **every)
+        always = timedelta(0)
+        connection = lancedb.connect(db.uri, read_consistency_interval=always)
+        if is_async:
+            connection = await lancedb.connect_async(db.uri, read_consistency_interval=always)
         store = LanceDBChunkStore(connection, NAME)
         retriever = LanceDBRetriever(connection, NAME, lambda question: np.ones(8))
         assert len(await store.afetch([Window("doc-0", 0, 9)])) == 3
