@@ -479,7 +479,7 @@ def test_a_column_for_scopes_that_is_added_later_counts_at_once(db: lancedb.DBCo
 
     async def looked() -> None:
         always = timedelta(0)
-        connection = lancedb.connect(db.uri, read_consistency_interval=always)
+        connection: Any = lancedb.connect(db.uri, read_consistency_interval=always)
         if is_async:
             connection = await lancedb.connect_async(db.uri, read_consistency_interval=always)
         store = LanceDBChunkStore(connection, NAME)
