@@ -125,10 +125,14 @@ class ChromaCollection(Collection):
 
     def ask(self, request: Request) -> Records:
         """Answer a request."""
+        if _sees_nothing(request):
+            return Records()
         return self._in_time(lambda: self._ask(request))
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
+        if _sees_nothing(request):
+            return Records()
         async with asyncio.timeout(self._timeout_s):
             opened = self._async_opened
             if opened is None:
@@ -328,6 +332,11 @@ class ChromaRetriever(VectorRetriever):
         **options: Unpack[ChromaOptions],
     ) -> None:
         super().__init__(ChromaCollection(client, collection, **options), embed, retries=retries)
+
+
+def _sees_nothing(request: Request) -> bool:
+    """Say whether the caller may see no scope at all: Chroma refuses an empty list."""
+    return not isinstance(request, Scan) and not request.scopes
 
 
 def _clients(

@@ -37,8 +37,8 @@ class FrameworkCollection(Collection):
     `OSError` or named after a connection counts as a store that is down, and everything else as a refusal.
 
     Nobody can list the fields of such a store. With `by_name` a filter goes by the first names of document and number;
-    where nothing is found under these, one more request goes by all the others, and later ones by those that found
-    something. A store that mixes names wants them in a FieldMap each.
+    where nothing is found under these, one more request goes by all the others. Those that found something last come
+    first. A store in which documents of one question have different names wants a FieldMap for each.
     """
 
     batch_limit = BATCH_LIMIT
@@ -76,14 +76,15 @@ class FrameworkCollection(Collection):
         """Return the names to go by, and those to go by where nothing is found."""
         if not self._by_name or not isinstance(request, ByWindows):
             return (), ()
-        if self._known:
-            return self._known, ()
         pairs = [
             replace(self.fields, doc_id=(doc,), chunk_id=(n,))
             for doc in self.fields.doc_id
             for n in self.fields.chunk_id
         ]
-        return (pairs[:1],), ((pairs[1:],) if len(pairs) > 1 else ())
+        first, others = (pairs[:1],), (pairs[1:],)
+        if len(pairs) == 1:
+            return first, ()
+        return (others, first) if self._known == others else (first, others)
 
     def _records(self, found: Sequence[Passage], names: Names) -> Records:
         if found:

@@ -178,13 +178,23 @@ class LanceDBCollection(Collection):
             assert self._sync is not None
             table = self._sync.open_table(self._table)
             opened = self._opened = table, read_columns(table.schema, self.fields.root)
+        elif self._may_get_scopes(opened[1]):
+            table = opened[0]
+            opened = self._opened = table, read_columns(table.schema, self.fields.root)
         return opened
+
+    def _may_get_scopes(self, columns: Columns) -> bool:
+        """Say whether a column for scopes may be added yet: not knowing it would show everybody everything."""
+        return bool(self.fields.scope) and columns.find(self.fields, "scope") is None
 
     async def _aopen(self) -> tuple[Any, Columns]:
         opened = self._aopened
         if opened is None:
             assert self._async is not None
             table = await self._async.open_table(self._table)
+            opened = self._aopened = table, read_columns(await table.schema(), self.fields.root)
+        elif self._may_get_scopes(opened[1]):
+            table = opened[0]
             opened = self._aopened = table, read_columns(await table.schema(), self.fields.root)
         return opened
 

@@ -19,7 +19,7 @@ from .collection import ByWindows, Collection, Failure, Nearest, Record, Records
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .pgvector_client import AsyncClient, SyncClient, TimedClient
 from .pgvector_query import FLOATS, OPERATORS, Metric, TableQuery
-from .pgvector_table import LEARN, Field, Table, Values, learned, name, shown
+from .pgvector_table import ADDED, LEARN, Field, Table, Values, learned, name, shown
 from .pgvector_write import updates
 from .readings import AS_EXPECTED, Reading, Readings
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
@@ -170,6 +170,9 @@ class PgvectorCollection(Collection):
         """Say what an error of psycopg or its pool means."""
         if isinstance(error, (psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedTable)):
             self._table = None  # it was changed under our hands: look again next time
+        if isinstance(error, psycopg.errors.InvalidTextRepresentation) and ADDED in str(error):
+            self._table = None
+            return "down"  # asked again with what the table has now
         late = (TimeoutError, psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)
         if isinstance(error, late) or type(error).__name__ in ("PoolTimeout", "ConnectionTimeout"):
             return "timeout"

@@ -66,6 +66,7 @@ class Table:
     indexes : pairs of the method and the first thing it indexes, as PostgreSQL writes both
     version : of pgvector, None where it is not installed
     rows : as PostgreSQL estimates; less than 0 where it was never looked at
+    written : the name as it stands in SQL
     """
 
     name: Composable
@@ -73,6 +74,7 @@ class Table:
     indexes: frozenset[tuple[str, str]]
     version: tuple[int, ...] | None
     rows: int = -1
+    written: str = ""
 
     def field(self, path: str | None, *, whole: bool = False) -> Field | None:
         """Return where the value at `path` is: a column, or keys inside one of JSON; None where there is none.
@@ -139,7 +141,7 @@ class Table:
         # a name with a dot may be a path or a key of its own, and nobody says which
         found = {field.inside: field for whole in (False, True) if (field := self.field(path, whole=whole))}
         if not found:
-            return Composed([SQL("TRUE" if None in scopes else "FALSE")]), {}
+            return self._without(path, is_seen=None in scopes)
         named = sorted(scope for scope in scopes if scope is not None)
         among = [field.among(f"scopes_{at}", named) for at, field in enumerate(found.values())]
         condition = SQL(" OR ").join(one for one, _ in among)
@@ -148,6 +150,22 @@ class Table:
             condition = SQL("{} OR ({})").format(condition, nowhere)
         return SQL("({})").format(condition), {key: value for _, bound in among for key, value in bound.items()}
 
+    def _without(self, path: str | None, *, is_seen: bool) -> tuple[Composed, Values]:
+        """Return the condition of a table without scopes, which is an error where it has got the column since."""
+        names = sorted({path, path.split(".")[0]} - set(self.columns)) if path is not None else []
+        if not names:
+            return Composed([SQL("TRUE" if is_seen else "FALSE")]), {}
+        # nothing is true of that text, and a subquery that depends on no row is evaluated once
+        got = SQL(
+            "(SELECT ({} || a.attname)::boolean FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = to_regclass("
+            "%(table)s) AND a.attname = ANY(%(added)s::text[]) AND NOT a.attisdropped LIMIT 1) IS {}"
+        )
+        condition = got.format(ADDED, SQL("NULL" if is_seen else "NOT NULL"))
+        return condition, {"table": self.written, "added": names}
+
+
+ADDED = "a column was added: "
+"""How the error begins that tells of a column which the table did not have when it was looked at."""
 
 LEARN = SQL(
     "WITH a AS (SELECT a.attname::text AS name, format_type(b.oid, -1) AS type, b.oid AS oid, b.typname::text AS kind, "
@@ -194,7 +212,7 @@ def learned(shown: str, quoted: Composable, rows: Iterable[tuple[Any, ...]]) -> 
     indexes = frozenset((method, first) for method, first, _, _ in told.get("index", []))
     versions = [tuple(map(int, re.findall(r"\d+", one[0]))) for one in told.get("version", [])]
     version = versions[0] if versions else None
-    return Table(quoted, columns, indexes, version, int(told["rows"][0][0]))
+    return Table(quoted, columns, indexes, version, int(told["rows"][0][0]), shown)
 
 
 def name(part: str) -> Identifier:

@@ -28,10 +28,10 @@ AS_EXPECTED = Reading()
 
 
 class Readings:
-    """Asks in one way after the other until something is found; that way is the only one from then on.
+    """Asks in one way after the other until something is found; that way is the first one from then on.
 
-    So a collection that is kept as expected costs one request. One that holds nothing that was ever asked for costs one
-    for each way, at most four.
+    So what a collection holds costs one request. What it does not hold costs one for each way, at most four: of two
+    tenants, or of an old and a new import, one may be kept in another way.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Readings:
     def ask(self, ways: Sequence[Reading], ask: Callable[[Reading], Records]) -> Records:
         """Return the first answer with records in it, else an empty one."""
         answer = Records()
-        for reading in self._left(ways):
+        for reading in self._in_order(ways):
             answer = ask(reading)
             if self._is_it(reading, answer):
                 break
@@ -49,14 +49,15 @@ class Readings:
     async def aask(self, ways: Sequence[Reading], ask: Callable[[Reading], Awaitable[Records]]) -> Records:
         """Do the same through an async client."""
         answer = Records()
-        for reading in self._left(ways):
+        for reading in self._in_order(ways):
             answer = await ask(reading)
             if self._is_it(reading, answer):
                 break
         return answer
 
-    def _left(self, ways: Sequence[Reading]) -> Sequence[Reading]:
-        return ways if self._found is None else [self._found]
+    def _in_order(self, ways: Sequence[Reading]) -> Sequence[Reading]:
+        found = self._found  # another thread may write meanwhile
+        return sorted(ways, key=lambda way: way != found)
 
     def _is_it(self, reading: Reading, answer: Records) -> bool:
         if answer.records:

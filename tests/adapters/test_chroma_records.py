@@ -69,6 +69,12 @@ def test_conditions_hold_every_place_asked_for_and_not_many_more(windows: list[W
         )
 
 
+def test_who_may_see_no_scope_at_all_sees_nothing(chroma: ChromaServer) -> None:
+    name = chroma.fill(contract_chunks(1, 3))
+    assert ChromaChunkStore(chroma.client, name).fetch([Window("doc-0", 0, 3)], []) == []
+    assert ChromaRetriever(chroma.client, name, lambda question: [1.0] * 8).retrieve("x", scope=[]) == []
+
+
 def test_the_most_chunks_of_one_request(chroma: ChromaServer) -> None:
     chunks = [Chunk(f"text {n}", ChunkMetadata(f"d{n % 50}", n), [1.0, 0.0]) for n in range(6000)]
     name = chroma.fill(chunks)

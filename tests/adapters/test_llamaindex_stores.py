@@ -196,7 +196,17 @@ def test_names_that_are_not_the_first_are_found_and_remembered(store: type[Nodes
     assert [chunk.key for chunk in found] == [("bees.md", 3), ("bees.md", 4)]
     assert vectors.requests == 3
     assert chunks.fetch([Window("ants.md", 0, 3)]) == []
-    assert vectors.requests == 4
+    assert vectors.requests == 5  # it may be under the other names
+
+
+def test_documents_under_other_names_hide_none_of_the_rest() -> None:
+    nodes = [
+        *(TextNode(text=f"old {n}", metadata={"file_path": "old.md", "chunk_index": n}) for n in range(2)),
+        *(TextNode(text=f"new {n}", metadata={"manual": "new.md", "chunk_id": n}) for n in range(2)),
+    ]
+    chunks = VectorStoreChunkStore(Nodes(nodes=nodes), fields=FieldMap(doc_id=("manual", "file_path")))
+    for doc_id in ("old.md", "new.md", "old.md"):
+        assert [chunk.key for chunk in chunks.fetch([Window(doc_id, 0, 2)])] == [(doc_id, 0), (doc_id, 1)]
 
 
 def test_a_scope_under_any_of_its_names_is_found() -> None:

@@ -195,6 +195,16 @@ def test_numbers_that_are_kept_as_text_are_found(write: Write) -> None:
     assert {hit.chunk.metadata.chunk_id for hit in hits} == set(range(12))
 
 
+@pytest.mark.parametrize("write", [*NESTED, *IN_JSON, "chroma_flat"], indirect=True)  # LanceDB's columns have one type
+def test_a_document_that_is_kept_in_another_way_hides_none_of_the_rest(write: Write) -> None:
+    numbers = [{"doc_id": "new", "chunk_id": n} for n in range(2)]
+    texts = [{"doc_id": "old", "chunk_id": str(n)} for n in range(2)]
+    collection = write([*numbers, *texts])(FieldMap())
+    for _ in range(2):
+        assert _texts(collection, [Window("old", 0, 5)]) == ["text 2", "text 3"]
+        assert _texts(collection, [Window("new", 0, 5)]) == ["text 0", "text 1"]
+
+
 @pytest.mark.parametrize("write", EVERY, indirect=True)
 def test_documents_that_are_kept_as_numbers_are_found(write: Write) -> None:
     collection = write([{"doc_id": 42 + n // 4, "chunk_id": n % 4} for n in range(12)])(FieldMap())
