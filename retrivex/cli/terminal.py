@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 _WIDTH = 132  # characters of a table that goes into a file, at least
+_WIDEST = 1000
 
 # Escape sequences in a document or a file name must not move the cursor or colour the screen of who reads it.
 _CONTROLS = {
@@ -38,7 +39,7 @@ def print_table(table: Table) -> None:
     """Print a table to standard output; where that is no terminal, as wide as its figures need."""
     screen = console()
     if not screen.is_terminal:
-        screen.width = max(_WIDTH, screen.measure(table).maximum)
+        screen.width = max(_WIDTH, screen.measure(table, options=screen.options.update(max_width=_WIDEST)).maximum)
     screen.print(table)
 
 

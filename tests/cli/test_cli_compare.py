@@ -22,7 +22,7 @@ def results(tmp_path: Path) -> Path:
             "bees",
             f"q{at}",
             Way("bm25", 6, composer, "document", 1000),
-            {"evidence_recall": figure, "ms": 1.0},
+            {"evidence_recall": figure, "ms": 1.0, "evidence_tokens_per_1000": 1.0},
             question=f"Who is {at}?",
             context=f"{composer} says \x1b[31m{at}",
         )
@@ -51,8 +51,8 @@ def test_figures_are_whole_in_a_pipe(results: Path) -> None:
     options = ["--a", "composer=balanced", "--b", "composer=knn"]
     found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", str(results), *options])
 
-    assert "evidence_recall" in found.stdout
-    assert "no effect seen" in found.stdout
+    assert "evidence_tokens_per_1000" in found.stdout
+    assert "+0.000 to +0.000" in found.stdout
     assert "…" not in found.stdout
 
 

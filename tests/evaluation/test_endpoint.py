@@ -265,6 +265,12 @@ def test_an_answer_that_was_cut_is_said(server: ModelServer) -> None:
     assert usage.cut == 1
 
 
+def test_half_a_surrogate_pair_in_an_answer_can_be_written(server: ModelServer) -> None:
+    server.answer = lambda body: "hives \ud83d"
+    (reply,), _ = ask(server, ASKED[:1])
+    assert reply.text == "hives \ufffd"
+
+
 def test_an_answer_of_nothing_is_an_answer(server: ModelServer) -> None:
     made = server.completion(_body())
     made["choices"][0]["message"]["content"] = None

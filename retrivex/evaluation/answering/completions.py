@@ -8,6 +8,7 @@ from typing import Any
 
 from retrivex.evaluation.answering.answer_cache import KeptAnswer
 from retrivex.retry_after import retry_after
+from retrivex.tokens import without_surrogates
 
 try:
     import openai
@@ -97,7 +98,8 @@ class ChatCompletions:
             return self._unreadable(made)
         usage = getattr(made, "usage", None)
         cut = getattr(choices[0], "finish_reason", None) == "length" if isinstance(choices, list) else False
-        return KeptAnswer(text or "", cut, _number(usage, "prompt_tokens"), _number(usage, "completion_tokens"))
+        words = without_surrogates(text or "")  # half a character can be written nowhere
+        return KeptAnswer(words, cut, _number(usage, "prompt_tokens"), _number(usage, "completion_tokens"))
 
     def _unreadable(self, what: object) -> Failure:
         return Failure(f"{self._url} gave no answer that can be read ({_short(what)})", again=True, costs=True)
