@@ -24,11 +24,13 @@ class Room:
     tokens : for all of them
     per_document : most tokens of each document; None for no limit
     exclusions : what may not be shown, and so fills nothing
+    once_from : characters from which on chunks of equal text fill it once, in whichever runs; None for none
     """
 
     tokens: int
     per_document: int | None = None
     exclusions: Exclusions = field(default_factory=Exclusions)
+    once_from: int | None = None
 
 
 def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], room: Room) -> NDArray[np.float64]:
@@ -48,16 +50,22 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
     places = {key: at for at, key in enumerate(units.axis.keys)}
     costs = _costs(runs, units, room.exclusions)
     left, spent = room.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
+    first_run: dict[str, int] = {}
     for seed in seeds:
         if left <= 0:
             break
-        own = [i for i in units.touching(places[seed.key]) if costs[i]] if seed.key in places else []
+        at = places.get(seed.key)
+        if at is None or first_run.get(text := units.axis.chunks[at].text, run := units.axis.run[at]) != run:
+            continue
+        own = [i for i in units.touching(at) if costs[i]]
         tokens, doc_id = sum([costs[i] for i in own]), seed.key[0]
         allowed = left if room.per_document is None else min(left, room.per_document - spent[doc_id])
         if 0 < tokens <= allowed:
             left -= tokens
             spent[doc_id] += tokens
             nearest[own] = 1.0
+            if room.once_from is not None and len(text) >= room.once_from:
+                first_run.setdefault(text, run)
             for i in own:
                 costs[i] = 0
     return nearest

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeAlias
 
 from retrivex.assembly import SpanScorer, pin
-from retrivex.candidates import build_candidates
+from retrivex.candidates import MIN_REPEATED, build_candidates
 from retrivex.chunk import Chunk, ChunkKey
 from retrivex.composition import Composition
 from retrivex.errors import HitError, RetrivexError
@@ -377,7 +377,8 @@ class Pipeline:
 
         Less for what repeats better ones, under `diversity`.
         """
-        room = Room(int(self.left * share), self.config.max_tokens_per_document, self.exclusions)
+        once_from = MIN_REPEATED if self.config.dedupe_overlaps else None
+        room = Room(int(self.left * share), self.config.max_tokens_per_document, self.exclusions, once_from)
         valuation = self.call.valuer.value(runs, seeds, linked, expansion.continuity, similarity, room)
         made, warnings = discounted(valuation, runs, self.config.diversity)
         self.log.warnings += warnings

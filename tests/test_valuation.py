@@ -233,6 +233,17 @@ def test_a_document_is_near_up_to_its_cap(by_words_alone: Callable[[float], Path
     assert found == {"One two three four.", "Nine ten eleven twelve."}
 
 
+def test_copies_take_room_once(by_words_alone: Callable[[float], Path]) -> None:
+    copied = ["Alpha beta gamma delta epsilon zeta eta theta."]
+    texts = {"a": copied, "b": copied, "c": LEAVES["a"], "q": ["Queen."]}
+    hits = [("a", 0), ("b", 0), ("c", 0), ("q", 0)]
+    known = by_words_alone(0.2)
+    assert hedged(texts, hits, known, token_budget=12) == {copied[0], LEAVES["a"][0]}
+    assert hedged(texts, hits, known, token_budget=12, dedupe_overlaps=False) == {copied[0], LEAVES["a"][0]}
+    assert hedged(texts, hits, known, token_budget=16) == {copied[0], LEAVES["a"][0]}
+    assert hedged(texts, hits, known, token_budget=16, dedupe_overlaps=False) == {copied[0]}
+
+
 def test_each_hit_list_has_its_share_of_the_room() -> None:
     store = {key: chunk for name in "abcd" for key, chunk in tile(name, [f"{name}1 {name}2 {name}3 {name}4."]).items()}
     rooms: list[int] = []

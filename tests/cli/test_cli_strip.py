@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -225,3 +226,12 @@ def test_the_explanation_says_what_auto_chose_and_why() -> None:
     made = composition(ordering_strategy="auto")
     assert "edge_balanced: factual question" in draw(Explanation(made))
     assert "Order" not in draw(Explanation(composition()))
+
+
+def test_units_that_count_for_being_near_are_told() -> None:
+    chunk = Chunk("Bees sleep in the cold months and eat what they have.", ChunkMetadata("d", 0))
+    made = SpanComposer().compose([SeedHit(chunk, 0.9)], {chunk.key: chunk}, query="Bees?")
+    units = tuple(replace(unit, hedged=True, value=0.56) for unit in made.trace.units)
+    told = replace(made, trace=replace(made.trace, make_unit_notes=lambda: units))
+    assert "counts 0.56 as a near hit where the scorer doubts" in draw(Explanation(told), 200)
+    assert "as a near hit" not in draw(Explanation(made), 200)
