@@ -90,8 +90,9 @@ def read_json(path: Path) -> Any:
     LoadError
         If it cannot be read or is no JSON.
     """
+    text = _unmarked(path)
     try:
-        return json.loads(_unmarked(path))
+        return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise LoadError(f"{path} is not JSON ({error})") from error
     except ValueError as error:  # Python reads no whole number of more than 4,300 digits
