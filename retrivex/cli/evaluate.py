@@ -229,9 +229,11 @@ def evaluate(
                     report=lambda done, total: teller("answering", done, total),
                 )  # fmt: skip
             rows = answered.rows
-    odd = [f"{found.name}: {line}" for found in mine for line in found.odd]
-    left_out = [line for line in odd if "left out" in line]  # others were repaired, or read in another way
-    _list(odd)
+    odd = [(found.name, line) for found in mine for line in found.odd]
+    # files that are not read (images beside the texts) are told after questions, and are no failure, as for `index`
+    odd.sort(key=lambda told: not told[1].startswith("line "))
+    left_out = [f"{name}: {line}" for name, line in odd if line.startswith("line ") and "left out" in line]
+    _list([f"{name}: {line}" for name, line in odd])
     summary = summarise(rows)
     missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
     for reason in (*missing, *(answered.warnings if answered else ())):

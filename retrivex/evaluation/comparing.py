@@ -19,6 +19,8 @@ from retrivex.evaluation.bootstrap import Difference, mean_of_sets, paired_boots
 from retrivex.evaluation.results import Row, Way
 
 LOWER_IS_BETTER = frozenset({"broken_sentences", "lost", "ms", "tokens"})
+# few long spans or many short ones, early or late in the context: what is better, a model decides
+NEITHER_IS_BETTER = frozenset({"evidence_position", "spans"})
 EVERY_SET = "mean of sets"
 FEWEST = 6
 """Questions below which nothing is sure: of 5, all won by one side, 1 in 16 comes by chance (two-sided sign test)."""
@@ -88,6 +90,8 @@ class Comparison:
             return "no effect seen"
         if len(self.pairs) < FEWEST:
             return "too few questions"
+        if self.measure in NEITHER_IS_BETTER:
+            return "ours is higher" if self.difference.mean > 0 else "ours is lower"
         return "ours is better" if self._gain(self.difference.mean) > 0 else "theirs is better"
 
     def _gain(self, difference: float) -> float:

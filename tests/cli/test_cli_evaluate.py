@@ -67,6 +67,20 @@ def test_bad_lines_are_told_and_the_rest_is_measured(folder: Path) -> None:
     assert [line[:10] for line in told["left_out"]] == ["q: line 11", "q: line 12"]
 
 
+def test_files_that_are_no_texts_are_told_last_and_are_no_failure(folder: Path) -> None:
+    documents = next(path for path in folder.iterdir() if path.is_dir())
+    for number in range(30):
+        (documents / f"a{number}.png").write_bytes(b"PNG")
+    assert evaluate(folder, "--composer", "knn").exit_code == 0
+    with (folder / "q.jsonl").open("a") as file:
+        file.write("\n{oops")
+    result = evaluate(folder, "--composer", "knn")
+    told = [line for line in result.stderr.splitlines() if line.startswith("note: q: ")]
+    assert result.exit_code == 1
+    assert told[0].startswith("note: q: line 11: ")
+    assert ".png" in told[1]
+
+
 def test_no_questions_are_not_all_questions(folder: Path) -> None:
     result = evaluate(folder, "--questions", "0")
     assert result.exit_code == 2

@@ -123,3 +123,10 @@ def test_page_shows_both_contexts_and_no_markup_of_theirs() -> None:
     assert "b &lt;1&gt;" in made
     assert "<b>" not in made
     assert "no effect seen" in made
+
+
+def test_more_spans_are_neither_better_nor_worse() -> None:
+    more, fewer = rows("a", [9.0] * 8, measure="spans"), rows("b", [2.0] * 8, measure="spans")
+
+    assert compare(more, fewer)[0].verdict == "ours is higher"
+    assert compare(fewer, more)[0].verdict == "ours is lower"
