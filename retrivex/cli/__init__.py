@@ -48,6 +48,7 @@ commands = (
     inspect.inspect,
     tune.tune,
     evaluate.evaluate,
+    compare.compare,
     report.report,
     probe.probe,
     backfill.backfill,
@@ -55,7 +56,6 @@ commands = (
 )
 for command in commands:
     app.command()(command)
-app.command("compare")(compare.compare_results)
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,12 +13,13 @@ from rich.table import Table
 
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import console, note, one_line, print_table, visible, write_json
-from retrivex.evaluation.comparing import Comparison, Pair, compare, select
+from retrivex.evaluation.comparing import Comparison, Pair, select
+from retrivex.evaluation.comparing import compare as compare_rows
 from retrivex.evaluation.results import Row, read_rows
 from retrivex.evaluation.side_by_side import cells, described, head, page
 
 
-def compare_results(
+def compare(
     ours: Annotated[Path, typer.Argument(metavar="A", help="Results: a folder of `retrivex evaluate --out`.")],
     theirs: Annotated[Path | None, typer.Argument(metavar="[B]", help="Other results; left out, the same.")] = None,
     ours_where: Annotated[
@@ -56,7 +57,7 @@ def compare_results(
         _of_sets(select(read_rows(ours), first), sets),
         _of_sets(select(read_rows(theirs or ours), second), sets),
     )
-    found = compare(*rows, measures=measures, seed=seed)
+    found = compare_rows(*rows, measures=measures, seed=seed)
     names = _names(rows, ours, theirs)
     read = measures[0] if measures else found[0].measure
     if as_json:
