@@ -178,14 +178,10 @@ class LanceDBCollection(Collection):
             assert self._sync is not None
             table = self._sync.open_table(self._table)
             opened = self._opened = table, read_columns(table.schema, self.fields.root)
-        elif self._may_get_scopes(opened[1]):
+        elif opened[1].may_get(self.fields, "scope"):  # not knowing it would show everybody everything
             table = opened[0]
             opened = self._opened = table, read_columns(table.schema, self.fields.root)
         return opened
-
-    def _may_get_scopes(self, columns: Columns) -> bool:
-        """Say whether a column for scopes may be added yet: not knowing it would show everybody everything."""
-        return bool(self.fields.scope) and columns.find(self.fields, "scope") is None
 
     async def _aopen(self) -> tuple[Any, Columns]:
         opened = self._aopened
@@ -193,7 +189,7 @@ class LanceDBCollection(Collection):
             assert self._async is not None
             table = await self._async.open_table(self._table)
             opened = self._aopened = table, read_columns(await table.schema(), self.fields.root)
-        elif self._may_get_scopes(opened[1]):
+        elif opened[1].may_get(self.fields, "scope"):  # not knowing it would show everybody everything
             table = opened[0]
             opened = self._aopened = table, read_columns(await table.schema(), self.fields.root)
         return opened
@@ -229,7 +225,7 @@ class LanceDBCollection(Collection):
 
     def _narrow(self, query: Any, request: ByIds | ByWindows | Nearest, columns: Columns) -> Any:
         """Return the query with its filter, columns and limit."""
-        scope = of_scopes(request.scopes, columns.find(self.fields, "scope"))
+        scope = of_scopes(request.scopes, columns.all(self.fields, "scope"))
         if isinstance(request, Nearest):
             # A small tenant may lie in none of the 20 partitions that an index looks into: on until there are k. And
             # distances are measured: those of an index may be doubled (cosine) or infinite (all rows of a small scope).

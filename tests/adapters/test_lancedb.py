@@ -472,29 +472,6 @@ def test_what_others_write_is_seen_as_the_connection_says(db: lancedb.DBConnecti
     assert keys(store.fetch([Window("doc-0", 0, 9)])) == [("doc-0", 0), ("doc-0", 2)]
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_a_column_for_scopes_that_is_added_later_counts_at_once(db: lancedb.DBConnection, *, is_async: bool) -> None:
-    table = fill(db, contract_chunks(1, 3))
-    assert "scope" not in table.schema.names
-
-    async def looked() -> None:
-        always = timedelta(0)
-        connection: Any = lancedb.connect(db.uri, read_consistency_interval=always)
-        if is_async:
-            connection = await lancedb.connect_async(db.uri, read_consistency_interval=always)
-        store = LanceDBChunkStore(connection, NAME)
-        retriever = LanceDBRetriever(connection, NAME, lambda question: np.ones(8))
-        assert len(await store.afetch([Window("doc-0", 0, 9)])) == 3
-        assert len(await retriever.aretrieve("x", k=9)) == 3
-        table.add_columns({"scope": "cast(NULL as string)"})
-        table.update(where="chunk_id = 1", values={"scope": "acme"})
-        assert keys(await store.afetch([Window("doc-0", 0, 9)])) == [("doc-0", 0), ("doc-0", 2)]
-        assert keys(await store.afetch([Window("doc-0", 0, 9)], "acme")) == [("doc-0", 1)]
-        assert {hit.chunk.metadata.chunk_id for hit in await retriever.aretrieve("x", k=9)} == {0, 2}
-
-    asyncio.run(looked())
-
-
 # ---- backfill
 
 
