@@ -12,6 +12,7 @@ import numpy as np
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
+from .clients import either_client
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .lancedb_columns import Column, Columns, inside, of_scopes, read_columns
@@ -108,16 +109,16 @@ class LanceDBCollection(Collection):
         with_vectors: bool = False,
         timeout_s: float | None = None,
     ) -> None:
-        if not isinstance(connection, (DBConnection, AsyncConnection)):
-            raise StoreError(
-                f"connection is {type(connection).__name__}: give what lancedb.connect or lancedb.connect_async returns"
-            )
+        give = "what lancedb.connect(...) gives", "what `await lancedb.connect_async(...)` gives"
+        self._sync: DBConnection | None
+        self._async: AsyncConnection | None
+        self._sync, self._async = either_client(
+            connection, async_connection, _kind, give, ("connection", "async_connection")
+        )
         if timeout_s is not None and not 0 < timeout_s <= 10**6:
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be more than 0 seconds and at most 10**6, or None")
         if metric is not None and metric not in get_args(Metric):
             raise StoreError(f"metric is {metric!r}: it must be one of {', '.join(get_args(Metric))}, or None")
-        self._sync = connection if isinstance(connection, DBConnection) else None
-        self._async = async_connection if isinstance(connection, DBConnection) else connection
         self.is_sync, self.is_async = self._sync is not None, self._async is not None
         self.fields = field_map(fields, LANCEDB_LAYOUTS)
         self.name = f"LanceDB table {table!r}"
@@ -362,6 +363,12 @@ class LanceDBRetriever(VectorRetriever):
         **options: Unpack[LanceDBOptions],
     ) -> None:
         super().__init__(LanceDBCollection(connection, table, **options), embed, retries=retries)
+
+
+def _kind(connection: Any) -> Literal["sync", "async"] | None:
+    if isinstance(connection, DBConnection):
+        return "sync"
+    return "async" if isinstance(connection, AsyncConnection) else None
 
 
 def _metric_of(stats: Sequence[Any]) -> str:

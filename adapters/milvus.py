@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
+from .clients import check_clients
 from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
 from .milvus_filters import Schema, parse_schema
@@ -108,8 +109,9 @@ class MilvusCollection(Collection):
         with_vectors: bool = False,
         consistency_level: str | None = None,
     ) -> None:
-        if client is None and async_client is None:
-            raise StoreError("client is None: give a MilvusClient, or async_client=AsyncMilvusClient(...)")
+        check_clients(
+            client, async_client, _kind, ("a MilvusClient", "an AsyncMilvusClient (of pymilvus 2.6 or later)")
+        )
         if not isinstance(timeout_s, (int, float)) or isinstance(timeout_s, bool) or not 0 < timeout_s < float("inf"):
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
         self.fields = field_map(fields, MILVUS_LAYOUTS)
@@ -288,6 +290,14 @@ class MilvusCollection(Collection):
             schema = schema.searched_by(self._vector_name)
         self._schema = schema
         return schema
+
+
+def _kind(client: Any) -> Literal["sync", "async"] | None:
+    if isinstance(client, MilvusClient):
+        return "sync"
+    # older versions of pymilvus have no such class, or one that cannot describe a collection
+    is_async = any(kind.__name__ == "AsyncMilvusClient" for kind in type(client).__mro__)
+    return "async" if is_async and hasattr(client, "describe_collection") else None
 
 
 def _record(row: Mapping[str, Any], schema: Schema, score: float | None = None) -> Record:

@@ -441,6 +441,13 @@ def test_options_that_are_none_are_refused(option: Any, shown: str, db: lancedb.
         LanceDBChunkStore(db, NAME, **option)
     with pytest.raises(StoreError, match="connection is str"):
         LanceDBChunkStore("folder", NAME)  # type: ignore[arg-type]
+    with pytest.raises(
+        StoreError, match=r"async_connection is LanceDBConnection: give what `await lancedb.connect_async"
+    ):
+        LanceDBChunkStore(db, NAME, async_connection=db)
+    both = asyncio.run(lancedb.connect_async(db.uri))
+    with pytest.raises(StoreError, match="beside another async one"):
+        LanceDBChunkStore(both, NAME, async_connection=both)
 
 
 # ---- async
