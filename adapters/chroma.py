@@ -50,8 +50,10 @@ _ROUNDS = 3  # requests for a question, where those hits belong to others
 
 
 def _inside(fields: FieldMap) -> FieldMap:
-    """Return names in flat metadata, beside a text that has no name."""
-    return replace(fields, root=METADATA, text=(TEXT,))
+    """Return names in flat metadata, beside a text that has no name; where there is none, one of the metadata is it."""
+    if fields.root == METADATA and TEXT in fields.text:
+        return fields
+    return replace(fields, root=METADATA, text=(TEXT, *(f"{METADATA}.{name}" for name in fields.text)))
 
 
 # langchain-chroma 1.1, llama-index-vector-stores-chroma 0.6 and chroma-haystack 5.0 write their metadata flat
@@ -76,7 +78,7 @@ class ChromaCollection(Collection):
     client : `HttpClient`, `PersistentClient`, `EphemeralClient`, `CloudClient` or an `AsyncHttpClient`, awaited
     collection : its name
     async_client : one more, so that both `fetch` and `afetch` have their own
-    fields : names of metadata; the text is Chroma's document
+    fields : names of metadata; the text is Chroma's document, and in records without one what `text` names
     with_vectors : read the vectors of neighbours too, for continuity by embeddings
     timeout_s : longest wait for an answer; Chroma's own clients wait for ever
 

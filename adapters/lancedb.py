@@ -253,7 +253,7 @@ class LanceDBCollection(Collection):
         vector = row.pop(self._vector_column(columns), None) if self._with_vectors else None
         return Record(
             id=str(row.get(self._id_field, place)),
-            payload=columns.payload(row),
+            payload=columns.payload(row, self.fields),
             score=None if distance is None else float(-distance if self._metric == "l2" else 1 - distance),
             vector=None if vector is None else np.asarray(vector, dtype=np.float32),
         )

@@ -61,7 +61,34 @@ class Column:
         """Return the condition that it holds a number from `start` to before `end`, which may be kept as text."""
         if self.is_text:
             return self.is_one_of(str(n) for n in range(start, end))
-        return f"{self.sql} >= {start} AND {self.sql} < {end}"
+        largest = self._largest
+        if largest is None or end <= largest:
+            return f"{self.sql} >= {start} AND {self.sql} < {end}"
+        return f"{self.sql} >= {start}" if start <= largest else "FALSE"
+
+    @property
+    def _largest(self) -> int | None:
+        """The largest whole number that it can hold: the engine refuses to compare it with a larger one."""
+        if not pa.types.is_integer(self.type):
+            return None
+        return int(2 ** (self.type.bit_width - pa.types.is_signed_integer(self.type)) - 1)
+
+    def inner(self, keys: Sequence[str]) -> Column | None:
+        """Return the field to which these keys lead through structs; None where there is none."""
+        here = self
+        for key in keys:
+            at = here.type.get_field_index(key) if here.is_struct else -1
+            if at < 0:
+                return None
+            here = Column((*here.path, key), here.type.field(at).type)
+        return here
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        """Return what a row holds in it."""
+        found: Any = row
+        for key in self.path:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +114,20 @@ class Columns:
 
     def all(self, fields: FieldMap, field: str) -> list[Column]:
         """Return all columns that may hold `field`; the first one with a value counts."""
-        return [column for name in getattr(fields, field) for column in self.named.get(name, ())]
+        return [column for name in getattr(fields, field) for column in self._called(name)]
+
+    def _called(self, name: str) -> list[Column]:
+        """Return the columns of a name, in which a dot steps into a struct."""
+        first, *keys = name.split(".")
+        stepped = [column.inner(keys) for column in self.named.get(first, ())] if keys else []
+        return [*self.named.get(name, ()), *(column for column in stepped if column is not None)]
 
     def may_get(self, fields: FieldMap, field: str) -> bool:
         """Say whether one more column for `field` may be added yet."""
         known: Mapping[str, Any] = self.outer if self.is_flat else self.named
         return any(name not in known for name in getattr(fields, field))
 
-    def payload(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def payload(self, row: Mapping[str, Any], fields: FieldMap) -> dict[str, Any]:
         """Return a row as fields name its columns; of columns with the same name, the first one with a value counts."""
         if not self.is_flat:
             return dict(row)
@@ -103,6 +136,10 @@ class Columns:
             for key, value in (row[name] or {}).items():
                 if made.get(key) is None:
                     made[key] = value
+        for name in fields.dotted:
+            for column in reversed(self._called(name)):  # structs are gone by now, and nobody may miss a scope in one
+                if (value := column.value(row)) is not None:
+                    made[name] = value
         return made
 
 

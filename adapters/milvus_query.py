@@ -77,20 +77,21 @@ class MilvusQuery:
         documents: dict[tuple[int, int], list[str]] = {}
         for window in windows:
             documents.setdefault((window.start, window.end), []).append(window.doc_id)
+        path = self.fields.path("doc_id") or ""
         terms = [
-            f"({self._documents(doc_id, names, written)} and {_between(number, start, end, written, reading)})"
+            f"({self._one_of(path, doc_id, names, written)} and {_between(number, start, end, written, reading)})"
             for (start, end), names in documents.items()
         ]
         return any_of(terms)
 
-    def _documents(self, doc_id: str, names: Sequence[str], written: Filter) -> str:
-        """Return the condition on the document, which may be kept as a number."""
+    def _one_of(self, path: str, called: str, names: Sequence[str], written: Filter) -> str:
+        """Return the condition that a field holds one of these names, which may be kept as numbers."""
         numbers = [int(name) for name in names if whole_digits(name) and int(name) <= _LARGEST]
-        kind = self.schema.types.get(self.fields.path("doc_id") or "")
+        kind = self.schema.types.get(path)
         if kind == "VARCHAR" or (kind is None and not numbers):
-            return written.one_of(doc_id, names)
-        as_number = [written.one_of(doc_id, numbers)] if numbers else [f"{doc_id} in []"]
-        return as_number[0] if kind is not None else any_of([written.one_of(doc_id, names), *as_number])
+            return written.one_of(called, names)
+        as_number = [written.one_of(called, numbers)] if numbers else [f"{called} in []"]
+        return as_number[0] if kind is not None else any_of([written.one_of(called, names), *as_number])
 
     def _field(self, name: str, reading: Reading) -> str:
         path = self.fields.path(name)
@@ -113,7 +114,10 @@ class MilvusQuery:
                 return f"not exists {name}"
             return f"{name} is null" if names[name] in self.schema.nullable else None
 
-        alternatives = scope_alternatives(known, scopes, written.one_of, is_missing)
+        def is_among(name: str, values: Sequence[str]) -> str:
+            return self._one_of(names[name], name, values, written)
+
+        alternatives = scope_alternatives(known, scopes, is_among, is_missing)
         return any_of([f"({' and '.join(all_)})" for all_ in alternatives]) if alternatives else ""
 
 

@@ -479,6 +479,34 @@ def test_what_others_write_is_seen_as_the_connection_says(db: lancedb.DBConnecti
     assert keys(store.fetch([Window("doc-0", 0, 9)])) == [("doc-0", 0), ("doc-0", 2)]
 
 
+def test_a_window_beyond_the_numbers_that_a_column_can_hold(db: lancedb.DBConnection) -> None:
+    rows = {"doc_id": ["d"] * 3, "chunk_id": pa.array([0, 254, 255], pa.uint8()), "text": ["a", "b", "c"]}
+    db.create_table(NAME, pa.table(rows))
+    store = LanceDBChunkStore(db, NAME)
+    assert keys(store.fetch([Window("d", 253, 258)])) == [("d", 254), ("d", 255)]
+    assert keys(store.fetch([Window("d", 255, 256)])) == [("d", 255)]
+    assert keys(store.fetch([Window("d", 256, 300)])) == []
+
+
+def test_scopes_deep_in_structs_and_under_a_root(db: lancedb.DBConnection) -> None:
+    tenants = ["acme", None, "zebra"]
+    rows = [
+        {"text": f"text {n}", "metadata": {"source": "d", "chunk_id": n, "acl": {"tenant": {"id": tenant}}}}
+        for n, tenant in enumerate(tenants)
+    ]
+    db.create_table(NAME, table_of([{"id": str(n), "vector": [1.0] * 8, **row} for n, row in enumerate(rows)]))
+    for fields in (
+        FieldMap(doc_id="source", scope="acl.tenant.id", root="metadata"),
+        FieldMap(doc_id="source", scope="metadata.acl.tenant.id"),
+        FieldMap(doc_id="metadata.source", chunk_id="metadata.chunk_id", scope="acl.tenant.id"),
+    ):
+        store = LanceDBChunkStore(db, NAME, fields=fields)
+        retriever = LanceDBRetriever(db, NAME, lambda question: np.ones(8), fields=fields)
+        for number, scope in enumerate(tenants):
+            assert keys(store.fetch([Window("d", 0, 9)], scope)) == [("d", number)]
+            assert [hit.key for hit in retriever.retrieve("x", scope=scope)] == [("d", number)]
+
+
 # ---- backfill
 
 
