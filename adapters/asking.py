@@ -42,7 +42,7 @@ class Patient:
         """Return the answer."""
         if not self.collection.is_sync:
             raise StoreError(
-                f"{self.collection.name} has only an async client: await afetch, or pass a sync client too"
+                f"{self.collection.name} has only an async client: await afetch or aretrieve, or pass a sync client too"
             )
         for attempt in range(self.retries + 1):
             try:

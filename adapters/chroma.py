@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.waiting import call_in_time
 
 from .chroma_where import all_of, of_windows
+from .clients import either_client
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .documents import as_int
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
@@ -49,8 +50,10 @@ _ROUNDS = 3  # requests for a question, where those hits belong to others
 
 
 def _inside(fields: FieldMap) -> FieldMap:
-    """Return names in flat metadata, beside a text that has no name."""
-    return replace(fields, root=METADATA, text=(TEXT,))
+    """Return names in flat metadata, beside a text that has no name; where there is none, one of the metadata is it."""
+    if fields.root == METADATA and TEXT in fields.text:
+        return fields
+    return replace(fields, root=METADATA, text=(TEXT, *(f"{METADATA}.{name}" for name in fields.text)))
 
 
 # langchain-chroma 1.1, llama-index-vector-stores-chroma 0.6 and chroma-haystack 5.0 write their metadata flat
@@ -75,7 +78,7 @@ class ChromaCollection(Collection):
     client : `HttpClient`, `PersistentClient`, `EphemeralClient`, `CloudClient` or an `AsyncHttpClient`, awaited
     collection : its name
     async_client : one more, so that both `fetch` and `afetch` have their own
-    fields : names of metadata; the text is Chroma's document
+    fields : names of metadata; the text is Chroma's document, and in records without one what `text` names
     with_vectors : read the vectors of neighbours too, for continuity by embeddings
     timeout_s : longest wait for an answer; Chroma's own clients wait for ever
 
@@ -106,7 +109,10 @@ class ChromaCollection(Collection):
         with_vectors: bool = False,
         timeout_s: float = 10.0,
     ) -> None:
-        self._client, self._async_client = _clients(client, async_client)
+        give = "a client of chromadb", "what `await AsyncHttpClient(...)` gives"
+        self._client: ClientAPI | None
+        self._async_client: AsyncClientAPI | None
+        self._client, self._async_client = either_client(client, async_client, _kind, give)
         self.is_sync, self.is_async = self._client is not None, self._async_client is not None
         if not isinstance(collection, str):
             raise StoreError(f"collection is {type(collection).__name__}: give its name")
@@ -339,13 +345,7 @@ def _sees_nothing(request: Request) -> bool:
     return not isinstance(request, Scan) and not request.scopes
 
 
-def _clients(
-    client: ClientAPI | AsyncClientAPI, async_client: AsyncClientAPI | None
-) -> tuple[ClientAPI | None, AsyncClientAPI | None]:
-    if async_client is not None and not isinstance(async_client, AsyncClientAPI):
-        raise StoreError(f"async_client is {type(async_client).__name__}: give what `await AsyncHttpClient(...)` gives")
+def _kind(client: Any) -> Literal["sync", "async"] | None:
     if isinstance(client, ClientAPI):
-        return client, async_client
-    if isinstance(client, AsyncClientAPI):
-        return None, client
-    raise StoreError(f"client is {type(client).__name__}: give a client of chromadb, an async one awaited")
+        return "sync"
+    return "async" if isinstance(client, AsyncClientAPI) else None

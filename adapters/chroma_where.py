@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from retrivex.intervals import Window
@@ -30,11 +30,12 @@ def of_windows(fields: FieldMap, windows: Sequence[Window], reading: Reading = A
     return each[0] if len(each) == 1 else {"$or": each}
 
 
-def _one_of(doc: str, documents: set[str]) -> Where:
-    """Return the condition on the document, which may be kept as a number."""
-    as_text: Where = {doc: {"$in": sorted(documents)}}
-    numbers = sorted(int(name) for name in documents if whole_digits(name) and int(name) < 2**63)
-    return {"$or": [as_text, {doc: {"$in": numbers}}]} if numbers else as_text
+def _one_of(field: str, names: Iterable[str]) -> Where:
+    """Return the condition that a field holds one of these names, which may be kept as numbers."""
+    wanted = sorted(set(names))
+    as_text: Where = {field: {"$in": wanted}}
+    numbers = sorted(int(name) for name in wanted if whole_digits(name) and int(name) < 2**63)
+    return {"$or": [as_text, {field: {"$in": numbers}}]} if numbers else as_text
 
 
 def _kept(numbers: set[int], reading: Reading) -> list[int] | list[str]:
@@ -43,7 +44,7 @@ def _kept(numbers: set[int], reading: Reading) -> list[int] | list[str]:
 
 def has_scopes(field: str, scopes: Scopes) -> Where:
     """Return the condition that a record has one of these scopes."""
-    return {field: {"$in": sorted(scope for scope in scopes if scope is not None)}}
+    return _one_of(field, (scope for scope in scopes if scope is not None))
 
 
 def has_not(field: str, others: Sequence[Any]) -> list[Where]:

@@ -143,6 +143,12 @@ class FieldMap:
         return replace(self, root=root)
 
     @property
+    def dotted(self) -> list[str]:
+        """Names that may step into a mapping."""
+        names = [name for known in fields(self) if known.name != "root" for name in getattr(self, known.name)]
+        return [name for name in dict.fromkeys(names) if "." in name]
+
+    @property
     def of_one_piece(self) -> frozenset[str]:
         """Keys that are true of a piece and wrong for a span made of several."""
         return frozenset((*self.chunk_id, *self.char_start, *self.char_end, *self.score))

@@ -12,6 +12,7 @@ import numpy as np
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
+from .clients import either_client
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .lancedb_columns import Column, Columns, inside, of_scopes, read_columns
@@ -108,16 +109,16 @@ class LanceDBCollection(Collection):
         with_vectors: bool = False,
         timeout_s: float | None = None,
     ) -> None:
-        if not isinstance(connection, (DBConnection, AsyncConnection)):
-            raise StoreError(
-                f"connection is {type(connection).__name__}: give what lancedb.connect or lancedb.connect_async returns"
-            )
+        give = "what lancedb.connect(...) gives", "what `await lancedb.connect_async(...)` gives"
+        self._sync: DBConnection | None
+        self._async: AsyncConnection | None
+        self._sync, self._async = either_client(
+            connection, async_connection, _kind, give, ("connection", "async_connection")
+        )
         if timeout_s is not None and not 0 < timeout_s <= 10**6:
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be more than 0 seconds and at most 10**6, or None")
         if metric is not None and metric not in get_args(Metric):
             raise StoreError(f"metric is {metric!r}: it must be one of {', '.join(get_args(Metric))}, or None")
-        self._sync = connection if isinstance(connection, DBConnection) else None
-        self._async = async_connection if isinstance(connection, DBConnection) else connection
         self.is_sync, self.is_async = self._sync is not None, self._async is not None
         self.fields = field_map(fields, LANCEDB_LAYOUTS)
         self.name = f"LanceDB table {table!r}"
@@ -178,14 +179,10 @@ class LanceDBCollection(Collection):
             assert self._sync is not None
             table = self._sync.open_table(self._table)
             opened = self._opened = table, read_columns(table.schema, self.fields.root)
-        elif self._may_get_scopes(opened[1]):
+        elif opened[1].may_get(self.fields, "scope"):  # not knowing it would show everybody everything
             table = opened[0]
             opened = self._opened = table, read_columns(table.schema, self.fields.root)
         return opened
-
-    def _may_get_scopes(self, columns: Columns) -> bool:
-        """Say whether a column for scopes may be added yet: not knowing it would show everybody everything."""
-        return bool(self.fields.scope) and columns.find(self.fields, "scope") is None
 
     async def _aopen(self) -> tuple[Any, Columns]:
         opened = self._aopened
@@ -193,7 +190,7 @@ class LanceDBCollection(Collection):
             assert self._async is not None
             table = await self._async.open_table(self._table)
             opened = self._aopened = table, read_columns(await table.schema(), self.fields.root)
-        elif self._may_get_scopes(opened[1]):
+        elif opened[1].may_get(self.fields, "scope"):  # not knowing it would show everybody everything
             table = opened[0]
             opened = self._aopened = table, read_columns(await table.schema(), self.fields.root)
         return opened
@@ -229,7 +226,7 @@ class LanceDBCollection(Collection):
 
     def _narrow(self, query: Any, request: ByIds | ByWindows | Nearest, columns: Columns) -> Any:
         """Return the query with its filter, columns and limit."""
-        scope = of_scopes(request.scopes, columns.find(self.fields, "scope"))
+        scope = of_scopes(request.scopes, columns.all(self.fields, "scope"))
         if isinstance(request, Nearest):
             # A small tenant may lie in none of the 20 partitions that an index looks into: on until there are k. And
             # distances are measured: those of an index may be doubled (cosine) or infinite (all rows of a small scope).
@@ -256,7 +253,7 @@ class LanceDBCollection(Collection):
         vector = row.pop(self._vector_column(columns), None) if self._with_vectors else None
         return Record(
             id=str(row.get(self._id_field, place)),
-            payload=columns.payload(row),
+            payload=columns.payload(row, self.fields),
             score=None if distance is None else float(-distance if self._metric == "l2" else 1 - distance),
             vector=None if vector is None else np.asarray(vector, dtype=np.float32),
         )
@@ -366,6 +363,12 @@ class LanceDBRetriever(VectorRetriever):
         **options: Unpack[LanceDBOptions],
     ) -> None:
         super().__init__(LanceDBCollection(connection, table, **options), embed, retries=retries)
+
+
+def _kind(connection: Any) -> Literal["sync", "async"] | None:
+    if isinstance(connection, DBConnection):
+        return "sync"
+    return "async" if isinstance(connection, AsyncConnection) else None
 
 
 def _metric_of(stats: Sequence[Any]) -> str:

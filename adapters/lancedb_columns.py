@@ -11,6 +11,7 @@ from retrivex.intervals import Window
 
 from .collection import Scopes
 from .fields import FieldMap
+from .scopes import scope_alternatives
 
 try:
     import pyarrow as pa
@@ -60,7 +61,34 @@ class Column:
         """Return the condition that it holds a number from `start` to before `end`, which may be kept as text."""
         if self.is_text:
             return self.is_one_of(str(n) for n in range(start, end))
-        return f"{self.sql} >= {start} AND {self.sql} < {end}"
+        largest = self._largest
+        if largest is None or end <= largest:
+            return f"{self.sql} >= {start} AND {self.sql} < {end}"
+        return f"{self.sql} >= {start}" if start <= largest else "FALSE"
+
+    @property
+    def _largest(self) -> int | None:
+        """The largest whole number that it can hold: the engine refuses to compare it with a larger one."""
+        if not pa.types.is_integer(self.type):
+            return None
+        return int(2 ** (self.type.bit_width - pa.types.is_signed_integer(self.type)) - 1)
+
+    def inner(self, keys: Sequence[str]) -> Column | None:
+        """Return the field to which these keys lead through structs; None where there is none."""
+        here = self
+        for key in keys:
+            at = here.type.get_field_index(key) if here.is_struct else -1
+            if at < 0:
+                return None
+            here = Column((*here.path, key), here.type.field(at).type)
+        return here
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        """Return what a row holds in it."""
+        found: Any = row
+        for key in self.path:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,41 +99,60 @@ class Columns:
     ----------
     outer : those that are no vectors, by name
     vectors : names of those that are
-    named : every column as fields name it: where they have no root, a struct's fields count as columns, and yield to
-        columns of the same name; where they have one, only the fields of that struct
+    named : every column as fields name it: where they have no root, a struct's fields count as columns, after columns
+        of the same name and later structs; where they have one, only the fields of that struct
     """
 
     outer: Mapping[str, Column]
     vectors: tuple[str, ...]
-    named: Mapping[str, Column]
+    named: Mapping[str, tuple[Column, ...]]
     is_flat: bool
 
     def find(self, fields: FieldMap, field: str) -> Column | None:
         """Return the column of `field`: the first of its names that there is; None where there is none."""
-        return next((found for name in getattr(fields, field) if (found := self.named.get(name))), None)
+        return next(iter(self.all(fields, field)), None)
 
-    def payload(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row as fields name its columns."""
+    def all(self, fields: FieldMap, field: str) -> list[Column]:
+        """Return all columns that may hold `field`; the first one with a value counts."""
+        return [column for name in getattr(fields, field) for column in self._called(name)]
+
+    def _called(self, name: str) -> list[Column]:
+        """Return the columns of a name, in which a dot steps into a struct."""
+        first, *keys = name.split(".")
+        stepped = [column.inner(keys) for column in self.named.get(first, ())] if keys else []
+        return [*self.named.get(name, ()), *(column for column in stepped if column is not None)]
+
+    def may_get(self, fields: FieldMap, field: str) -> bool:
+        """Say whether one more column for `field` may be added yet."""
+        known: Mapping[str, Any] = self.outer if self.is_flat else self.named
+        return any(name not in known for name in getattr(fields, field))
+
+    def payload(self, row: Mapping[str, Any], fields: FieldMap) -> dict[str, Any]:
+        """Return a row as fields name its columns; of columns with the same name, the first one with a value counts."""
         if not self.is_flat:
             return dict(row)
-        # in the order of the columns, of which the last one wins, as in `read_columns`
-        structs = [name for name in self.outer if name in row and self.outer[name].is_struct]
-        inner = {key: value for name in structs for key, value in (row[name] or {}).items()}
-        return inner | {name: value for name, value in row.items() if name not in structs}
+        made = {name: value for name, value in row.items() if name not in self.outer or not self.outer[name].is_struct}
+        for name in reversed([name for name in self.outer if name in row and self.outer[name].is_struct]):
+            for key, value in (row[name] or {}).items():
+                if made.get(key) is None:
+                    made[key] = value
+        for name in fields.dotted:
+            for column in reversed(self._called(name)):  # structs are gone by now, and nobody may miss a scope in one
+                if (value := column.value(row)) is not None:
+                    made[name] = value
+        return made
 
 
 def read_columns(schema: pa.Schema, root: str | None) -> Columns:
     """Return the columns of a table, as fields under `root` are named."""
     columns = {field.name: Column((field.name,), field.type) for field in schema}
     outer = {name: column for name, column in columns.items() if not pa.types.is_fixed_size_list(column.type)}
-    inner = {
-        field.name: Column((name, field.name), field.type)
-        for name, column in outer.items()
-        if column.is_struct and root in (None, name)
-        for field in column.type
-    }
+    named = {name: (column,) for name, column in outer.items()} if root is None else {}
+    for name, column in reversed(outer.items()):
+        for field in column.type if column.is_struct and root in (None, name) else ():
+            named[field.name] = (*named.get(field.name, ()), Column((name, field.name), field.type))
     vectors = tuple(name for name in columns if name not in outer)
-    return Columns(outer, vectors, inner | outer if root is None else inner, root is None)
+    return Columns(outer, vectors, named, root is None)
 
 
 def quoted(text: str) -> str:
@@ -116,14 +163,12 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def of_scopes(scopes: Scopes, column: Column | None) -> str:
-    """Return the condition that a row has one of these scopes; a table without the column has rows without one."""
-    if column is None:
+def of_scopes(scopes: Scopes, columns: Sequence[Column]) -> str:
+    """Return the condition that a row has one of these scopes; a table without a column has rows without one."""
+    if not columns:
         return "TRUE" if None in scopes else "FALSE"
-    names = sorted(scope for scope in scopes if scope is not None)
-    either = [column.is_one_of(names)] if names else []
-    either += [f"{column.sql} IS NULL"] if None in scopes else []
-    return _any(either)
+    seen = scope_alternatives(columns, scopes, Column.is_one_of, lambda column: f"{column.sql} IS NULL")
+    return _any([" AND ".join(all_) for all_ in seen])
 
 
 def inside(windows: Sequence[Window], document: Column, number: Column) -> str:
@@ -144,6 +189,6 @@ def _any(conditions: Sequence[str]) -> str:
     if not conditions:
         return "FALSE"
     if len(conditions) == 1:
-        return conditions[0]
+        return f"({conditions[0]})"
     half = len(conditions) // 2
     return f"({_any(conditions[:half])} OR {_any(conditions[half:])})"

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
+from .clients import check_clients
 from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
 from .milvus_filters import Schema, parse_schema
 from .milvus_query import MilvusQuery
 from .readings import AS_EXPECTED, Reading, Readings
+from .scopes import scope_columns_to_come
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:
@@ -84,9 +86,13 @@ class MilvusCollection(Collection):
 
     Notes
     -----
-    The schema is read when this is made; with an async client alone, before its first request. `scope` is part of every
-    filter: a record without the field is one of no scope. A column of its own for it should be nullable. Where neither
-    a column nor the dynamic field can hold a scope, nothing is filtered, and what comes back is checked.
+    The schema is read when this is made; with an async client alone, before its first request. While one of the names
+    for the scope is no column, `describe_collection` is asked again before every request: a column for scopes may be
+    added, and counts at once. `FieldMap(scope=())` or a column of that name saves it.
+
+    `scope` is part of every filter: a record without the field is one of no scope. A column of its own for it should be
+    nullable. Where neither a column nor the dynamic field can hold a scope, nothing is filtered, and what comes back is
+    checked.
     """
 
     batch_limit = MOST_RECORDS
@@ -103,8 +109,9 @@ class MilvusCollection(Collection):
         with_vectors: bool = False,
         consistency_level: str | None = None,
     ) -> None:
-        if client is None and async_client is None:
-            raise StoreError("client is None: give a MilvusClient, or async_client=AsyncMilvusClient(...)")
+        check_clients(
+            client, async_client, _kind, ("a MilvusClient", "an AsyncMilvusClient (of pymilvus 2.6 or later)")
+        )
         if not isinstance(timeout_s, (int, float)) or isinstance(timeout_s, bool) or not 0 < timeout_s < float("inf"):
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
         self.fields = field_map(fields, MILVUS_LAYOUTS)
@@ -117,15 +124,17 @@ class MilvusCollection(Collection):
         self._options: dict[str, Any] = {"timeout": self._timeout_s, "retry_times": 1}
         self._more = {} if consistency_level is None else {"consistency_level": consistency_level}
         self._readings = Readings()
-        self._schema = None if client is None else self._read_schema(client)
+        self._schema: Schema | None = None
+        if client is not None:
+            self._read_at_once(client)
 
     # ---- asking
 
     def ask(self, request: Request) -> Records:
         """Answer a request with one query or search."""
         assert self._client is not None
-        assert self._schema is not None
-        client, schema = self._client, self._schema
+        client = self._client
+        schema = self._current(client)
 
         def send(reading: Reading) -> Records:
             call, arguments = self._call(request, schema, reading)
@@ -139,7 +148,7 @@ class MilvusCollection(Collection):
         """Do the same through the async client."""
         assert self._async_client is not None
         client = self._async_client
-        schema = self._schema = self._schema or await self._aread_schema(client)
+        schema = await self._acurrent(client)
 
         async def send(reading: Reading) -> Records:
             call, arguments = self._call(request, schema, reading)
@@ -237,29 +246,58 @@ class MilvusCollection(Collection):
 
     # ---- its schema
 
-    def _read_schema(self, client: MilvusClient) -> Schema:
+    def _current(self, client: MilvusClient) -> Schema:
+        schema = self._schema  # another thread may write meanwhile
+        if schema is not None and not self._may_get_scopes(schema):
+            return schema
+        described = client.describe_collection(self._collection, **self._options)
+        if schema is not None and schema.has_columns(described):
+            return schema
+        names = client.list_indexes(self._collection, **self._options)
+        indexes = [client.describe_index(self._collection, name, **self._options) for name in names]
+        return self._learn(described, indexes, client.get_server_version(**self._options))
+
+    async def _acurrent(self, client: AsyncMilvusClient) -> Schema:
+        schema = self._schema
+        if schema is not None and not self._may_get_scopes(schema):
+            return schema
+        described = await client.describe_collection(self._collection, **self._options)
+        if schema is not None and schema.has_columns(described):
+            return schema
+        names = await client.list_indexes(self._collection, **self._options)
+        indexes = [await client.describe_index(self._collection, name, **self._options) for name in names]
+        return self._learn(described, indexes, await client.get_server_version(**self._options))
+
+    def _may_get_scopes(self, schema: Schema) -> bool:
+        """Say whether a column for scopes may be added yet: not knowing it would show everybody everything."""
+        # no column of Milvus has a dot in its name
+        return any("." not in name for name in scope_columns_to_come(self.fields, schema.types))
+
+    def _read_at_once(self, client: MilvusClient) -> None:
         try:
-            described = client.describe_collection(self._collection, **self._options)
-            names = client.list_indexes(self._collection, **self._options)
-            indexes = [client.describe_index(self._collection, name, **self._options) for name in names]
-            return self._parsed(described, indexes, client.get_server_version(**self._options))
+            self._current(client)
         except (MilvusException, grpc.RpcError) as error:
             raise StoreError(f"{self.name}: its schema cannot be read ({type(error).__name__}: {error})") from error
 
-    async def _aread_schema(self, client: AsyncMilvusClient) -> Schema:
-        described = await client.describe_collection(self._collection, **self._options)
-        names = await client.list_indexes(self._collection, **self._options)
-        indexes = [await client.describe_index(self._collection, name, **self._options) for name in names]
-        return self._parsed(described, indexes, await client.get_server_version(**self._options))
-
-    def _parsed(self, described: Mapping[str, Any], indexes: Sequence[Any], version: Any) -> Schema:
+    def _learn(self, described: Mapping[str, Any], indexes: Sequence[Any], version: Any) -> Schema:
         types = {column["name"]: DataType(column["type"]).name for column in described["fields"]}
         schema = parse_schema(described, types, [dict(index) for index in indexes if index], str(version))
-        if self._vector_name is None:
-            return schema
-        if types.get(self._vector_name) != "FLOAT_VECTOR":
-            raise StoreError(f"vector_name is {self._vector_name!r}: {self.name} has no such field of float vectors")
-        return schema.searched_by(self._vector_name)
+        if self._vector_name is not None:
+            if types.get(self._vector_name) != "FLOAT_VECTOR":
+                raise StoreError(
+                    f"vector_name is {self._vector_name!r}: {self.name} has no such field of float vectors"
+                )
+            schema = schema.searched_by(self._vector_name)
+        self._schema = schema
+        return schema
+
+
+def _kind(client: Any) -> Literal["sync", "async"] | None:
+    if isinstance(client, MilvusClient):
+        return "sync"
+    # older versions of pymilvus have no such class, or one that cannot describe a collection
+    is_async = any(kind.__name__ == "AsyncMilvusClient" for kind in type(client).__mro__)
+    return "async" if is_async and hasattr(client, "describe_collection") else None
 
 
 def _record(row: Mapping[str, Any], schema: Schema, score: float | None = None) -> Record:

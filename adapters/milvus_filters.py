@@ -66,6 +66,10 @@ class Schema:
         """Say whether a field, called as in a filter, has an index."""
         return _parts(name) in self.indexed
 
+    def has_columns(self, described: Mapping[str, Any]) -> bool:
+        """Say whether a collection, as the server describes it, has these columns and no others."""
+        return self.types.keys() == {column["name"] for column in described["fields"]}
+
     def searched_by(self, vector: str) -> Schema:
         """Return the same with another vector field."""
         return replace(self, vector=vector)

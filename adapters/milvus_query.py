@@ -14,6 +14,7 @@ from .collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from .fields import FieldMap
 from .milvus_filters import Filter, Schema, any_of
 from .readings import AS_EXPECTED, Reading, ways_to_read, whole_digits
+from .scopes import scope_alternatives
 
 _LARGEST = 2**63 - 1
 
@@ -76,20 +77,21 @@ class MilvusQuery:
         documents: dict[tuple[int, int], list[str]] = {}
         for window in windows:
             documents.setdefault((window.start, window.end), []).append(window.doc_id)
+        path = self.fields.path("doc_id") or ""
         terms = [
-            f"({self._documents(doc_id, names, written)} and {_between(number, start, end, written, reading)})"
+            f"({self._one_of(path, doc_id, names, written)} and {_between(number, start, end, written, reading)})"
             for (start, end), names in documents.items()
         ]
         return any_of(terms)
 
-    def _documents(self, doc_id: str, names: Sequence[str], written: Filter) -> str:
-        """Return the condition on the document, which may be kept as a number."""
+    def _one_of(self, path: str, called: str, names: Sequence[str], written: Filter) -> str:
+        """Return the condition that a field holds one of these names, which may be kept as numbers."""
         numbers = [int(name) for name in names if whole_digits(name) and int(name) <= _LARGEST]
-        kind = self.schema.types.get(self.fields.path("doc_id") or "")
+        kind = self.schema.types.get(path)
         if kind == "VARCHAR" or (kind is None and not numbers):
-            return written.one_of(doc_id, names)
-        as_number = [written.one_of(doc_id, numbers)] if numbers else [f"{doc_id} in []"]
-        return as_number[0] if kind is not None else any_of([written.one_of(doc_id, names), *as_number])
+            return written.one_of(called, names)
+        as_number = [written.one_of(called, numbers)] if numbers else [f"{called} in []"]
+        return as_number[0] if kind is not None else any_of([written.one_of(called, names), *as_number])
 
     def _field(self, name: str, reading: Reading) -> str:
         path = self.fields.path(name)
@@ -102,22 +104,21 @@ class MilvusQuery:
         return found
 
     def _scopes(self, scopes: Scopes, written: Filter) -> str:
-        path = self.fields.path("scope")
-        if path is None:
-            return ""
-        # a name with a dot may be a path or a key of its own, and nobody says which
-        both = [self.schema.name(path, root=self.fields.root, whole=whole) for whole in (False, True)]
-        names = list(dict.fromkeys(name for name in both if name is not None))
-        given = sorted(scope for scope in scopes if scope is not None)
-        terms = [written.one_of(name, given) for name in names if given]
-        if None in scopes and names:
-            terms += self._without(path, names)
-        return any_of(terms) if terms else ""
+        # a name with a dot may be a key of its own or a path, and nobody says which
+        asked = [(path, whole) for path in self.fields.paths("scope") for whole in (True, False)]
+        names = {self.schema.name(path, root=self.fields.root, whole=whole): path for path, whole in asked}
+        known = [name for name in names if name is not None]
 
-    def _without(self, path: str, names: Sequence[str]) -> list[str]:
-        if path not in self.schema.types:  # `is null` asks for the whole JSON and not for a key of it
-            return ["(" + " and ".join(f"not exists {name}" for name in names) + ")"]
-        return [f"{names[0]} is null"] if path in self.schema.nullable else []
+        def is_missing(name: str) -> str | None:
+            if names[name] not in self.schema.types:  # `is null` asks for the whole JSON and not for a key of it
+                return f"not exists {name}"
+            return f"{name} is null" if names[name] in self.schema.nullable else None
+
+        def is_among(name: str, values: Sequence[str]) -> str:
+            return self._one_of(names[name], name, values, written)
+
+        alternatives = scope_alternatives(known, scopes, is_among, is_missing)
+        return any_of([f"({' and '.join(all_)})" for all_ in alternatives]) if alternatives else ""
 
 
 def _between(number: str, start: int, end: int, written: Filter, reading: Reading) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 from uuid import UUID
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
+from .clients import either_client
 from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .pgvector_client import AsyncClient, SyncClient, TimedClient
@@ -126,7 +127,11 @@ class PgvectorCollection(Collection):
         with_vectors: bool = False,
         timeout_s: float = 10.0,
     ) -> None:
-        sync_client, async_client = _clients(client, async_client)
+        give = (
+            "psycopg's Connection (with autocommit=True) or ConnectionPool",
+            "an AsyncConnection or AsyncConnectionPool",
+        )
+        sync_client, async_client = either_client(client, async_client, _kind, give)
         self._client = TimedClient(sync_client, async_client, timeout_s)
         self.is_sync, self.is_async = sync_client is not None, async_client is not None
         self.fields = field_map(fields, PGVECTOR_LAYOUTS)
@@ -312,21 +317,10 @@ class PgvectorRetriever(VectorRetriever):
         super().__init__(PgvectorCollection(client, table, **options), embed, retries=retries)
 
 
-def _clients(
-    client: SyncClient | AsyncClient, async_client: AsyncClient | None
-) -> tuple[SyncClient | None, AsyncClient | None]:
+def _kind(client: Any) -> Literal["sync", "async"] | None:
     if isinstance(client, (psycopg.Connection, ConnectionPool)):
-        if async_client is None or isinstance(async_client, (psycopg.AsyncConnection, AsyncConnectionPool)):
-            return client, async_client
-        raise StoreError(
-            f"async_client is {type(async_client).__name__}: give an AsyncConnection or AsyncConnectionPool"
-        )
-    if isinstance(client, (psycopg.AsyncConnection, AsyncConnectionPool)):
-        return None, client
-    raise StoreError(
-        f"client is {type(client).__name__}: give psycopg's Connection (with autocommit=True) or ConnectionPool, "
-        "or the async one of either"
-    )
+        return "sync"
+    return "async" if isinstance(client, (psycopg.AsyncConnection, AsyncConnectionPool)) else None
 
 
 def _floats(query: TableQuery, sent: bytes | None) -> NDArray[np.float32] | None:

@@ -109,11 +109,16 @@ class TableQuery:
         """Return what ids, documents and scopes are called in a request."""
         if isinstance(request, Scan):
             return Spelling({}, {})
-        columns = {"scope": respelled(self.table.field(self.fields.path("scope")), filter(None, request.scopes))}
+        columns = {
+            path: respelled(field, filter(None, request.scopes))
+            for (path, _), field in self.table.scope_fields(self.fields).items()
+        }
         if isinstance(request, ByWindows):
-            columns["doc_id"] = respelled(self.doc, (window.doc_id for window in request.windows))
+            columns[str(self.fields.path("doc_id"))] = respelled(
+                self.doc, (window.doc_id for window in request.windows)
+            )
         ids = respelled(self.id, request.ids) if isinstance(request, ByIds) else {}
-        return Spelling(ids, {str(self.fields.path(known)): found for known, found in columns.items() if found})
+        return Spelling(ids, {path: found for path, found in columns.items() if found})
 
     def _select(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from retrivex.errors import StoreError
 from .collection import Scopes
 from .fields import FieldMap
 from .pgvector_types import UNREADABLE, Column
+from .scopes import scope_alternatives, scope_columns_to_come
 
 Values: TypeAlias = dict[str, Any]
 
@@ -136,32 +137,40 @@ class Table:
         return SQL("row_to_json((SELECT r FROM (SELECT {}) AS r))::text").format(listed)
 
     def visible(self, fields: FieldMap, scopes: Scopes) -> tuple[Composed, Values]:
-        """Return the condition that a row may be seen; a table without the field holds rows without a scope."""
-        path = fields.path("scope")
-        # a name with a dot may be a path or a key of its own, and nobody says which
-        found = {field.inside: field for whole in (False, True) if (field := self.field(path, whole=whole))}
-        if not found:
-            return self._without(path, is_seen=None in scopes)
-        named = sorted(scope for scope in scopes if scope is not None)
-        among = [field.among(f"scopes_{at}", named) for at, field in enumerate(found.values())]
-        condition = SQL(" OR ").join(one for one, _ in among)
-        if None in scopes:
-            nowhere = SQL(" AND ").join(SQL("{} IS NULL").format(field.expression) for field in found.values())
-            condition = SQL("{} OR ({})").format(condition, nowhere)
-        return SQL("({})").format(condition), {key: value for _, bound in among for key, value in bound.items()}
+        """Return the condition that a row may be seen; a table without any of the fields holds rows without a scope.
 
-    def _without(self, path: str | None, *, is_seen: bool) -> tuple[Composed, Values]:
-        """Return the condition of a table without scopes, which is an error where it has got the column since."""
-        names = sorted({path, path.split(".")[0]} - set(self.columns)) if path is not None else []
+        It is an error where the table has got such a field since: not knowing it would show everybody its rows.
+        """
+        found = list(self.scope_fields(fields).values())
+        bound: Values = {}
+
+        def is_among(field: Field, names: Sequence[str]) -> Composed:
+            condition, values = field.among(f"scopes_{len(bound)}", names)
+            bound.update(values)
+            return condition
+
+        seen = scope_alternatives(found, scopes, is_among, lambda field: SQL("{} IS NULL").format(field.expression))
+        either: list[Composable] = [SQL("({})").format(SQL(" AND ").join(all_)) for all_ in seen]
+        if not found and None in scopes:
+            either = [SQL("TRUE")]
+        condition = SQL("({})").format(SQL(" OR ").join(either or [SQL("FALSE")]))
+        names = scope_columns_to_come(fields, self.columns)
         if not names:
-            return Composed([SQL("TRUE" if is_seen else "FALSE")]), {}
-        # nothing is true of that text, and a subquery that depends on no row is evaluated once
+            return condition, bound
+        # nothing is true of that text, and a subquery that depends on no row is evaluated once, before any row is read,
+        # unless the rest is plainly false
         got = SQL(
             "(SELECT ({} || a.attname)::boolean FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = to_regclass("
-            "%(table)s) AND a.attname = ANY(%(added)s::text[]) AND NOT a.attisdropped LIMIT 1) IS {}"
-        )
-        condition = got.format(ADDED, SQL("NULL" if is_seen else "NOT NULL"))
-        return condition, {"table": self.written, "added": names}
+            "%(table)s) AND a.attname = ANY(%(added)s::text[]) AND NOT a.attisdropped LIMIT 1)"
+        ).format(ADDED)
+        checked = SQL("{} IS NULL AND {}").format(got, condition) if either else SQL("{} IS NOT NULL").format(got)
+        return checked, {**bound, "table": self.written, "added": names}
+
+    def scope_fields(self, fields: FieldMap) -> dict[tuple[str, tuple[str, ...]], Field]:
+        """Return where a scope may be, by path and keys, in the order in which rows are read."""
+        # a name with a dot may be a path or a key of its own, and nobody says which
+        asked = [(path, self.field(path, whole=whole)) for path in fields.paths("scope") for whole in (True, False)]
+        return {(path, field.inside): field for path, field in asked if field is not None}
 
 
 ADDED = "a column was added: "

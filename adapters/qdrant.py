@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError
 
+from .clients import either_client
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .qdrant_filters import among, inside, json_path, key_of, of_scopes, point_id
@@ -102,12 +103,12 @@ class QdrantCollection(Collection):
         with_vectors: bool = False,
         timeout_s: float | None = None,
     ) -> None:
-        if not isinstance(client, (QdrantClient, AsyncQdrantClient)):
-            raise StoreError(f"client is {type(client).__name__}: give a QdrantClient or an AsyncQdrantClient")
+        give = "a QdrantClient", "an AsyncQdrantClient"
+        self._sync: QdrantClient | None
+        self._async: AsyncQdrantClient | None
+        self._sync, self._async = either_client(client, async_client, _kind, give)
         if timeout_s is not None and not timeout_s > 0:
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be more than 0 seconds, or None")
-        self._sync = client if isinstance(client, QdrantClient) else None
-        self._async = async_client if isinstance(client, QdrantClient) else client
         self.is_sync, self.is_async = self._sync is not None, self._async is not None
         self.fields = field_map(fields, QDRANT_LAYOUTS)
         self.name = f"Qdrant collection {collection!r}"
@@ -368,6 +369,12 @@ def _is_local(client: QdrantClient | AsyncQdrantClient) -> bool:
         return client.http is None
     except NotImplementedError:
         return True
+
+
+def _kind(client: Any) -> Literal["sync", "async"] | None:
+    if isinstance(client, QdrantClient):
+        return "sync"
+    return "async" if isinstance(client, AsyncQdrantClient) else None
 
 
 def _sees_nothing(request: Request) -> bool:

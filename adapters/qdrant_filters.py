@@ -60,7 +60,7 @@ def of_scopes(scopes: Scopes, fields: FieldMap) -> list[models.Condition]:
     names = sorted(scope for scope in scopes if scope is not None)
     either: list[models.Condition] = []
     if names:
-        either += [models.FieldCondition(key=key, match=models.MatchAny(any=names)) for key in keys]
+        either += [_one_of(names, key) for key in keys]
     if None in scopes:
         missing: list[models.Condition] = [
             models.IsEmptyCondition(is_empty=models.PayloadField(key=key)) for key in keys

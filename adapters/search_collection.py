@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from retrivex.errors import StoreError
 
+from .clients import either_client
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan
 from .fields import FieldMap, LayoutName, field_map
 from .search_answers import as_vector, nested, refusal, whole
@@ -79,7 +80,8 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         with_vectors: bool = False,
         timeout_s: float = 10.0,
     ) -> None:
-        self._sync, self._async = self._clients(client, async_client)
+        sync, other = self.client_names
+        self._sync, self._async = either_client(client, async_client, self._kind, (f"an {sync}", f"an {other}"))
         if not isinstance(index, str) or not index:
             raise StoreError(f"index is {index!r}: give the name of an index or alias")
         if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < math.inf:
@@ -94,16 +96,6 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         self._known: IndexFields | None = None
         if self._sync is not None:
             self._learn()
-
-    def _clients(self, client: Any, async_client: Any) -> tuple[Any, Any]:
-        """Return the sync and the async client; None for one that is not given."""
-        sync, other = self.client_names
-        kind = self._kind(client)
-        if kind is None:
-            raise StoreError(f"client is {type(client).__name__}: give an {sync} or an {other}")
-        if async_client is not None and (kind == "async" or self._kind(async_client) != "async"):
-            raise StoreError(f"async_client is {type(async_client).__name__}: give an {other} beside an {sync}")
-        return (client, async_client) if kind == "sync" else (None, client)
 
     @abstractmethod
     def _kind(self, client: Any) -> Literal["sync", "async"] | None:

@@ -275,7 +275,7 @@ class VectorRetriever:
 
     def _hits(self, answer: Records, request: Nearest) -> list[SeedHit]:
         hits: list[SeedHit] = []
-        unplaced = foreign = 0
+        unplaced = foreign = unread = 0
         for warning in answer.warnings:
             self._warn(warning)
         for at, record in enumerate(answer.records):
@@ -289,12 +289,19 @@ class VectorRetriever:
                 hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1)))
             elif chunk is not None:
                 foreign += 1
+            else:
+                unread += 1
         if foreign:
             self._warn(f"{self.collection.name} returned hits of another scope: left out")
         if foreign and len(hits) < request.k <= len(answer.records):
             self._warn(
                 f"{self.collection.name}: hits of other scopes took the place of some that may be seen, so that fewer "
                 f"than k={request.k} came back; index the scope, or keep each scope in a collection of its own"
+            )
+        if unread:
+            self._warn(
+                f"{self.collection.name}: hits left out that have no text, or metadata that cannot be read; name the "
+                "fields with fields=FieldMap(text=..., root=...)"
             )
         if unplaced:
             self._warn(

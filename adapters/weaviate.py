@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from retrivex.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.waiting import call_in_time
 
+from .clients import check_clients
 from .collection import ByWindows, Collection, Failure, Records, Request
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
@@ -97,8 +98,7 @@ class WeaviateCollection(Collection):
         timeout_s: float = 10.0,
         with_vectors: bool = False,
     ) -> None:
-        if client is None and async_client is None:
-            raise StoreError("client is None: give a WeaviateClient, or async_client=WeaviateAsyncClient(...)")
+        check_clients(client, async_client, _kind, ("a WeaviateClient", "a WeaviateAsyncClient"))
         if not isinstance(timeout_s, (int, float)) or isinstance(timeout_s, bool) or not 0 < timeout_s < 1e6:
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
         self.fields = field_map(fields, WEAVIATE_LAYOUTS)
@@ -202,6 +202,12 @@ class WeaviateCollection(Collection):
             only = next(iter(known.metrics))
             name = None if only == "default" else only
         return WeaviateQuery(self.fields, known, self.name, name, self._include)
+
+
+def _kind(client: Any) -> Literal["sync", "async"] | None:
+    if isinstance(client, WeaviateClient):
+        return "sync"
+    return "async" if isinstance(client, WeaviateAsyncClient) else None
 
 
 def _in_time(call: Callable[[], T], timeout_s: float) -> T:

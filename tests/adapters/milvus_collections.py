@@ -62,8 +62,8 @@ class Server:
         return name
 
 
-class Recording:
-    """A client that writes down what it is called with."""
+class Recording(MilvusClient):  # type: ignore[misc]
+    """A client that writes down what it is called with; what it lacks is that of another one."""
 
     def __init__(self, client: MilvusClient) -> None:
         self.client = client

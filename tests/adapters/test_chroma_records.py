@@ -126,6 +126,19 @@ def test_haystack_collections(chroma: ChromaServer) -> None:
     assert [(c.text, c.metadata.char_start, c.metadata.page) for c in found] == [("text 1", 9, 1), ("text 2", 18, 1)]
 
 
+def test_texts_in_metadata_where_records_have_no_document(chroma: ChromaServer) -> None:
+    made = chroma.client.create_collection("texts-in-metadata", embedding_function=None)
+    records: list[Any] = [{"doc_id": "d", "chunk_id": n, "body": f"text {n}"} for n in range(3)]
+    made.add(ids=["0", "1", "2"], embeddings=[[1.0, 0.0]] * 3, metadatas=records)  # type: ignore[arg-type]
+    for fields, found in ((FieldMap(text="body"), 3), (FieldMap(), 0)):
+        store = ChromaChunkStore(chroma.client, made.name, fields=fields)
+        retriever = ChromaRetriever(chroma.client, made.name, lambda question: [1.0, 0.0], fields=fields)
+        assert sorted(chunk.text for chunk in store.fetch([Window("d", 0, 9)])) == [f"text {n}" for n in range(found)]
+        assert len(retriever.retrieve("x")) == found
+        assert bool(store.warnings) == bool(retriever.warnings) == (found == 0)
+    assert "name the fields with fields=FieldMap(text=" in retriever.warnings[0]
+
+
 def test_names_of_ones_own_with_dots_and_dollars_are_names(chroma: ChromaServer) -> None:
     metadatas = [{"my.doc": "a", "n$": n, "who": "me"} for n in range(4)]
     write(chroma, "of-mine", metadatas, [f"id {n}" for n in range(4)])

@@ -441,6 +441,13 @@ def test_options_that_are_none_are_refused(option: Any, shown: str, db: lancedb.
         LanceDBChunkStore(db, NAME, **option)
     with pytest.raises(StoreError, match="connection is str"):
         LanceDBChunkStore("folder", NAME)  # type: ignore[arg-type]
+    with pytest.raises(
+        StoreError, match=r"async_connection is LanceDBConnection: give what `await lancedb.connect_async"
+    ):
+        LanceDBChunkStore(db, NAME, async_connection=db)
+    both = asyncio.run(lancedb.connect_async(db.uri))
+    with pytest.raises(StoreError, match="beside another async one"):
+        LanceDBChunkStore(both, NAME, async_connection=both)
 
 
 # ---- async
@@ -472,27 +479,32 @@ def test_what_others_write_is_seen_as_the_connection_says(db: lancedb.DBConnecti
     assert keys(store.fetch([Window("doc-0", 0, 9)])) == [("doc-0", 0), ("doc-0", 2)]
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_a_column_for_scopes_that_is_added_later_counts_at_once(db: lancedb.DBConnection, *, is_async: bool) -> None:
-    table = fill(db, contract_chunks(1, 3))
-    assert "scope" not in table.schema.names
+def test_a_window_beyond_the_numbers_that_a_column_can_hold(db: lancedb.DBConnection) -> None:
+    rows = {"doc_id": ["d"] * 3, "chunk_id": pa.array([0, 254, 255], pa.uint8()), "text": ["a", "b", "c"]}
+    db.create_table(NAME, pa.table(rows))
+    store = LanceDBChunkStore(db, NAME)
+    assert keys(store.fetch([Window("d", 253, 258)])) == [("d", 254), ("d", 255)]
+    assert keys(store.fetch([Window("d", 255, 256)])) == [("d", 255)]
+    assert keys(store.fetch([Window("d", 256, 300)])) == []
 
-    async def looked() -> None:
-        always = timedelta(0)
-        connection: Any = lancedb.connect(db.uri, read_consistency_interval=always)
-        if is_async:
-            connection = await lancedb.connect_async(db.uri, read_consistency_interval=always)
-        store = LanceDBChunkStore(connection, NAME)
-        retriever = LanceDBRetriever(connection, NAME, lambda question: np.ones(8))
-        assert len(await store.afetch([Window("doc-0", 0, 9)])) == 3
-        assert len(await retriever.aretrieve("x", k=9)) == 3
-        table.add_columns({"scope": "cast(NULL as string)"})
-        table.update(where="chunk_id = 1", values={"scope": "acme"})
-        assert keys(await store.afetch([Window("doc-0", 0, 9)])) == [("doc-0", 0), ("doc-0", 2)]
-        assert keys(await store.afetch([Window("doc-0", 0, 9)], "acme")) == [("doc-0", 1)]
-        assert {hit.chunk.metadata.chunk_id for hit in await retriever.aretrieve("x", k=9)} == {0, 2}
 
-    asyncio.run(looked())
+def test_scopes_deep_in_structs_and_under_a_root(db: lancedb.DBConnection) -> None:
+    tenants = ["acme", None, "zebra"]
+    rows = [
+        {"text": f"text {n}", "metadata": {"source": "d", "chunk_id": n, "acl": {"tenant": {"id": tenant}}}}
+        for n, tenant in enumerate(tenants)
+    ]
+    db.create_table(NAME, table_of([{"id": str(n), "vector": [1.0] * 8, **row} for n, row in enumerate(rows)]))
+    for fields in (
+        FieldMap(doc_id="source", scope="acl.tenant.id", root="metadata"),
+        FieldMap(doc_id="source", scope="metadata.acl.tenant.id"),
+        FieldMap(doc_id="metadata.source", chunk_id="metadata.chunk_id", scope="acl.tenant.id"),
+    ):
+        store = LanceDBChunkStore(db, NAME, fields=fields)
+        retriever = LanceDBRetriever(db, NAME, lambda question: np.ones(8), fields=fields)
+        for number, scope in enumerate(tenants):
+            assert keys(store.fetch([Window("d", 0, 9)], scope)) == [("d", number)]
+            assert [hit.key for hit in retriever.retrieve("x", scope=scope)] == [("d", number)]
 
 
 # ---- backfill

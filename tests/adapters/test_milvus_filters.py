@@ -204,6 +204,19 @@ def test_bad_arguments_are_one_clear_error(lite: Server, given: dict[str, Any], 
         MilvusChunkStore(lite.client, name, **given)
     with pytest.raises(StoreError, match="client is None"):
         MilvusChunkStore(None, name)
+    with pytest.raises(StoreError, match="async_client is MilvusClient: give an AsyncMilvusClient"):
+        MilvusChunkStore(lite.client, name, async_client=lite.client)
+
+
+@with_async
+def test_an_async_client_in_the_place_of_the_other_is_one_clear_error(lite: Server) -> None:
+    async def give() -> None:
+        client = AsyncMilvusClient(lite.uri)
+        with pytest.raises(StoreError, match="client is AsyncMilvusClient: give a MilvusClient, or None and"):
+            MilvusChunkStore(client, "any")
+        await client.close()
+
+    asyncio.run(give())
 
 
 def test_what_may_pass_is_asked_again_and_what_will_not_is_not(lite: Server) -> None:

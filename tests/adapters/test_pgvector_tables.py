@@ -205,24 +205,6 @@ def test_a_table_that_is_changed_is_looked_at_again(postgres: Postgres) -> None:
     assert len(store.fetch([Window("doc-0", 0, 4)])) == 4
 
 
-@pytest.mark.parametrize("first", [None, "acme"])
-def test_a_column_for_scopes_that_is_added_later_counts_at_once(postgres: Postgres, first: str | None) -> None:
-    table = postgres.flat(contract_chunks(1, 4))
-    postgres.admin.execute(f"ALTER TABLE {table} DROP COLUMN scope")
-    store = PgvectorChunkStore(postgres.pool, table)
-    retriever = PgvectorRetriever(postgres.pool, table, lambda question: [1.0] * 8)
-    for _ in range(8):  # statements are prepared after some
-        assert (len(store.fetch([Window("doc-0", 0, 4)])), len(retriever.retrieve("x"))) == (4, 4)
-        assert store.fetch([Window("doc-0", 0, 4)], "acme") == []
-    postgres.admin.execute(f"ALTER TABLE {table} ADD COLUMN scope text")
-    postgres.admin.execute(f"UPDATE {table} SET scope = 'acme' WHERE chunk_id = 1")
-    seen = {None: [0, 2, 3], "acme": [1]}
-    for scope in (first, *seen):
-        found = store.fetch([Window("doc-0", 0, 4)], scope)
-        assert sorted(chunk.metadata.chunk_id for chunk in found) == seen[scope]
-        assert sorted(hit.chunk.metadata.chunk_id for hit in retriever.retrieve("x", scope=scope)) == seen[scope]
-
-
 # ---- what frameworks write
 
 

@@ -100,6 +100,11 @@ def milvus_columns(lite: MilvusServer) -> Write:
 
 
 @pytest.fixture
+def milvus_numbers(templates: MilvusServer) -> Write:
+    return _into_milvus(templates, [("chunk_id", DataType.INT64), ("scope", DataType.INT64)])
+
+
+@pytest.fixture
 def milvus_json(lite: MilvusServer) -> Write:
     return _into_milvus(lite, [("meta", DataType.JSON)])
 
@@ -212,6 +217,15 @@ def test_documents_that_are_kept_as_numbers_are_found(write: Write) -> None:
     assert _texts(collection, [Window("043", 1, 3), Window("9" * 30, 0, 2)]) == []
 
 
+@pytest.mark.parametrize("write", [*EVERY, "milvus_numbers"], indirect=True)
+def test_scopes_that_are_kept_as_numbers_are_found(write: Write) -> None:
+    tenants = [{"scope": 7}, {}, {"scope": 8}]
+    collection = write([{"doc_id": "d", "chunk_id": n, **tenants[n % 3]} for n in range(6)])(FieldMap())
+    for scope, seen in (("7", [0, 3]), (["8", "x"], [2, 5]), (None, [1, 4]), ("x", []), ("07", [])):
+        assert _texts(collection, [Window("d", 0, 9)], scope) == [f"text {n}" for n in seen]
+        assert len(VectorRetriever(collection, lambda question: ONE).retrieve("x", scope=scope)) == len(seen)
+
+
 @pytest.mark.parametrize("write", EVERY, indirect=True)
 def test_what_is_not_there_is_not_there_however_it_is_looked_for(write: Write) -> None:
     collection = write([{"doc_id": "d", "chunk_id": 0}])(FieldMap())
@@ -239,13 +253,15 @@ def test_names_with_dots_may_be_keys_of_their_own(write: Write, as_text: bool) -
         assert len(hits) == min(3, len(seen))
 
 
-@pytest.mark.parametrize("write", NESTED, indirect=True)
+@pytest.mark.parametrize("write", [*NESTED, "lancedb_columns"], indirect=True)
 def test_names_with_dots_may_be_paths(write: Write) -> None:
     fields = FieldMap(doc_id="my.doc", chunk_id="my.part no", scope="my.tenant")
     inner = [{"doc": "d", "part no": n, **({"tenant": "acme"} if n % 2 else {})} for n in range(6)]
     collection = write([{"my": one} for one in inner])(fields)
     for scope, seen in (("acme", [1, 3, 5]), (None, [0, 2, 4])):
         assert _texts(collection, [Window("d", 0, 9)], scope) == [f"text {n}" for n in seen]
+        hits = VectorRetriever(collection, lambda question: ONE).retrieve("x", scope=scope)
+        assert sorted(hit.chunk.metadata.chunk_id for hit in hits) == seen
 
 
 @pytest.mark.parametrize("write", ["qdrant_local", "qdrant_served", "milvus_json", *IN_JSON], indirect=True)

@@ -543,6 +543,8 @@ def test_a_timeout_that_is_none_is_refused(bad: float) -> None:
 def test_a_client_that_is_none_is_refused() -> None:
     with pytest.raises(StoreError, match="client is str: give a QdrantClient"):
         QdrantChunkStore("http://localhost:6333", NAME)  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match="async_client is QdrantClient: give an AsyncQdrantClient"):
+        QdrantChunkStore(QdrantClient(":memory:"), NAME, async_client=QdrantClient(":memory:"))  # type: ignore[arg-type]
 
 
 # ---- async

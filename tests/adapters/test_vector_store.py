@@ -419,3 +419,17 @@ def test_what_llamaindex_writes_for_itself_is_not_handed_on() -> None:
     [chunk] = VectorChunkStore(collection, make_id=colon_id).fetch([Window("d", 0, 1)])
     assert (chunk.text, chunk.metadata.char_start, chunk.metadata.char_end) == ("Bees sleep.", 5, 16)
     assert set(chunk.metadata.custom_metadata) == {"ref_doc_id", "chunk_id", "author", "retrivex_id"}
+
+
+@pytest.mark.parametrize("odd", [{"text": None}, {"text": ""}, {"text": 5}])
+def test_hits_that_cannot_be_read_are_told_of(odd: dict[str, Any]) -> None:
+    vector = np.ones(8, dtype=np.float32)
+    collection = MemoryCollection()
+    collection.records = [
+        Record(f"d:{n}", {"text": f"text {n}", "doc_id": "d", "chunk_id": n, **known}, None, vector)
+        for n, known in enumerate(({}, odd))
+    ]
+    retriever = VectorRetriever(collection, lambda question: vector)
+    assert [hit.chunk.text for hit in retriever.retrieve("which?")] == ["text 0"]
+    assert len(retriever.warnings) == 1
+    assert "hits left out that have no text" in retriever.warnings[0]

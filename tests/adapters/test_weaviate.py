@@ -244,6 +244,10 @@ def test_bad_arguments_are_one_clear_error(server: Server, given: dict[str, Any]
         WeaviateChunkStore(server.client, server.fill(), **given)
     with pytest.raises(StoreError, match="client is None"):
         WeaviateChunkStore(None, "Nowhere")
+    with pytest.raises(StoreError, match="client is WeaviateAsyncClient: give a WeaviateClient, or None and"):
+        WeaviateChunkStore(server.connect_async(), "Nowhere")
+    with pytest.raises(StoreError, match="async_client is WeaviateClient: give a WeaviateAsyncClient"):
+        WeaviateChunkStore(None, "Nowhere", async_client=server.client)  # type: ignore[arg-type]
 
 
 def test_tenants_are_kept_apart(server: Server) -> None:

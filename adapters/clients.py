@@ -1,0 +1,70 @@
+"""Clients that a store is given: sync, async, or one of each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from retrivex.errors import StoreError
+
+Kind: TypeAlias = Callable[[Any], Literal["sync", "async"] | None]
+"""Says which of a store's two clients something is; None where it is neither."""
+
+
+def either_client(
+    client: Any,
+    async_client: Any,
+    kind: Kind,
+    give: tuple[str, str],
+    called: tuple[str, str] = ("client", "async_client"),
+) -> tuple[Any, Any]:
+    """Return the sync and the async client, of which the first may be either; None for one that is not given.
+
+    Parameters
+    ----------
+    client, async_client : as they were given; an async one beside a sync one, or None
+    kind : which one something is
+    give : what a sync and an async client are, for errors
+    called : the names of the two arguments
+
+    Raises
+    ------
+    StoreError
+        If the first is neither, or the second is not an async one beside a sync one.
+    """
+    which = kind(client)
+    if which is None:
+        raise StoreError(f"{called[0]} is {_shown(client)}: give {give[0]} or {give[1]}")
+    if async_client is None:
+        return (client, None) if which == "sync" else (None, client)
+    if kind(async_client) != "async":
+        raise StoreError(f"{called[1]} is {_shown(async_client)}: give {give[1]}, or None")
+    if which == "async":
+        raise StoreError(
+            f"{called[1]} is {_shown(async_client)} beside another async one: give {give[0]} as {called[0]}, or no "
+            f"{called[1]}"
+        )
+    return client, async_client
+
+
+def check_clients(client: Any, async_client: Any, kind: Kind, give: tuple[str, str]) -> None:
+    """Check a sync client, an async one, or both.
+
+    Raises
+    ------
+    StoreError
+        If there is neither, or one is not what it should be.
+    """
+    if client is None and async_client is None:
+        raise StoreError(f"client is None: give {give[0]}, or {give[1]} as async_client=...")
+    if client is not None and kind(client) == "async":
+        raise StoreError(f"client is {_shown(client)}: give {give[0]}, or None and the async one as async_client=...")
+    if client is not None and kind(client) is None:
+        raise StoreError(f"client is {_shown(client)}: give {give[0]}, or None beside async_client=...")
+    if async_client is not None and kind(async_client) != "async":
+        raise StoreError(f"async_client is {_shown(async_client)}: give {give[1]}, or None")
+
+
+def _shown(client: Any) -> str:
+    return "a coroutine that nobody awaited" if inspect.iscoroutine(client) else type(client).__name__

@@ -1,0 +1,63 @@
+"""Scopes that a collection may keep under several names: where they are looked for, and which may come yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from typing import TypeVar
+
+from .collection import Scopes
+from .fields import FieldMap
+
+Place = TypeVar("Place")
+Condition = TypeVar("Condition")
+
+
+def scope_alternatives(
+    places: Sequence[Place],
+    scopes: Scopes,
+    is_among: Callable[[Place, Sequence[str]], Condition],
+    is_missing: Callable[[Place], Condition | None],
+) -> list[list[Condition]]:
+    """Return what holds of a record that `scopes` may see: one of the lists, all of its conditions.
+
+    As a record is read, the first place with a value counts, and a later one only where those before it have none.
+
+    Parameters
+    ----------
+    places : where a scope may be kept, the first one to be read first
+    scopes : what the caller may see
+    is_among : the condition that a place holds one of these values, of which there is at least one
+    is_missing : the condition that a place holds nothing; None where that cannot be
+
+    Examples
+    --------
+    >>> scope_alternatives(["a", "b"], frozenset({"x", None}), lambda a, names: f"{a} in {names}", "no {}".format)
+    [["a in ['x']"], ['no a', "b in ['x']"], ['no a', 'no b']]
+    """
+    named = sorted(scope for scope in scopes if scope is not None)
+    alternatives: list[list[Condition]] = []
+    before: list[Condition] = []
+    for place in places:
+        if named:
+            alternatives.append([*before, is_among(place, named)])
+        missing = is_missing(place)
+        if missing is None:
+            return alternatives
+        before = [*before, missing]
+    return [*alternatives, before] if None in scopes and before else alternatives
+
+
+def scope_columns_to_come(fields: FieldMap, columns: Container[str]) -> list[str]:
+    """Return the columns that would hold scopes if they were added: not knowing one would show everybody its records.
+
+    Examples
+    --------
+    >>> scope_columns_to_come(FieldMap(scope=("tenant", "meta.scope")), {"id", "tenant"})
+    ['meta', 'meta.scope']
+    >>> scope_columns_to_come(FieldMap(root="metadata"), {"id", "metadata"})
+    []
+    """
+    paths = fields.paths("scope")
+    # a name with a dot may be a column of its own, unless it lies under a root
+    wanted = {path.split(".")[0] for path in paths} | set(paths if fields.root is None else ())
+    return sorted(name for name in wanted if name not in columns)
