@@ -2,92 +2,139 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import chain, count, pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrivex.evaluation.report.grouping import (
+    alike,
     family_of,
     grouped,
     interval_of,
     mean_of,
-    measures_of,
     plain,
     values_of,
+    with_several_orders,
 )
-from retrivex.evaluation.results import Row
+from retrivex.evaluation.report.plots import Plot
+from retrivex.evaluation.results import Row, measures_of
 
 try:
+    from matplotlib import colormaps
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from PIL import Image  # which matplotlib needs, too
 except ImportError as error:
     raise ImportError("plots need matplotlib: pip install 'retrivex-rag[evaluate]'") from error
 
 _COLOURS = ("#777777", "#2277bb", "#cc2222", "#449955", "#bb8844", "#8855aa", "#22aaaa", "#dd77aa")
 _LINES = ("--", "-", "-", "-.", ":", "-.", ":", "-")
-_POINTS = 120  # dots an inch
+_POINTS = 100  # dots an inch: 12 inches, the widest, fill a page
+_PALETTE = 64  # colours of a file
+_CLOSE = 8  # distance of colours below which one stands for both; shades of a heat map are 10 apart and more
+_SHADES = 20  # of a heat map: steps of 0.05
+_DEPTHS = 12  # that a heat map has lines for
+_TENTHS = 10
 _BANDS = 20  # of a histogram of places
 
 
-def draw(rows: Sequence[Row], folder: Path, *, prefix: str = "") -> dict[str, list[tuple[str, str]]]:
+def draw(rows: Sequence[Row], *, prefix: str = "") -> list[Plot]:
     """Draw every plot that the rows allow.
 
     Parameters
     ----------
     rows : of a run
-    folder : where the PNG files go; made if it is not there
     prefix : of the files' names, where several runs share a folder
-
-    Returns
-    -------
-    Title of a section -> its plots, each a file name and what it shows
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    made: dict[str, list[tuple[str, str]]] = {}
+    made: dict[str, Plot] = {}
     for section, name, shows, figure in _plots(rows):
-        file = f"{prefix}{_file_name(name)}.png"
-        FigureCanvasAgg(figure)
-        figure.savefig(folder / file, dpi=_POINTS, metadata={"Software": None})
-        made.setdefault(section, []).append((file, shows))
-    return made
+        file = _unused(f"{prefix}{_file_name(name)}", made)
+        made[file] = Plot(section, file, shows, png(figure))
+    return list(made.values())
+
+
+def png(figure: Figure) -> bytes:
+    """Return a figure as the bytes of a PNG file: the same each time, and small.
+
+    The most frequent colours stay as they are, none of them close to one before; others, shades at the edges of letters
+    and lines, become the nearest of these.
+    """
+    canvas = FigureCanvasAgg(figure)
+    figure.set_dpi(_POINTS)
+    canvas.draw()
+    red, green, blue = np.moveaxis(np.asarray(canvas.buffer_rgba()).astype(np.int64), 2, 0)[:3]
+    # a number for each colour, so that they can be sorted
+    colours, which, counts = np.unique(red << 16 | green << 8 | blue, return_inverse=True, return_counts=True)
+    parts = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], axis=1)
+    palette = _palette(parts[np.argsort(-counts, kind="stable")])
+    # the squared distance, less the square of the colour itself, which is the same for all of the palette
+    nearest = (np.square(palette).sum(axis=1) - 2 * parts @ palette.T).argmin(axis=1).astype(np.uint8)
+    image = Image.fromarray(nearest[which].reshape(red.shape))
+    image.putpalette(palette.astype(np.uint8).tobytes())
+    found = io.BytesIO()
+    image.save(found, "PNG", optimize=True)
+    return found.getvalue()
+
+
+def _palette(colours: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return colours that are not close to each other, those that come first before others, shape (at most 64, 3)."""
+    chosen: list[NDArray[np.int64]] = []
+    while len(colours) and len(chosen) < _PALETTE:
+        chosen.append(colours[0])
+        colours = colours[np.square(colours - colours[0]).sum(axis=1) >= _CLOSE**2]
+    return np.array(chosen)
 
 
 def _file_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
+def _unused(name: str, taken: Container[str]) -> str:
+    """Return the name of a file; sets whose names differ in nothing but signs get a number."""
+    numbered = (f"{name}_{number}.png" for number in count(2))
+    return next(file for file in chain([f"{name}.png"], numbered) if file not in taken)
+
+
 def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
     shown = plain(rows)
-    for measure in ("evidence_recall", "complete", "answer_in_context"):
-        if measure in measures_of(shown) and len(values_of(shown, "budget")) > 1:
-            title = f"{_words(measure)} against the token budget, with 95 % intervals"
+    if len(values_of(shown, "budget")) > 1:
+        # a measure that is the same number in every row has the same plot
+        for measure, *same in alike(shown, ("evidence_recall", "complete", "answer_in_context")):
+            title = f"{_equal(measure, *same)} against the token budget, with 95 % intervals"
             yield "What reaches the context", f"{measure}_by_budget", title, _by_budget(shown, measure)
     if "evidence_tokens_per_1000" in measures_of(shown):
         title = "evidence for 1,000 tokens of context"
         yield "What reaches the context", "evidence_per_token", title, _bars(shown, "evidence_tokens_per_1000", title)
     for family, found in grouped(shown, family_of).items():
-        for measure in ("complete", "answer_in_context"):
+        for measure, *same in alike(found, ("complete", "answer_in_context")):
             if _has_depths(found, measure):
-                title = f"{family}: {_words(measure)} by depth and length"
+                title = f"{family}: {_equal(measure, *same)} by depth and length"
                 yield "Depth of the evidence", f"{family}_{measure}_by_depth", title, _heat_maps(found, measure)
-    if len(values_of(rows, "order")) > 1 and "evidence_position" in measures_of(rows):
+    several = with_several_orders(rows)
+    if "evidence_position" in measures_of(several):
         title = "where the evidence stands in the context"
-        yield "Orders", "places_by_order", title, _places(rows)
+        yield "Orders", "places_by_order", title, _places(several)
     if "ms" in measures_of(shown):
         yield (
             "Time",
             "milliseconds",
             "median milliseconds",
-            _bars(shown, "ms", "median milliseconds of making a context"),
+            _bars(shown, "ms", "median milliseconds"),
         )
 
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _equal(*measures: str) -> str:
+    return " = ".join(map(_words, measures))
 
 
 def _panels(names: Sequence[str], *, height: float = 3.0, most: int = 3) -> tuple[Figure, Mapping[str, Axes]]:
@@ -115,6 +162,7 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
     families = grouped(there, lambda row: f"{family_of(row)}, {row.way.hits} {row.way.retriever} hits")
     figure, axes = _panels(list(families))
     composers = values_of(there, "composer")
+    lowest = 1.0
     for name, found in families.items():
         budgets = values_of(found, "budget")
         for at, composer in enumerate(composers):
@@ -122,12 +170,14 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
             points = [interval_of(of[budget], measure) if budget in of else None for budget in budgets]
             known = [(budget, point) for budget, point in zip(budgets, points, strict=True) if point]
             if known:
+                lowest = min(lowest, *(low for _, (_, low, _) in known))
                 _line(axes[name], known, composer, at)
         axes[name].set_xscale("log", base=2)
         axes[name].set_xticks(budgets, [f"{budget:,}" for budget in budgets])
         axes[name].minorticks_off()
-        axes[name].set_ylim(0, 1.03)
         axes[name].grid(alpha=0.3)
+    for axis in axes.values():
+        axis.set_ylim(np.floor(10 * lowest) / 10, 1.02)  # one scale for all, from the tenth below the lowest
     figure.supxlabel("token budget", fontsize=10)
     figure.supylabel(_words(measure), fontsize=10)
     _legend(figure, axes)
@@ -178,24 +228,36 @@ def _swept(rows: Sequence[Row], measure: str) -> list[Row]:
 
 def _heat_maps(rows: Sequence[Row], measure: str) -> Figure:
     there = _swept(rows, measure)
-    depths = sorted({float(row.factors["depth"]) for row in there})
+    depths, band = _bands([float(row.factors["depth"]) for row in there])
     lengths = sorted({int(row.factors["tokens"]) for row in there})
     maps = grouped(there, lambda row: f"{row.way.composer}, {row.way.budget:,} tokens")
     figure, axes = _panels(list(maps), height=0.28 * len(depths) + 0.8)
+    shades = colormaps["RdYlGn"].resampled(_SHADES)
     for name, found in maps.items():
-        cells = grouped(found, lambda row: (float(row.factors["depth"]), int(row.factors["tokens"])))
-        values = [[_mean(cells.get((depth, length)), measure) for length in lengths] for depth in depths]
-        shown = axes[name].imshow(values, vmin=0, vmax=1, cmap="RdYlGn", aspect="auto")
+        cells = grouped(found, lambda row: (band(float(row.factors["depth"])), int(row.factors["tokens"])))
+        values = [[_mean(cells.get((depth, length)), measure) for length in lengths] for depth in range(len(depths))]
+        shown = axes[name].imshow(values, vmin=0, vmax=1, cmap=shades, aspect="auto")
         axes[name].set_xticks(range(len(lengths)), [f"{length / 1024:g}k" for length in lengths], fontsize=8)
-        axes[name].set_yticks(range(len(depths)), [f"{depth:g} %" for depth in depths], fontsize=8)
+        axes[name].set_yticks(range(len(depths)), depths, fontsize=8)
         for line, row in enumerate(values):
             for column, value in enumerate(row):
                 if not np.isnan(value):
-                    axes[name].text(column, line, f"{value:.2f}", ha="center", va="center", fontsize=7)
+                    ink = "black" if 0.15 <= value < 0.85 else "white"
+                    axes[name].text(column, line, f"{value:.2f}", ha="center", va="center", fontsize=7, color=ink)
     figure.supxlabel("tokens of the haystack", fontsize=10)
     figure.supylabel("depth", fontsize=10)
     figure.colorbar(shown, ax=list(axes.values()), shrink=0.8)
     return figure
+
+
+def _bands(depths: Sequence[float]) -> tuple[list[str], Callable[[float], int]]:
+    """Return the names of the lines of a heat map, and what gives a depth its line: bands where depths are many."""
+    known = sorted(set(depths))
+    if len(known) <= _DEPTHS:
+        return [f"{depth:g} %" for depth in known], known.index
+    edges = np.linspace(known[0], known[-1], _TENTHS + 1)
+    names = [f"{low:.3g}–{high:.3g} %" for low, high in pairwise(edges)]
+    return names, lambda depth: min(_TENTHS - 1, int(np.searchsorted(edges, depth, side="right")) - 1)
 
 
 def _mean(rows: Sequence[Row] | None, measure: str) -> float:

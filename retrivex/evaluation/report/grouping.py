@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from retrivex.evaluation.bootstrap import resampled_means
-from retrivex.evaluation.results import Row
+from retrivex.evaluation.results import Row, measures_of
 
 K = TypeVar("K", bound=Hashable)
 
@@ -36,9 +36,22 @@ def family_of(row: Row) -> str:
     return row.set_name.split("/")[0]
 
 
-def measures_of(rows: Iterable[Row]) -> list[str]:
-    """Return the names of all measures, in order of first appearance."""
-    return list(dict.fromkeys(name for row in rows for name in row.measures))
+def alike(rows: Sequence[Row], measures: Iterable[str]) -> list[list[str]]:
+    """Return the measures that the rows have, together those that are the same number in every row.
+
+    Examples
+    --------
+    >>> from retrivex.evaluation.results import Way
+    >>> rows = [Row("own", "1", Way("bm25", 20, "knn", "score_desc", 2000), {"complete": 1.0, "f1": 0.5, "em": 1.0})]
+    >>> alike(rows, ["complete", "em", "f1", "score"])
+    [['complete', 'em'], ['f1']]
+    """
+    there = measures_of(rows)
+    found: dict[tuple[float | None, ...], list[str]] = {}
+    for name in measures:
+        if name in there:
+            found.setdefault(tuple(row.measures.get(name) for row in rows), []).append(name)
+    return list(found.values())
 
 
 def per_question(rows: Iterable[Row], measure: str) -> dict[tuple[str, str], float]:
@@ -78,6 +91,16 @@ def plain(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         first.setdefault(row.way.composer, row.way.order)
     return [row for row in rows if row.way.order == first[row.way.composer]]
+
+
+def with_several_orders(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of the composers that were run with more than one order."""
+    several = {name for name, of in grouped(rows, _composer).items() if len(values_of(of, "order")) > 1}
+    return [row for row in rows if row.way.composer in several]
+
+
+def _composer(row: Row) -> str:
+    return row.way.composer
 
 
 def by_depth(rows: Iterable[Row], measure: str) -> Mapping[float, list[float]]:
