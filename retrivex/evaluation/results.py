@@ -159,8 +159,8 @@ def _factors(found: Any) -> Mapping[str, Factor]:
     for name, value in found.items():
         if not isinstance(value, str | int | float):
             raise _unusable(f"the factor {name} is {quoted(value)}, neither a text nor a number")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise _unusable(f"the factor {name} is {value}, no finite number")
+        if not isinstance(value, str) and (_is_infinite(value) or math.isnan(value)):
+            raise _unusable(f"the factor {name} is {quoted(value)}, no finite number")
     return found
 
 

@@ -47,6 +47,7 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
         (json.dumps({**ROW.to_dict(), "factors": [1]}), "line 2.*factors are"),
         (json.dumps({**ROW.to_dict(), "factors": {"kind": [1]}}), "line 2.*the factor kind is"),
         (json.dumps({**ROW.to_dict(), "factors": {"kind": float("nan")}}), "line 2.*the factor kind is nan"),
+        (json.dumps({**ROW.to_dict(), "factors": {"tokens": 10**400}}), "line 2.*the factor tokens is 10+, no finite"),
     ],
 )
 def test_bad_line_is_named(tmp_path: Path, line: str, said: str) -> None:

@@ -177,7 +177,7 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
         axes[name].minorticks_off()
         axes[name].grid(alpha=0.3)
     for axis in axes.values():
-        axis.set_ylim(np.floor(10 * lowest) / 10, 1.02)  # one scale for all, from the tenth below the lowest
+        axis.set_ylim(min(0.9, np.floor(10 * lowest) / 10), 1.02)  # one scale for all, from a tenth below the lowest
     figure.supxlabel("token budget", fontsize=10)
     figure.supylabel(_words(measure), fontsize=10)
     _legend(figure, axes)
