@@ -9,9 +9,13 @@ import sys
 
 from offline import COMPOSERS, arguments, run
 
+from retrivex import RetrievalConfig
+
 LENGTHS = (4096, 8192, 16384, 32768, 65536, 131072)
 LENGTHS_OF_FOUR = (4096, 131072)
 BUDGET = 2000
+# what the knob for questions in other words than the documents' brings, and what it costs the others
+NEARER = {"balanced, hedge 3": RetrievalConfig(hedge=3.0)}
 
 
 def main() -> int:
@@ -25,6 +29,7 @@ def main() -> int:
         retrievers=("dense", "fused"),
         hits=50,
         composers=COMPOSERS,
+        configs=NEARER,
         budgets=BUDGET,
     )
     return 0

@@ -193,6 +193,13 @@ class RetrievalConfig(BaseModel):
         description="own features of the calibrated scorer: callables chunk -> number added to the log-odds of its "
         "units, e.g. for recent or trusted documents",
     )
+    hedge: float = Field(
+        default=0.7,
+        ge=0,
+        description="what the hits that plain nearest neighbours would show count at least where the calibrated "
+        "scorer doubts: as a share of the best unit, times the doubt, 1 at most; higher where questions are asked in "
+        "other words than the documents', 0 is off",
+    )
     similarity_weight: float = Field(default=1.0, ge=0, description="w0: weight of the best seed's similarity")
     adjacency_weight: float = Field(default=0.6, ge=0, description="w1: weight of nearness to seeds")
     continuity_weight: float = Field(default=0.2, ge=0, description="w2: weight of the likeness of neighbouring chunks")

@@ -28,14 +28,6 @@ Scorer: TypeAlias = Literal["weighted", "calibrated"]
 REASONS = 5
 """Features that the trace names for a unit."""
 
-HEDGE = 0.7
-"""What the nearest hits are worth for being near where nothing looks like evidence, as a share of the best unit.
-
-They are what plain nearest neighbours would show. Where the model is sure, it knows better; the more it doubts that
-anything is evidence (a question in other words than those of its answer, a fact among matters of another kind), the
-less is it right to show the surroundings of a few hits in place of the next ones.
-"""
-
 
 @dataclass(frozen=True)
 class Valuation:
@@ -96,7 +88,7 @@ class Valuer:
 
     Parameters
     ----------
-    config : `scoring`, `coefficients`, `boosts`, `selection_unit`, and the weights of the weighted scorer
+    config : `scoring`, `coefficients`, `boosts`, `hedge`, `selection_unit`, and the weights of the weighted scorer
     question : None without one
     cutter : cuts runs into units
 
@@ -165,9 +157,12 @@ class Valuer:
         p = probabilities(log_odds)
         shares = _shares(p, units)
         hedged = np.zeros(len(p), dtype=np.bool_)
-        if len(p):
+        # What plain nearest neighbours would show. Where the model is sure, it knows better; the more it doubts that
+        # anything is evidence (a question in other words than those of its answer, a fact among matters of another
+        # kind), the less is it right to show the surroundings of a few hits in place of the next ones.
+        if len(p) and self.config.hedge:
             doubt = 1.0 - model.confidence_of(float(log_odds.max()))
-            least = nearest_that_fit(runs, units, seeds, room) * HEDGE * doubt
+            least = nearest_that_fit(runs, units, seeds, room) * min(1.0, self.config.hedge * doubt)
             hedged = least > shares
             shares = np.maximum(shares, least)
         scores: list[float] = p.tolist()

@@ -152,13 +152,13 @@ def by_words_alone(tmp_path: Path) -> Callable[[float], Path]:
     return write
 
 
-def values(coefficients: Path, budget: int) -> dict[str, float]:
+def values(coefficients: Path, budget: int, **said: Any) -> dict[str, float]:
     """Return what four hits are worth, each a document of its own: three nearest ones, and one that has the word."""
     texts = {"first": "One two three.", "long": "A b c d e f g h i.", "third": "Four five six.", "queen": "Queen."}
     store = {key: chunk for name, text in texts.items() for key, chunk in tile(name, [text]).items()}
     hits = [SeedHit(store[name, 0], 0.9 - at / 10) for at, name in enumerate(texts)]
     made = SpanComposer(tokenizer=count_words).value_units(
-        hits, store, query="queen", token_budget=budget, coefficients=coefficients
+        hits, store, query="queen", token_budget=budget, coefficients=coefficients, **said
     )
     return {run.doc_id: row[0] for run, row in zip(made.runs, made.valuation.chunks, strict=True)}
 
@@ -174,6 +174,14 @@ def test_where_nothing_looks_like_evidence_the_nearest_hits_count(
     # the second hit has nine words and is passed over, the third is not
     assert values(known, 6) == pytest.approx({**none, "first": doubt, "third": doubt}, abs=1e-3)
     assert values(known, 15) == pytest.approx(dict.fromkeys(none, doubt) | {"queen": 1.0}, abs=1e-3)
+
+
+@pytest.mark.parametrize(("hedge", "counted"), [(0.0, 0.0), (0.3, 0.15), (1.5, 0.75), (50.0, 1.0)])
+def test_how_much_a_near_hit_counts_is_a_knob(
+    by_words_alone: Callable[[float], Path], hedge: float, counted: float
+) -> None:
+    found = values(by_words_alone(0.5), 3, hedge=hedge)
+    assert found == pytest.approx({"first": counted, "long": 0.0, "third": 0.0, "queen": 1.0}, abs=1e-3)
 
 
 def test_a_sure_scorer_is_not_hedged(by_words_alone: Callable[[float], Path]) -> None:

@@ -38,6 +38,7 @@ RIDGES = {"fitted anew": RIDGE, "fitted anew, smoother": 10 * RIDGE}
 RUN_COSTS = (0.05, 4.0)
 MIN_VALUES = (0.0, 0.4)
 POOL_FACTORS = (2.0, 4.0, 8.0, 16.0)
+HEDGES = (0.0, 0.7, 1.5, 3.0)
 WIDEST = 3
 """Largest window that is tried, in chunks, where the config names one."""
 
@@ -121,13 +122,13 @@ class Search:
         return self._scores[trial]
 
     def _choices_at(self, trial: Trial) -> list[Choices]:
-        reach = {name: value for name, value in trial.knobs if name in ("window", "pool_factor", "k")}
-        key = (trial.model, *reach.items())
+        valuing = {name: value for name, value in trial.knobs if name in ("window", "pool_factor", "k", "hedge")}
+        key = (trial.model, *valuing.items())
         if key not in self._choices:
             models = self.models[trial.model]
             self._choices[key] = [
                 choices_of(
-                    valued(self.composer, question, {**reach, "coefficients": models[self.part_of[at]]}),
+                    valued(self.composer, question, {**valuing, "coefficients": models[self.part_of[at]]}),
                     question.evidence,
                     self.config,
                     self.cache,
@@ -171,6 +172,7 @@ class Search:
         elif config.before is None and config.after is None:
             most = WIDEST if config.grow_until is None else min(WIDEST, config.max_window)
             knobs["window"] = trial.suggest_int("window", 0, most)
+        knobs["hedge"] = trial.suggest_categorical("hedge", sorted({*HEDGES, config.hedge}))
         counts = self._hit_counts()
         if len(counts) > 1:
             knobs["k"] = trial.suggest_categorical("k", counts)

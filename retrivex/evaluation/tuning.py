@@ -44,7 +44,7 @@ FEWEST_QUESTIONS = 20
 FOLDS = 3
 """Parts of the cross-validation."""
 
-SEARCHED = ("run_cost", "min_value", "window", "pool_factor", "k")
+SEARCHED = ("run_cost", "min_value", "window", "pool_factor", "k", "hedge")
 """Knobs that are searched, beside the coefficients."""
 
 MEASURES = ("quality", "recall", "complete", "precision", "spans", "tokens")

@@ -21,6 +21,13 @@ _MADE = (
     "treated processed designed developed discovered invented founded solved trained mined refined recycled"
 )
 
+LANGUAGES = (
+    "arabic bengali bulgarian cantonese catalan chinese croatian czech danish dutch english estonian finnish french "
+    "german greek hebrew hindi hungarian icelandic indonesian irish italian japanese korean latin latvian lithuanian "
+    "malay mandarin norwegian persian polish portuguese romanian russian serbian slovak slovenian spanish swahili "
+    "swedish tamil thai turkish ukrainian urdu vietnamese welsh"
+)
+
 TEMPORAL_CUES: tuple[str, ...] = (
     "when", "date", "dates", "timeline", "chronological", "chronology", "latest", "newest", "earliest", "recent",
     "recently", "before", "after", "since", "until", "year", "years", "month", "months", "day", "days", "history",
@@ -29,10 +36,13 @@ TEMPORAL_CUES: tuple[str, ...] = (
     "how has ... changed", "how have ... changed", "how did ... change", "how soon",
     "was the first time", "was the last time",
     "what century", "which century", "what decade", "which decade", "deadline", "deadlines", "how long has",
-    "how long have", "how long had", "how long until",
+    "how long have", "how long had", "how long until", "sequence of events", "order of events", "at what point did",
+    *(f"last {day}day" for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")),
+    "last spring", "last summer", "last autumn", "last winter",
     "什么时候", "什么时间", "何时", "几时", "时间线", "时间表", "时间顺序", "年表", "最近", "最新", "最早", "之前",
     "之后", "以前", "以后", "以来", "历史", "哪一年", "哪年", "哪一天", "哪天", "哪个月", "几月", "几号", "几点",
     "星期几", "周几", "昨天", "前天", "去年", "前年", "上周", "上星期", "上个月", "日期", "先后", "演变", "哪个世纪",
+    "何年", "何月", "何日", "近年来", "近几年", "这几年", "近几个月", "多久了", "按时间排",
 )  # fmt: skip
 COMPARISON_CUES: tuple[str, ...] = (
     "compare", "compares", "compared", "comparing", "comparison", "difference", "differences", "differ", "differs",
@@ -41,13 +51,21 @@ COMPARISON_CUES: tuple[str, ...] = (
     "differently from", "sets ... apart", "set ... apart", "tell ... apart", "separates ... from", "trade off",
     "trade offs", "tradeoff", "tradeoffs", "advantages and disadvantages", "advantages and drawbacks",
     "strengths and weaknesses", "choose between", "decide between",
-    *(f"should {one} {verb} ... or" for one in ("i", "we") for verb in ("use", "choose", "pick", "buy", "get", "take")),
+    "how similar", "how alike", "which ... fewer",
+    *(
+        f"should {one} {verb} ... or"
+        for one in ("i", "we") for verb in ("use", "choose", "pick", "buy", "get", "take", "rent", "lease", "keep")
+    ),
+    *(f"{ask} you {verb} ... or" for ask in ("do", "would") for verb in ("choose", "pick", "prefer", "recommend")),
     *(f"which ... {word}" for word in COMPARATIVES.split()),
     *(f"{word} ... or" for word in COMPARATIVES.split()),
     *(f"or ... {word}" for word in COMPARATIVES.split()),
     "比较", "对比", "相比", "区别", "差别", "差异", "异同", "优缺点", "有什么不同", "有何不同", "有哪些不同",
     "不同之处", "不同点", "共同点", "相同点", "相似之处", "比...更", "更...还是", "应该...还是", "选...还是",
     "优势和劣势", "优势与劣势", "优点和缺点", "优点与缺点", "优劣", "利弊",
+    "各有什么", "各有哪些", "各有何",
+    *(f"{which}更" for which in ("哪个", "哪一个", "哪种", "哪一种", "哪家", "哪款", "谁")),
+    *(f"比...{adjective}在哪" for adjective in ADJECTIVES.split()),
     *(f"比...{adjective}吗" for adjective in ADJECTIVES.split()),
     *(f"{one}...更{adjective}" for one in ("哪", "谁", "还是") for adjective in ADJECTIVES.split()),
     *(f"{adjective}还是...{adjective}" for adjective in ADJECTIVES.split()),
@@ -62,10 +80,15 @@ NARRATIVE_CUES: tuple[str, ...] = (
     "walk me through", "walkthrough", "overview", "guide", "tutorial",
     "chapter", "section", "step", "steps", "step by step", "how does", "how do", "how did", "how can", "how could",
     "how to", "how should", "how would", "teach me", "instructions", "procedure", "process", "story", "plot",
-    "what happens", "what happened", "describe",
+    "what happens", "what happened", "describe", "tell me about", "tell us about", "gist of",
+    *(
+        f"{which} way to"
+        for which in ("best", "right", "proper", "correct", "easiest", "simplest", "fastest", "quickest")
+    ),
     *(f"how {be} ... {made}" for be in ("is", "are", "was", "were") for made in _MADE.split()),
     "总结", "概括", "概述", "综述", "摘要", "解释", "说明", "讲述", "描述", "步骤", "教程", "指南", "流程", "过程",
     "如何", "怎么", "怎样", "章节", "故事", "情节", "事情经过", "的经过", "来龙去脉",
+    "简述", "概要", "梗概", "大意", "介绍一下", "讲讲", "讲一讲", "教我",
 )  # fmt: skip
 
 NO_CUES: tuple[str, ...] = (
@@ -76,13 +99,14 @@ NO_CUES: tuple[str, ...] = (
     "year old", "months old", "days old", "history museum", "history teacher",
     "day care", "day trip", "day trips", "day to day", "step stool", "step counter", "summary judgment", "plot size",
     *(f"{each} {time}" for each in ("a", "per", "each", "every") for time in ("day", "month", "year")),
+    "nothing more than", "anything more than", "something more than", "little more than", "no more than",
     "or not", "rather than", "other than", "later than", "earlier than", "than usual",
     "than expected", "than average", "than normal", "than necessary", "than ever", "contrast agent", "contrast agents",
     "contrast ratio", "make a difference", "makes a difference", "made a difference",
     # of words alone: 怎么读 also begins 怎么读取
     *(f"{word}{how}{ask}" for word in "字词" for how in ("怎么", "如何", "怎样") for ask in ("读", "念")),
-    "更新", "更改", "更换", "变更", "更多的", "更多信息", "百分比", "比重", "有几点", "哪几点",
-    "几点建议", "几点意见", "几点要求", "几点原因", "几号线", "几号楼",
+    "更新", "更改", "更换", "变更", "更年期", "更衣室", "更正", "更多的", "更多信息", "百分比", "比重",
+    "有几点", "哪几点", "几点建议", "几点意见", "几点要求", "几点原因", "几号线", "几号楼",
     "历史博物馆", "历史老师", "历史系", "怎么样", "哪个大学", "哪个小学", "哪个高中", "比赛", "比如", "比例", "比利时",
     "比尔", "比特币", "对比度", "比平时", "比往常", "比一般", "比预期", "说明书", "指南针", "解释器", "描述符",
     "故事书",

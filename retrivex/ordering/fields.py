@@ -75,6 +75,21 @@ def quick_values(items: Sequence[Any], *fields: Field) -> Sequence[list[Any] | N
         return [None] * len(fields)
 
 
+def quick_reader(items: Sequence[Any], field: Field) -> Callable[[Any], Any] | None:
+    """Return what reads a field that items of one kind have in themselves, never entering Python; None where unknown.
+
+    It raises where an item lacks the field after all, and may read None, where `values_of` would look in the metadata.
+    """
+    try:
+        first = items[0]
+        kind: Any = type(first)
+        if (kind is dict and field not in first) or countOf(map(type, items), kind) < len(items):
+            return None
+        return _getter(kind, field)
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `values_of` says where
+        return None
+
+
 def _of_dictionaries(items: Sequence[dict[Any, Any]], fields: Sequence[Field]) -> list[list[Any]]:
     first = items[0]
     metadata: list[Any] = []

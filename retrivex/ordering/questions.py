@@ -13,6 +13,7 @@ from retrivex.ordering.cues import (
     ADJECTIVES,
     COMPARATIVES,
     COMPARISON_CUES,
+    LANGUAGES,
     NARRATIVE_CUES,
     NO_CUES,
     TEMPORAL_CUES,
@@ -32,11 +33,13 @@ _NUMBER = (
     "half once twice enough just"
 )
 _AMOUNT = "dozen hundred thousand million billion third quarter second minute hour day week month year decade century"
+_UNIT = "(?:years?|months?|weeks?|days?|hours?|minutes?|inches|inch|feet|metres?|meters?|cm|kg|pounds?|percent)"
 _THRESHOLD = re.compile(
     r" (?:than|比)(?= \d)"
     rf"| than(?= (?:{'|'.join(_NUMBER.split())}|an? (?:{'|'.join(_AMOUNT.split())})) )"
+    rf"|(?<=\d)(?: {_UNIT})? or (?:{'|'.join(COMPARATIVES.split())})(?= )"
 )
-"""Compares with a number: "older than 30", "more than a dozen"."""
+"""Compares with a number: "older than 30", "more than a dozen", "18 or older"."""
 
 _ANY = re.compile(
     r" (there|there (?:an?|any|some)|(?:you have|suggest|recommend|find|need|want|know|know of|me|us) (?:an?|any|some))"
@@ -45,15 +48,37 @@ _ANY = re.compile(
 )
 """Asks for something, and names no two things to set against each other: "is there a faster way or a shortcut"."""
 
+_I = "(?:to|(?:do|can|could|should|would) (?:i|we|you))"
+_HOW = "(?:怎 么|如 何|怎 样)"
 _ADDRESS = re.compile(
-    " how (?:to|(?:do|can|could|should|would) (?:i|we|you)) "
-    "(?:contact|reach (?:you|us|support)|spell(?! check| out )|pronounce|say)(?= )"
-    "| (?:怎 么|如 何|怎 样) (?:联 [系络](?! 实 际| 上 下 文)|称 呼|发 音)(?= )"
+    rf" how {_I} (?:contact|reach (?:you|us|support)|spell(?! check| out )|pronounce"
+    rf"|say(?= (?:\S+ ){{1,12}}in (?:{'|'.join(LANGUAGES.split())}|sign language) ))(?= )"
+    rf"| {_HOW} (?:联 [系络](?! 实 际| 上 下 文)|称 呼|发 音)(?= )"
+    rf"|(?<= [语文话]) {_HOW} [说讲](?! [得好])(?= )| {_HOW} 用(?= (?:\S ){{1,4}}[语文话] [说讲] )"
 )
-"""Asks for a number, an address or a word, not for a way to go."""
+"""Asks for a number, an address or a word, not for a way to go: "how do I say bee in French", not "say no to them"."""
+
+_WHICHEVER = re.compile(rf"( how {_I} (?:choose|decide)) between(?! (?:\S+ ){{1,20}}and )")
+"""Asks for a way to choose, and names no two things: "how can I decide between two offers"."""
+
+_ANYTHING_ELSE = re.compile(
+    "( (?:do|will|would|should|must) (?:i|we|you) (?:need|require|bring|show)(?: to (?:bring|show|have|know|do))? more)"
+    " than(?= )"
+)
+"""Asks what else is needed, and sets nothing against it: "do I need more than ID"."""
 
 _CONJUNCTION = re.compile(rf" ({'|'.join(_WHENEVER.split())}) when(?= )")
 """`when` asks nothing: "what happens when a queen dies"."""
+
+_LEFT = (
+    (_ADDRESS, ""),
+    (_WHICHEVER, r"\1"),
+    (_ANYTHING_ELSE, r"\1"),
+    (_THRESHOLD, ""),
+    (_ANY, r" \1\2"),
+    (_CONJUNCTION, r" \1"),
+)
+"""What is left of phrases in which a cue means something else."""
 
 _FACT = re.compile(
     " (?:who(?! can | could )|where|whose|whom|how (?:many|much|old|far|tall|big|large|high|deep|long|often)) "
@@ -63,11 +88,11 @@ _CHINESE_WAY = re.compile("如 何|怎 么|怎 样")
 
 _TRADITIONAL = (
     "麼麽時幾間線順後來歷變較對區別異優點個總結綜釋說説講驟過樣節經龍脈嗎還貴強輕長遠"
-    "館醫銀車鐵廳機場學藥郵號週種賽爾與誰裡聯絡讀稱發書紀針寫"
+    "館醫銀車鐵廳機場學藥郵號週種賽爾與誰裡聯絡讀稱發書紀針寫簡語話紹"
 )
 _SIMPLIFIED = (
     "么么时几间线顺后来历变较对区别异优点个总结综释说说讲骤过样节经龙脉吗还贵强轻长远"
-    "馆医银车铁厅机场学药邮号周种赛尔与谁里联络读称发书纪针写"
+    "馆医银车铁厅机场学药邮号周种赛尔与谁里联络读称发书纪针写简语话绍"
 )
 _TO_SIMPLIFIED = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 
@@ -177,7 +202,7 @@ def _plain(question: str) -> str:
     text = _spaced(question)
     for (phrase,) in _parted(NO_CUES):
         text = text.replace(phrase, " ")
-    for pattern, left in ((_ADDRESS, ""), (_THRESHOLD, ""), (_ANY, r" \1\2"), (_CONJUNCTION, r" \1")):
+    for pattern, left in _LEFT:
         text = pattern.sub(left, text)
     return text
 

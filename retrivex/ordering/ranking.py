@@ -36,8 +36,7 @@ def score_desc(items: Iterable[T], *, ranked: bool = False, score: Field = score
         return list(items)
     read = reader(score)
     if isinstance(score, str) or not all_finite(map(read, items)):
-        scores = check_scores(items, score)
-        return [items[i] for i in sorted(range(len(scores)), key=scores.__getitem__, reverse=True)]
+        return list(best_first(items, check_scores(items, score)))
     return sorted(items, key=read, reverse=True)
 
 
@@ -84,6 +83,13 @@ def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
 def _named(items: Sequence[Any], score: str) -> list[Any]:
     (scores,) = quick_values(items, score)
     return named(items, score) if scores is None else scores
+
+
+def best_first(items: Sequence[T], scores: list[Any]) -> Sequence[T]:
+    """Return items by their scores, best first: the same sequence where they come so already."""
+    if is_descending(scores):
+        return items
+    return [items[i] for i in sorted(range(len(scores)), key=scores.__getitem__, reverse=True)]
 
 
 def is_descending(scores: list[Any]) -> bool:

@@ -8,8 +8,17 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.fields import Field, all_finite, listed, number_of, quick_values, score_of, values_of
-from retrivex.ordering.ranking import check_scores, is_descending
+from retrivex.ordering.fields import (
+    Field,
+    all_finite,
+    listed,
+    number_of,
+    quick_reader,
+    quick_values,
+    score_of,
+    values_of,
+)
+from retrivex.ordering.ranking import best_first, check_scores, is_descending
 
 T = TypeVar("T")
 
@@ -46,7 +55,11 @@ def chronological(
     if not isinstance(order, str) or order not in ("asc", "desc"):
         raise OrderingError(f"order is {quoted(order)}: it must be 'asc', oldest first, or 'desc', newest first")
     items = listed(items)
-    (times,) = quick_values(items, timestamp)
+    read = quick_reader(items, timestamp)
+    if read is not None and all_finite(map(read, items)):  # all have a time: no need to know which stands where
+        by_score = items if ranked else best_first(items, check_scores(items, score))
+        return sorted(by_score, key=read, reverse=order == "desc")  # stable: equal times stay by score
+    times = quick_values(items, timestamp)[0] if read is None else None
     all_dated = times is not None and all_finite(times)
     if times is None or not all_dated:
         times = values_of(items, timestamp, "timestamp")
@@ -58,7 +71,7 @@ def chronological(
         scores = check_scores(items, score)
         places = places if is_descending(scores) else sorted(places, key=scores.__getitem__, reverse=True)
     dated = places if all_dated else [i for i in places if times[i] is not None]
-    ordered = sorted(dated, key=times.__getitem__, reverse=order == "desc")  # stable: equal times stay by score
+    ordered = sorted(dated, key=times.__getitem__, reverse=order == "desc")
     made = [items[i] for i in ordered]
     return made if all_dated else made + [item for item, time in zip(items, times, strict=True) if time is None]
 

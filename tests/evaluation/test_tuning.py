@@ -11,6 +11,7 @@ import pytest
 import tune as real
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
+from retrivex.evaluation import knob_search
 from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.labelled import LabelledQuestion
 from retrivex.evaluation.tuning import TuneResult, tune
@@ -72,6 +73,16 @@ def test_a_price_of_spans_that_is_far_too_high_is_repaired(repaired: TuneResult)
     assert quality.after > quality.before + 0.2
     assert 0 < quality.difference.low <= quality.difference.mean <= quality.difference.high
     assert repaired.searched[1] > repaired.searched[0]
+
+
+def test_nearness_that_counts_too_much_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knob_search, "RIDGES", {})  # a model fitted anew would doubt less
+    doubting = tmp_path / "doubting.json"
+    doubting.write_text(json.dumps({**shipped_coefficients().to_dict(), "confidence": [0.0, -30.0]}))
+    config = RetrievalConfig(token_budget=60, hedge=50.0, coefficients=doubting)
+    made = tune(questions(160), config=config, tokenizer=WORDS, trials=12)
+    assert made.accepted
+    assert made.changes["hedge"] < 1.0
 
 
 def test_questions_are_counted_and_parts_share_no_document(repaired: TuneResult) -> None:

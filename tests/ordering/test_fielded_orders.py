@@ -167,9 +167,10 @@ fields = st.fixed_dictionaries(
     st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.sampled_from([0.1, 0.5, 0.9]), fields), max_size=8),
     st.none() | st.sampled_from(sorted(KINDS)),
     st.booleans(),
+    st.sampled_from(["asc", "desc"]),
 )
 def test_a_name_reads_what_a_callable_reads_whatever_the_passages_are(
-    drawn: list[tuple[str, float, dict[str, Any]]], kind: str | None, ranked: bool
+    drawn: list[tuple[str, float, dict[str, Any]]], kind: str | None, ranked: bool, direction: Any
 ) -> None:
     items = [KINDS[kind or own](score, known) for own, score, known in drawn]
     said: dict[str, Any] = {"ranked": ranked, "score": "score"}
@@ -179,7 +180,25 @@ def test_a_name_reads_what_a_callable_reads_whatever_the_passages_are(
         made = order(items, source="doc", position="place", **said)
         assert same(made, order(items, source=read["doc"], position=read["place"], **reads))
     assert same(group_by(items, "doc", **said), group_by(items, read["doc"], **reads))
-    assert same(chronological(items, timestamp="time", **said), chronological(items, timestamp=read["time"], **reads))
+    by_time = chronological(items, timestamp="time", order=direction, **said)
+    assert same(by_time, chronological(items, timestamp=read["time"], order=direction, **reads))
+
+
+class Row(UserDict[str, Any]):
+    """A mapping with an attribute of the name of one of its keys."""
+
+    time = 0
+
+
+@pytest.mark.parametrize(("direction", "expected"), [("asc", [1, 5, 9]), ("desc", [9, 5, 1])])
+def test_a_mapping_among_objects_is_read_as_one(direction: Any, expected: list[int]) -> None:
+    items = [SimpleNamespace(time=5), Row(time=9), Row(time=1)]
+    made = chronological(items, ranked=True, timestamp="time", order=direction)
+    assert list(map(reader("time"), made)) == expected
+    alike = chronological(
+        [SimpleNamespace(time=time) for time in (5, 9, 1)], ranked=True, timestamp="time", order=direction
+    )
+    assert [item.time for item in alike] == expected
 
 
 def same(made: list[Any], expected: list[Any]) -> bool:

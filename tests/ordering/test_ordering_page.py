@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -28,8 +27,6 @@ def names() -> dict[str, Any]:
     """What the page sets up in front of the table."""
     made: dict[str, Any] = {}
     exec(SETUP, made)
-    if importlib.util.find_spec("httpx2"):
-        exec("from retrivex.rerank.http import HttpReranker", made)
     return made
 
 
@@ -37,11 +34,22 @@ def names() -> dict[str, Any]:
 def test_a_row_of_the_table(what: str, call: str, gives: str, names: dict[str, Any], tmp_path: Path) -> None:
     if call.startswith("retrivex "):
         made = on_the_command_line(call, names, tmp_path)
-    elif "HttpReranker" in call and "HttpReranker" not in names:
-        pytest.skip("needs the extra rerank")
     else:
-        made = eval(call, dict(names))
+        made = eval(call, {**names, **imported(what)})
     assert repr(made) == gives
+
+
+def imported(what: str) -> dict[str, Any]:
+    """What a row says that its call needs besides the setup; where its extra is missing, the row is skipped."""
+    made: dict[str, Any] = {}
+    for line in re.findall("`(from [^`]+ import [^`]+)`", what):
+        try:
+            exec(line, made)
+        except ImportError:
+            if not re.search("extra `[a-z]+`", what):
+                raise
+            pytest.skip(f"needs the {what[what.index('extra') :]}")
+    return made
 
 
 def on_the_command_line(call: str, names: dict[str, Any], folder: Path) -> str:
