@@ -113,6 +113,17 @@ def test_depth_that_matters_is_told_from_noise(tmp_path: Path) -> None:
     assert "0.000 at 50 %" in lines[0]
 
 
+def test_several_needles_that_move_together_are_the_same_question(tmp_path: Path) -> None:
+    rows = [
+        replace(row, factors={**row.factors, "depths": f"{row.factors['depth']} {int(row.factors['depth']) + 30}"})
+        for row in needles(lambda composer, depth, needle, budget: float(depth != 50))
+    ]
+    write_report(write(tmp_path / "run", rows))
+    found = section((tmp_path / "run" / "report.md").read_text(encoding="utf-8"), "Depth of the evidence")
+
+    assert found.count("| 0.000 at 50 % |") == 4
+
+
 def test_orders_say_where_the_evidence_stands(tmp_path: Path) -> None:
     rows = needles(lambda composer, depth, needle, budget: 1.0, orders=("edge_balanced", "document"))
     write_report(write(tmp_path / "run", rows))
@@ -295,20 +306,19 @@ def test_a_report_leaves_nothing_of_an_earlier_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_depths_without_number_share_the_lines_of_a_heat_map(tmp_path: Path) -> None:
+def test_tasks_and_lengths_are_a_map_and_depths_only_where_the_same_was_asked_at_each(tmp_path: Path) -> None:
     rows = [
-        Row(f"ruler/{tokens}", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0},
-            {"depth": at, "tokens": tokens})
-        for at in range(101)
+        Row(f"ruler/{task}/{tokens}", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0},
+            {"depth": 10 * at + (task == "vt"), "tokens": tokens, "task": task})
+        for task in ("niah_single_1", "vt")
+        for at in range(4)
         for tokens in (4096, 8192)
     ]  # fmt: skip
     folder = write(tmp_path / "run", rows)
     assert write_report(folder) == []
-    image = (folder / "figures" / "ruler_complete_by_depth.png").read_bytes()
 
-    # width and height in pixels, of the PNG's head
-    assert int.from_bytes(image[20:24], "big") < 600
-    assert "## Depth of the evidence" in (folder / "report.md").read_text(encoding="utf-8")
+    assert [path.name for path in (folder / "figures").glob("ruler*")] == ["ruler_complete_by_task.png"]
+    assert "ruler_complete_by_task.png" in section((folder / "report.md").read_text(encoding="utf-8"), "By task")
 
 
 @pytest.mark.integration

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from itertools import chain, count, pairwise
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from retrivex.evaluation.report.grouping import (
     alike,
+    by_depth,
     family_of,
     grouped,
     interval_of,
@@ -39,8 +40,6 @@ _POINTS = 100  # dots an inch: 12 inches, the widest, fill a page
 _PALETTE = 64  # colours of a file
 _CLOSE = 8  # distance of colours below which one stands for both; shades of a heat map are 10 apart and more
 _SHADES = 20  # of a heat map: steps of 0.05
-_DEPTHS = 12  # that a heat map has lines for
-_TENTHS = 10
 _BANDS = 20  # of a histogram of places
 
 
@@ -113,9 +112,19 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
         yield "What reaches the context", "evidence_per_token", title, _bars(shown, "evidence_tokens_per_1000", title)
     for family, found in grouped(shown, family_of).items():
         for measure, *same in alike(found, ("complete", "answer_in_context")):
-            if _has_depths(found, measure):
-                title = f"{family}: {_equal(measure, *same)} by depth and length"
-                yield "Depth of the evidence", f"{family}_{measure}_by_depth", title, _heat_maps(found, measure)
+            of = _equal(measure, *same)
+            # only of questions that were asked at every depth: else depths differ in what was asked, too
+            if len(by_depth(_swept(found, measure), measure)) > 1:
+                title = f"{family}: {of} by depth and length"
+                yield (
+                    "Depth of the evidence",
+                    f"{family}_{measure}_by_depth",
+                    title,
+                    _heat_maps(found, measure, "depth"),
+                )
+            if len({row.factors.get("task") for row in _swept(found, measure)} - {None}) > 1:
+                title = f"{family}: {of} by task and length"
+                yield "By task", f"{family}_{measure}_by_task", title, _heat_maps(found, measure, "task")
     several = with_several_orders(rows)
     if "evidence_position" in measures_of(several):
         title = "where the evidence stands in the context"
@@ -212,52 +221,36 @@ def _bars(rows: Sequence[Row], measure: str, label: str) -> Figure:
     return figure
 
 
-def _has_depths(rows: Sequence[Row], measure: str) -> bool:
-    return len({row.factors["depth"] for row in _swept(rows, measure)}) > 1
-
-
 def _swept(rows: Sequence[Row], measure: str) -> list[Row]:
-    """Return the rows of a sweep; a user's own factors may have the same names and hold texts."""
-    return [
-        row
-        for row in rows
-        if measure in row.measures
-        and all(isinstance(row.factors.get(name), (int, float)) for name in ("depth", "tokens"))
-    ]
+    """Return the rows of a sweep over lengths; a user's own factor may have the same name and hold texts."""
+    return [row for row in rows if measure in row.measures and isinstance(row.factors.get("tokens"), (int, float))]
 
 
-def _heat_maps(rows: Sequence[Row], measure: str) -> Figure:
-    there = _swept(rows, measure)
-    depths, band = _bands([float(row.factors["depth"]) for row in there])
+def _heat_maps(rows: Sequence[Row], measure: str, factor: str) -> Figure:
+    """Return a map for each composer and budget: a line for each value of the factor, a column for each length."""
+    there = [row for row in _swept(rows, measure) if factor in row.factors]
+    values = list(dict.fromkeys(row.factors[factor] for row in there))
+    values = values if factor == "task" else sorted(values, key=float)
     lengths = sorted({int(row.factors["tokens"]) for row in there})
     maps = grouped(there, lambda row: f"{row.way.composer}, {row.way.budget:,} tokens")
-    figure, axes = _panels(list(maps), height=0.28 * len(depths) + 0.8)
+    figure, axes = _panels(list(maps), height=0.28 * len(values) + 0.8)
     shades = colormaps["RdYlGn"].resampled(_SHADES)
     for name, found in maps.items():
-        cells = grouped(found, lambda row: (band(float(row.factors["depth"])), int(row.factors["tokens"])))
-        values = [[_mean(cells.get((depth, length)), measure) for length in lengths] for depth in range(len(depths))]
-        shown = axes[name].imshow(values, vmin=0, vmax=1, cmap=shades, aspect="auto")
+        cells = grouped(found, lambda row: (row.factors[factor], int(row.factors["tokens"])))
+        means = [[_mean(cells.get((value, length)), measure) for length in lengths] for value in values]
+        shown = axes[name].imshow(means, vmin=0, vmax=1, cmap=shades, aspect="auto")
         axes[name].set_xticks(range(len(lengths)), [f"{length / 1024:g}k" for length in lengths], fontsize=8)
-        axes[name].set_yticks(range(len(depths)), depths, fontsize=8)
-        for line, row in enumerate(values):
-            for column, value in enumerate(row):
-                if not np.isnan(value):
-                    ink = "black" if 0.15 <= value < 0.85 else "white"
-                    axes[name].text(column, line, f"{value:.2f}", ha="center", va="center", fontsize=7, color=ink)
+        lines = [str(value) if factor == "task" else f"{value:g} %" for value in values]
+        axes[name].set_yticks(range(len(values)), lines, fontsize=8)
+        for line, row in enumerate(means):
+            for column, mean in enumerate(row):
+                if not np.isnan(mean):
+                    ink = "black" if 0.15 <= mean < 0.85 else "white"
+                    axes[name].text(column, line, f"{mean:.2f}", ha="center", va="center", fontsize=7, color=ink)
     figure.supxlabel("tokens of the haystack", fontsize=10)
-    figure.supylabel("depth", fontsize=10)
+    figure.supylabel(factor, fontsize=10)
     figure.colorbar(shown, ax=list(axes.values()), shrink=0.8)
     return figure
-
-
-def _bands(depths: Sequence[float]) -> tuple[list[str], Callable[[float], int]]:
-    """Return the names of the lines of a heat map, and what gives a depth its line: bands where depths are many."""
-    known = sorted(set(depths))
-    if len(known) <= _DEPTHS:
-        return [f"{depth:g} %" for depth in known], known.index
-    edges = np.linspace(known[0], known[-1], _TENTHS + 1)
-    names = [f"{low:.3g}–{high:.3g} %" for low, high in pairwise(edges)]
-    return names, lambda depth: min(_TENTHS - 1, int(np.searchsorted(edges, depth, side="right")) - 1)
 
 
 def _mean(rows: Sequence[Row] | None, measure: str) -> float:

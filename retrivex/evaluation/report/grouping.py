@@ -15,6 +15,7 @@ K = TypeVar("K", bound=Hashable)
 
 BASELINE = "knn"
 _RESAMPLES = 2_000
+_PLACES = ("depth", "depths")
 
 
 def grouped(rows: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
@@ -106,13 +107,13 @@ def _composer(row: Row) -> str:
 def by_depth(rows: Iterable[Row], measure: str) -> Mapping[float, list[float]]:
     """Return a measure under each depth, for the same questions at each: those that were asked at every depth.
 
-    Questions are the same where all factors but the depth are.
+    Questions are the same where all factors but the depth are, and those of several needles, which move together.
     """
     blocks: dict[Hashable, dict[float, list[float]]] = {}
     for row in rows:
         depth = row.factors.get("depth")
         if isinstance(depth, (int, float)) and measure in row.measures:
-            others = tuple(sorted((name, str(value)) for name, value in row.factors.items() if name != "depth"))
+            others = tuple(sorted((name, str(value)) for name, value in row.factors.items() if name not in _PLACES))
             block = blocks.setdefault((row.set_name, row.way, others), {})
             block.setdefault(float(depth), []).append(row.measures[measure])
     depths = sorted({depth for block in blocks.values() for depth in block})
