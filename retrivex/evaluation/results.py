@@ -88,15 +88,15 @@ class Row:
         if not isinstance(data, Mapping):
             raise _unusable(f"it is {quoted(data)}, no object")
         way = Way(
-            retriever=_text(data, "retriever"),
+            retriever=_name(data, "retriever"),
             hits=_whole(data, "hits"),
-            composer=_text(data, "composer"),
-            order=_text(data, "order"),
+            composer=_name(data, "composer"),
+            order=_name(data, "order"),
             budget=_whole(data, "budget"),
             seed=_whole(data, "seed"),
         )
         return cls(
-            _text(data, "set_name"),
+            _name(data, "set_name"),
             _text(data, "question_id"),
             way,
             _figures(_of(data, "measures")),
@@ -126,6 +126,20 @@ def _text(data: Mapping[str, Any], name: str, default: Any = _REQUIRED) -> Any:
     if found is not default and not isinstance(found, str):
         raise _unusable(f"{name} is {quoted(found)}, no text")
     return found
+
+
+def _name(data: Mapping[str, Any], name: str) -> str:
+    found: str = _text(data, name)
+    _check_characters(name, found)
+    return found
+
+
+def _check_characters(name: str, text: str) -> None:
+    """Refuse half a character (a lone surrogate), with which no page and no plot can be written."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _unusable(f"{name} is {quoted(text)}, which holds half a character") from None
 
 
 def _whole(data: Mapping[str, Any], name: str) -> int:
@@ -161,6 +175,8 @@ def _factors(found: Any) -> Mapping[str, Factor]:
             raise _unusable(f"the factor {name} is {quoted(value)}, neither a text nor a number")
         if not isinstance(value, str) and (_is_infinite(value) or math.isnan(value)):
             raise _unusable(f"the factor {name} is {quoted(value)}, no finite number")
+        if isinstance(value, str):
+            _check_characters(f"the factor {name}", value)
     return found
 
 

@@ -288,7 +288,9 @@ def test_factors_called_as_those_of_needles_may_hold_texts(tmp_path: Path) -> No
         Row("own", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0}, {"depth": depth, "tokens": "?"})
         for at, depth in enumerate(("deep", "shallow"))
     ]
+    mixed = [replace(row, factors={**row.factors, "depth": ""}) for row in needles(lambda *_: 1.0)[:1]]
     assert write_report(write(tmp_path / "run", asked)) == []
+    assert write_report(write(tmp_path / "mixed", [*needles(lambda *_: 1.0), *mixed])) == []
 
 
 @pytest.mark.integration

@@ -42,6 +42,8 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
         (json.dumps({**ROW.to_dict(), "hits": 6.5}), r"line 2.*hits is 6\.5, no whole number"),
         (json.dumps({**ROW.to_dict(), "seed": True}), "line 2.*seed is True, no whole number"),
         (json.dumps({**ROW.to_dict(), "composer": ["knn"]}), r"line 2.*composer is \['knn'\], no text"),
+        (json.dumps({**ROW.to_dict(), "composer": "\ud800"}), "line 2.*composer is .*half a character"),
+        (json.dumps({**ROW.to_dict(), "factors": {"task": "\ud800"}}), "line 2.*the factor task is .*half a character"),
         (json.dumps({**ROW.to_dict(), "question_id": 7}), "line 2.*question_id is 7, no text"),
         (json.dumps({**ROW.to_dict(), "context": 7}), "line 2.*context is 7, no text"),
         (json.dumps({**ROW.to_dict(), "factors": [1]}), "line 2.*factors are"),

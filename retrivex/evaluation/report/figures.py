@@ -114,7 +114,7 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
         for measure, *same in alike(found, ("complete", "answer_in_context")):
             of = _equal(measure, *same)
             # only of questions that were asked at every depth: else depths differ in what was asked, too
-            if len(by_depth(_swept(found, measure), measure)) > 1:
+            if len(by_depth(_swept(found, measure, "depth"), measure)) > 1:
                 title = f"{family}: {of} by depth and length"
                 yield (
                     "Depth of the evidence",
@@ -122,7 +122,7 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
                     title,
                     _heat_maps(found, measure, "depth"),
                 )
-            if len({row.factors.get("task") for row in _swept(found, measure)} - {None}) > 1:
+            if len({row.factors["task"] for row in _swept(found, measure, "task")}) > 1:
                 title = f"{family}: {of} by task and length"
                 yield "By task", f"{family}_{measure}_by_task", title, _heat_maps(found, measure, "task")
     several = with_several_orders(rows)
@@ -221,14 +221,21 @@ def _bars(rows: Sequence[Row], measure: str, label: str) -> Figure:
     return figure
 
 
-def _swept(rows: Sequence[Row], measure: str) -> list[Row]:
-    """Return the rows of a sweep over lengths; a user's own factor may have the same name and hold texts."""
-    return [row for row in rows if measure in row.measures and isinstance(row.factors.get("tokens"), (int, float))]
+def _swept(rows: Sequence[Row], measure: str, factor: str) -> list[Row]:
+    """Return the rows of a sweep over lengths and a factor; a user's own may have these names and hold other kinds."""
+    kinds = str if factor == "task" else (int, float)
+    return [
+        row
+        for row in rows
+        if measure in row.measures
+        and isinstance(row.factors.get("tokens"), (int, float))
+        and isinstance(row.factors.get(factor), kinds)
+    ]
 
 
 def _heat_maps(rows: Sequence[Row], measure: str, factor: str) -> Figure:
     """Return a map for each composer and budget: a line for each value of the factor, a column for each length."""
-    there = [row for row in _swept(rows, measure) if factor in row.factors]
+    there = _swept(rows, measure, factor)
     values = list(dict.fromkeys(row.factors[factor] for row in there))
     values = values if factor == "task" else sorted(values, key=float)
     lengths = sorted({int(row.factors["tokens"]) for row in there})
