@@ -1,6 +1,7 @@
 """What composing a context costs, as a multiple of what nobody can avoid.
 
-Run: `make bench` (or `python benchmarks/latency.py`); writes `results/latency.json`.
+Run: `make bench` (or `python benchmarks/latency.py`); writes `results/latency.json`. `--grid` measures only the grid of
+hits and windows and leaves the rest of the file as it is; `make report` prints and draws it.
 
 The floor of a query is to look its chunks up, join those that are shown, and count the tokens of the result once.
 Every figure is the median over many queries in one process, after a warm-up, with validation on: by the weighted
@@ -34,6 +35,11 @@ from retrivex.chunk import ChunkKey
 from retrivex.tokens import Tokenizer, get_tokenizer
 
 RESULTS = Path(__file__).parent / "results" / "latency.json"
+SCORERS = ("weighted", "calibrated")
+GRID_HITS = (3, 6, 20, 50, 100)
+GRID_WINDOWS = (0, 1, 2, 3)
+GRID_BUDGET = 2000
+GRID_CHUNKS = 12_000
 WORDS = """\
 the of and to in a is that for it as was with be by on not he his but at are this have from or had an they
 which one you were all her she there would their we him been has when who will no more if out so up said
@@ -191,6 +197,48 @@ def measure(k: int, window: int, budget: int, *, dimension: int, scorer: str, qu
     }  # fmt: skip
 
 
+def grid(quick: bool) -> dict[str, Any]:
+    """Time against hits and windows for both scorers: tokens counted exactly, chunks known, one budget, no embeddings.
+
+    Unlike in `measure`, a selection that was not proven to be the best stays; how many were proven is written down.
+    """
+    rng = random.Random(11)
+    store = make_store(GRID_CHUNKS, rng, dimension=0)
+    query = " ".join(rng.sample(WORDS.split(), 10))
+    tokenizer = get_tokenizer("auto")
+    queries = {k: make_queries(store, k, 5 if quick else 40, rng) for k in GRID_HITS}
+    rows = [
+        grid_row(store, queries[k], window, tokenizer, {"query": query} if scorer == "calibrated" else {}, quick=quick)
+        | {"scorer": scorer, "k": k, "window": window}
+        for scorer in SCORERS
+        for k in GRID_HITS
+        for window in GRID_WINDOWS
+    ]
+    return {**machine(), "budget": GRID_BUDGET, "rows": rows}
+
+
+def grid_row(
+    store: Store, queries: Sequence[list[SeedHit]], window: int, tokenizer: Tokenizer, asked: Any, *, quick: bool
+) -> dict[str, Any]:
+    """One cell of the grid."""
+    composer = SpanComposer(RetrievalConfig(window=window, token_budget=GRID_BUDGET), tokenizer=tokenizer)
+    made = [composer.compose(hits, store, **asked) for hits in queries]
+    repeats = 2 if quick else 5
+    return {
+        "us": median_us(lambda hits: composer.compose(hits, store, **asked), queries, repeats),
+        "floor_us": floor_us(store, queries, [one.text for one in made], window, tokenizer),
+        "tokens shown": statistics.median(one.tokens for one in made),
+        "spans": statistics.median(len(one.spans) for one in made),
+        "proven": sum(bool(one.trace.selection["proven"]) for one in made) / len(made),
+    }
+
+
+def machine() -> dict[str, str]:
+    """Return what the times depend on."""
+    where = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    return {"version": __version__, "machine": where, "tokenizer": get_tokenizer("auto").name}
+
+
 def growth(quick: bool) -> list[dict[str, float]]:
     """Time and memory against the number of hits, budget 2,000, window 2."""
     rng = random.Random(7)
@@ -208,6 +256,18 @@ def growth(quick: bool) -> list[dict[str, float]]:
         tracemalloc.stop()
         rows.append({"k": k, "ms": spent / 1e3, "us per hit": spent / k, "peak MiB": peak / 2**20})
     return rows
+
+
+def show_grid(found: dict[str, Any]) -> None:
+    """Print the grid, milliseconds."""
+    table = Table("scorer", "hits", *(f"±{window}" for window in GRID_WINDOWS), title="milliseconds (floor)")
+    cells = {(row["scorer"], row["k"], row["window"]): row for row in found["rows"]}
+    for scorer in SCORERS:
+        for k in GRID_HITS:
+            of = [cells[scorer, k, window] for window in GRID_WINDOWS]
+            times = [f"{row['us'] / 1e3:.2f} ({sum(row['floor_us'].values()) / 1e3:.2f})" for row in of]
+            table.add_row(scorer, f"{k}", *times)
+    Console().print(table)
 
 
 def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> None:
@@ -249,8 +309,21 @@ def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> N
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer queries, nothing written")
-    quick = parser.parse_args().quick
+    parser.add_argument("--quick", action="store_true", help="fewer queries; writes nothing unless --out")
+    parser.add_argument("--grid", action="store_true", help="only the grid of hits and windows")
+    parser.add_argument("--out", type=Path, help=f"file to write to; {RESULTS.name} of the results by default")
+    given = parser.parse_args()
+    found: dict[str, Any] = {} if given.grid else measured(quick=given.quick)
+    found["grid"] = grid(given.quick)
+    show_grid(found["grid"])
+    out = given.out or (None if given.quick else RESULTS)
+    if out is not None:
+        kept = json.loads(out.read_text(encoding="utf-8")) if given.grid and out.exists() else {}
+        out.write_text(json.dumps({**kept, **found}, indent=1) + "\n", encoding="utf-8")
+
+
+def measured(*, quick: bool) -> dict[str, Any]:
+    """Measure and print the queries in detail, and the growth."""
     rows = [
         measure(k, window, budget, dimension=dimension, scorer=scorer, quick=quick)
         for scorer, k, window, budget in (
@@ -263,10 +336,7 @@ def main() -> None:
     ]
     grown = growth(quick)
     show(rows, grown)
-    if not quick:
-        machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-        written = {"version": __version__, "machine": machine, "tokenizer": get_tokenizer("auto").name}
-        RESULTS.write_text(json.dumps({**written, "rows": rows, "growth": grown}, indent=1) + "\n", encoding="utf-8")
+    return {**machine(), "rows": rows, "growth": grown}
 
 
 if __name__ == "__main__":

@@ -7,21 +7,21 @@ typed by hand but the words between the figures.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import first_version
 import numpy as np
 import tables
 from evidence_tables import table
 
 from retrivex.evaluation.bootstrap import resampled_means
-from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report import to_html
-from retrivex.evaluation.report.grouping import by_depth, grouped, mean_of, plain
+from retrivex.evaluation.report.grouping import grouped
+from retrivex.evaluation.report.plots import listed_plots, write_plots
 from retrivex.evaluation.report.sections import sections
 from retrivex.evaluation.results import MANIFEST, Row, read_manifest, read_rows
 from retrivex.ordering.profiles import PROFILES
@@ -58,6 +58,13 @@ FROM_TABLES = (
     ("How reliable the confidence is", "", "reliability", "make calibrate"),
     ("Reranking", "", "rerank", "make bench-rerank"),
     ("What composing costs", "", "latency", "make bench"),
+    (
+        "What composing costs against the number of hits and the windows",
+        "k hits, L chunks on each side of a hit; milliseconds of processor time, tokens counted exactly, chunks known; "
+        "the floor is fetching, joining and counting alone.",
+        "latency_grid",
+        "make bench",
+    ),
     ("Time and memory against the number of hits", "", "growth", "make bench"),
     ("The SQLite store", "", "store", "make bench-store"),
     ("What neighbours cost in vector stores", "", "adapters", "make bench-adapters"),
@@ -68,6 +75,15 @@ FROM_TABLES = (
     ("Likeness", "", "dedup_likeness", "make bench-dedup"),
     ("The token estimate", "", "token_estimate", "make bench"),
 )  # fmt: skip
+
+# name of a table -> its plots in docs/figures, which `plots.py` draws, and what they show
+OF_TABLES = {
+    "evidence_grid_default_knn": (
+        ("evidence_recall.png", "share of the evidence against the token budget, for each set"),
+        ("evidence_complete.png", "questions with all of their evidence against the token budget, for each set"),
+    ),
+    "latency_grid": (("latency.png", "milliseconds of composing against hits and windows"),),
+}
 
 # folder of results, heading, what was done, what makes it
 FROM_RUNS = (
@@ -106,11 +122,14 @@ def page() -> str:
         "what cost.",
     ]
     for heading, words, name, command in FROM_TABLES:
-        if name in tables.TABLES:
-            parts += [f"## {heading}", *([words] if words else []), tables.TABLES[name](), f"Made by `{command}`."]
+        made = tables.TABLES[name]() if name in tables.TABLES else ""
+        if made:
+            shown = [f"![{shows}](docs/figures/{file})" for file, shows in OF_TABLES.get(name, ())]
+            parts += [f"## {heading}", *([words] if words else []), made, *shown, f"Made by `{command}`."]
     for name, heading, words, command in FROM_RUNS:
         if (RESULTS / name / MANIFEST).exists():
             parts += [f"## {heading}", words, *run_parts(name), f"Made by `{command}`."]
+    parts += ["## Beside what version 0.1.0 claimed", first_version.claims(RESULTS), "Made by `make evaluate`."]
     return "\n\n".join(parts) + "\n"
 
 
@@ -118,20 +137,17 @@ def run_parts(name: str) -> Iterator[str]:
     """Yield the parts of a run's section."""
     rows, manifest = read_rows(RESULTS / name), read_manifest(RESULTS / name)
     yield said_of_run(manifest)
-    listed = FIGURES / f"{name}.json"
-    plots = json.loads(listed.read_text(encoding="utf-8")) if listed.exists() else {}
+    plots = listed_plots(FIGURES, name=name)
     for title, text in sections(rows):
-        if text and title != "Answers":
+        if (text or title in plots) and title != "Answers":
             yield f"### {title}"
-            yield re.sub(r"(?m)^### ", "#### ", text)
+            if text:
+                yield re.sub(r"(?m)^### ", "#### ", text)
             for file, shows in plots.get(title, ()):
                 yield f"![{shows}](docs/figures/evaluation/{file})"
     if name == "lost_in_the_middle":
         yield "### Simulated accuracy"
         yield simulated(rows)
-    if name == "niah":
-        yield "### The quantities that the first version's report stated"
-        yield as_first_stated(rows)
 
 
 def said_of_run(manifest: Mapping[str, Any]) -> str:
@@ -174,35 +190,17 @@ def _simulated_cell(row: Row) -> tuple[str, str, str, str]:
     return (name, row.way.retriever, row.way.composer, row.way.order)
 
 
-def as_first_stated(rows: Sequence[Row]) -> str:
-    """Return recall, reciprocal rank and position bias over all needles: what version 0.1.0 stated for 25 samples."""
-    lines = []
-    for (retriever, composer), found in grouped(plain(rows), lambda row: (row.way.retriever, row.way.composer)).items():
-        depths = by_depth(found, "complete")
-        bias = position_sensitivity(depths) if len(depths) > 1 else None
-        lines.append(
-            [f"{composer}, {retriever}", f"{mean_of(found, 'complete') or 0:.3f}",
-             f"{mean_of(found, 'reciprocal_rank') or 0:.3f}",
-             f"{-bias.spread:+.3f} (chance {-bias.by_chance:+.3f}, p = {bias.p:.3f})" if bias else "–",
-             f"{len(found):,}"]
-        )  # fmt: skip
-    words = (
-        "The report of version 0.1.0 claimed, for 25 samples and without code: recall 0.92 against 0.84, reciprocal "
-        "rank 0.92 against 0.58, position bias -0.02 against -0.52 (worst less best depth). The same quantities here:"
-    )
-    return (
-        f"{words}\n\n{table(['', 'needle in context', 'reciprocal rank', 'worst less best depth', 'questions'], lines)}"
-    )
-
-
 def draw() -> None:
-    """Draw the plots of every run."""
-    from retrivex.evaluation.report import figures  # noqa: PLC0415 - matplotlib; checking the page needs none
+    """Draw the plots of every table and run; those of runs that are no longer there are taken away."""
+    import plots as of_tables  # noqa: PLC0415 - matplotlib; checking the page needs none
 
+    from retrivex.evaluation.report import figures  # noqa: PLC0415
+
+    of_tables.main()
     for name, *_ in FROM_RUNS:
-        if (RESULTS / name / MANIFEST).exists():
-            made = figures.draw(read_rows(RESULTS / name), FIGURES, prefix=f"{name}_")
-            (FIGURES / f"{name}.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+        there = (RESULTS / name / MANIFEST).exists()
+        drawn = figures.draw(read_rows(RESULTS / name), prefix=f"{name}_") if there else []
+        write_plots(drawn, FIGURES, name=name)
 
 
 def main() -> int:

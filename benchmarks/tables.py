@@ -50,6 +50,22 @@ def latency() -> str:
     return table(["query", "floor", *columns], rows)
 
 
+def latency_grid() -> str:
+    """Return the table of composing a context against hits and windows; empty where it was not measured."""
+    rows = read("latency").get("grid", {}).get("rows", [])
+    cells = {(row["scorer"], row["k"], row["window"]): row for row in rows}
+    windows = list(dict.fromkeys(row["window"] for row in rows))
+    lines = [
+        [f"{scorer}, {k} hits", *[_of_grid(cells[scorer, k, window]) for window in windows]]
+        for scorer, k in dict.fromkeys((row["scorer"], row["k"]) for row in rows)
+    ]
+    return table(["ms (floor)", *[f"L = {window}" for window in windows]], lines) if lines else ""
+
+
+def _of_grid(row: dict[str, Any]) -> str:
+    return f"{row['us'] / 1e3:.2f} ({sum(row['floor_us'].values()) / 1e3:.2f})"
+
+
 def growth() -> str:
     """Return the table of time and memory against the number of hits."""
     rows = [
@@ -123,6 +139,7 @@ def ablations() -> str:
 
 TABLES = {
     "latency": latency,
+    "latency_grid": latency_grid,
     "reliability": reliability,
     "ablations": ablations,
     "growth": growth,

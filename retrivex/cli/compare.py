@@ -15,7 +15,7 @@ from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import console, note, one_line, print_table, visible, write_json
 from retrivex.evaluation.comparing import Comparison, Pair, select
 from retrivex.evaluation.comparing import compare as compare_rows
-from retrivex.evaluation.results import Row, read_rows
+from retrivex.evaluation.results import Row, read_rows, without_nan
 from retrivex.evaluation.side_by_side import cells, described, head, page
 
 
@@ -53,10 +53,9 @@ def compare(
       retrivex compare results --a order=edge_balanced --b order=document --out orders.html
     """
     first, second = _selection(ours_where, "--a"), _selection(theirs_where, "--b")
-    rows = (
-        _of_sets(select(read_rows(ours), first), sets),
-        _of_sets(select(read_rows(theirs or ours), second), sets),
-    )
+    mine = _read(ours)
+    others = _read(theirs) if theirs is not None else mine
+    rows = (_of_sets(select(mine, first), sets), _of_sets(select(others, second), sets))
     found = compare_rows(*rows, measures=measures, seed=seed)
     names = _names(rows, ours, theirs)
     read = measures[0] if measures else found[0].measure
@@ -70,6 +69,13 @@ def compare(
     if target is not None:
         target.write_text(page(found, read, ours=names[0], theirs=names[1], number=max(show, 10)), encoding="utf-8")
         note(f"wins and losses on {read} are in {target}")
+
+
+def _read(path: Path) -> list[Row]:
+    rows, not_measured = without_nan(read_rows(path))
+    for told in not_measured:
+        note(f"{path}: {told}")
+    return rows
 
 
 def _selection(settings: Sequence[str] | None, option: str) -> Mapping[str, str]:

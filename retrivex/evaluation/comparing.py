@@ -16,7 +16,7 @@ import numpy as np
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.bootstrap import Difference, mean_of_sets, paired_bootstrap
-from retrivex.evaluation.results import Row, Way
+from retrivex.evaluation.results import Row, Way, measures_of
 
 LOWER_IS_BETTER = frozenset({"broken_sentences", "lost", "ms", "tokens"})
 # few long spans or many short ones, early or late in the context: what is better, a model decides
@@ -157,16 +157,19 @@ def compare(
         If nothing can be paired: no question, no measure, or a field varies on one side only.
     """
     matched = _matched(ours, theirs)
-    known = [name for name in _measures(ours) if name in set(_measures(theirs))]
+    also = set(measures_of(theirs))
+    known = [name for name in measures_of(ours) if name in also]
     unknown = [name for name in measures or () if name not in known]
     if unknown or not known:
         named = ", ".join(unknown) or "no measure"
         raise RetrivexError(f"{named} is not known of both sides: both have {', '.join(known) or 'none in common'}")
-    return [made for name in measures or known for made in _of_measure(name, matched, resamples, seed)]
-
-
-def _measures(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row.measures))
+    found = {name: _of_measure(name, matched, resamples, seed) for name in measures or known}
+    unpaired = [name for name in found if not found[name]]
+    # measures that were not asked for by name may be those of other questions on each side
+    if unpaired and (measures or len(unpaired) == len(found)):
+        named = " or ".join(unpaired)
+        raise RetrivexError(f"no question has {named} on both sides: compare runs that measured the same")
+    return [one for made in found.values() for one in made]
 
 
 def _matched(ours: Sequence[Row], theirs: Sequence[Row]) -> dict[Asked, list[tuple[list[Row], list[Row]]]]:

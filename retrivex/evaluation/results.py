@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,31 +83,137 @@ class Row:
         Raises
         ------
         LoadError
-            If a field is missing.
+            If a field is missing, or is not of its kind.
         """
-        try:
-            way = Way(*(data[name] for name in Way.__dataclass_fields__))
-            return cls(
-                data["set_name"],
-                data["question_id"],
-                way,
-                _figures(data["measures"]),
-                data.get("factors", {}),
-                data.get("question", ""),
-                data.get("context"),
-                data.get("answer"),
-            )
-        except (KeyError, TypeError) as error:
-            raise LoadError(f"a result is not complete ({error}): write it again with `retrivex evaluate`") from error
+        if not isinstance(data, Mapping):
+            raise _unusable(f"it is {quoted(data)}, no object")
+        way = Way(
+            retriever=_name(data, "retriever"),
+            hits=_whole(data, "hits"),
+            composer=_name(data, "composer"),
+            order=_name(data, "order"),
+            budget=_whole(data, "budget"),
+            seed=_whole(data, "seed"),
+        )
+        return cls(
+            _name(data, "set_name"),
+            _text(data, "question_id"),
+            way,
+            _figures(_of(data, "measures")),
+            _factors(data.get("factors", {})),
+            _text(data, "question", ""),
+            _text(data, "context", None),
+            _text(data, "answer", None),
+        )
+
+
+_REQUIRED: Any = object()
+
+
+def _unusable(reason: str) -> LoadError:
+    return LoadError(f"a result cannot be used ({reason}): write it again with `retrivex evaluate`")
+
+
+def _of(data: Mapping[str, Any], name: str, default: Any = _REQUIRED) -> Any:
+    found = data.get(name, default)
+    if found is _REQUIRED:
+        raise _unusable(f"{name} is missing")
+    return found
+
+
+def _text(data: Mapping[str, Any], name: str, default: Any = _REQUIRED) -> Any:
+    found = _of(data, name, default)
+    if found is not default and not isinstance(found, str):
+        raise _unusable(f"{name} is {quoted(found)}, no text")
+    return found
+
+
+def _name(data: Mapping[str, Any], name: str) -> str:
+    found: str = _text(data, name)
+    _check_characters(name, found)
+    return found
+
+
+def _check_characters(name: str, text: str) -> None:
+    """Refuse half a character (a lone surrogate), with which no page and no plot can be written."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _unusable(f"{name} is {quoted(text)}, which holds half a character") from None
+
+
+def _whole(data: Mapping[str, Any], name: str) -> int:
+    found = _of(data, name)
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise _unusable(f"{name} is {quoted(found)}, no whole number")
+    return found
 
 
 def _figures(measures: Any) -> Mapping[str, float]:
     if not isinstance(measures, Mapping):
-        raise TypeError(f"measures are {quoted(measures)}, no object")
+        raise _unusable(f"measures are {quoted(measures)}, no object")
     for name, value in measures.items():
         if not isinstance(value, int | float):
-            raise TypeError(f"{name} is {quoted(value)}, no number")
+            raise _unusable(f"{name} is {quoted(value)}, no number")
+        if _is_infinite(value):
+            raise _unusable(f"{name} is {quoted(value)}, no finite number")
     return measures
+
+
+def _is_infinite(value: float) -> bool:
+    try:
+        return math.isinf(value)
+    except OverflowError:  # a whole number that no float can hold
+        return True
+
+
+def _factors(found: Any) -> Mapping[str, Factor]:
+    if not isinstance(found, Mapping):
+        raise _unusable(f"factors are {quoted(found)}, no object")
+    for name, value in found.items():
+        if not isinstance(value, str | int | float):
+            raise _unusable(f"the factor {name} is {quoted(value)}, neither a text nor a number")
+        if not isinstance(value, str) and (_is_infinite(value) or math.isnan(value)):
+            raise _unusable(f"the factor {name} is {quoted(value)}, no finite number")
+        if isinstance(value, str):
+            _check_characters(f"the factor {name}", value)
+    return found
+
+
+def without_nan(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """Leave out measures that are NaN: they were not measured, as those that are not there.
+
+    Returns
+    -------
+    The rows, and how many figures of which measures were left out; empty where all are numbers
+
+    Examples
+    --------
+    >>> way = Way("bm25", 20, "knn", "score_desc", 2000)
+    >>> rows, told = without_nan([Row("own", "1", way, {"complete": math.nan, "tokens": 90.0})])
+    >>> rows[0].measures, told
+    ({'tokens': 90.0}, ['1 figure is NaN and counts as not measured: complete 1'])
+    """
+    lost: Counter[str] = Counter()
+    kept = []
+    for row in rows:
+        nan = [name for name, value in row.measures.items() if math.isnan(value)]
+        lost.update(nan)
+        kept.append(replace(row, measures=_less(row.measures, nan)) if nan else row)
+    if not lost:
+        return kept, []
+    number = "1 figure is NaN and counts" if lost.total() == 1 else f"{lost.total():,} figures are NaN and count"
+    return kept, [f"{number} as not measured: {', '.join(f'{name} {count:,}' for name, count in lost.items())}"]
+
+
+def _less(measures: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    return {name: value for name, value in measures.items() if name not in names}
+
+
+def measures_of(rows: Iterable[Row]) -> list[str]:
+    """Return the names of all measures, in order of first appearance."""
+    # most rows have the same names, and there are many rows
+    return list(dict.fromkeys(name for names in dict.fromkeys(tuple(row.measures) for row in rows) for name in names))
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:

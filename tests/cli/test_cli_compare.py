@@ -91,3 +91,56 @@ def test_report_is_written_beside_the_results(results: Path) -> None:
     assert (results / "report.md").read_text(encoding="utf-8").startswith("# Bees\n")
     assert "<h1>Bees</h1>" in (results / "report.html").read_text(encoding="utf-8")
     assert "report.md" in found.stderr
+
+
+def edit(results: Path, **fields: object) -> None:
+    """Put other values into the first line of the results."""
+    first, *rest = (results / RESULTS).read_text(encoding="utf-8").splitlines()
+    lines = [json.dumps({**json.loads(first), **fields}), *rest]
+    (results / RESULTS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", [["report"], ["compare", "--a", "composer=balanced", "--b", "composer=knn"]])
+def test_a_budget_that_is_text_is_one_clear_error(results: Path, command: list[str]) -> None:
+    edit(results, budget="1000")
+    found = runner.invoke(app, [command[0], str(results), *command[1:]])
+
+    assert found.exit_code == 3
+    assert "line 1 of" in found.stderr
+    assert "budget is '1000', no whole number" in " ".join(found.stderr.split())
+    assert "Traceback" not in found.output
+
+
+def test_a_measure_that_is_nan_counts_as_not_measured(results: Path) -> None:
+    edit(results, measures={"evidence_recall": float("nan"), "ms": 1.0})
+    compared = runner.invoke(
+        app,
+        ["compare", str(results), "--a", "composer=balanced", "--b", "composer=knn", "--measure", "evidence_recall"],
+    )
+    reported = runner.invoke(app, ["report", str(results)])
+
+    told = "1 figure is NaN and counts as not measured: evidence_recall 1"
+    assert (compared.exit_code, reported.exit_code) == (0, 0)
+    assert told in compared.stderr
+    assert told in reported.stderr
+    assert "0.667" in compared.stdout  # two of the three that were measured
+    page = (results / "report.md").read_text(encoding="utf-8")
+    assert told in page
+    assert "0.667 [" in page
+    assert "nan" not in page.replace("counts", "")
+
+
+def test_nothing_in_common_is_one_clear_error(results: Path) -> None:
+    lines = [json.loads(line) for line in (results / RESULTS).read_text(encoding="utf-8").splitlines()]
+    kept = [
+        {**line, "measures": {"f1": 1.0}}
+        for line in lines
+        if (line["composer"], line["question_id"]) in {("balanced", "q0"), ("knn", "q1")}
+    ]
+    others = [{**line, "measures": {}} for line in lines]
+    merged = {(line["composer"], line["question_id"]): line for line in [*others, *kept]}
+    (results / RESULTS).write_text("".join(json.dumps(line) + "\n" for line in merged.values()), encoding="utf-8")
+    found = runner.invoke(app, ["compare", str(results), "--a", "composer=balanced", "--b", "composer=knn"])
+
+    assert found.exit_code == 3
+    assert "no question has f1 on both sides" in " ".join(found.stderr.split())

@@ -1,6 +1,7 @@
 """Two ways on the same questions: what is paired, what is averaged, what can be said."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -99,6 +100,19 @@ def test_questions_of_one_side_only_are_left_out() -> None:
 
     with pytest.raises(RetrivexError, match="no question in common"):
         compare(rows("a", [1.0]), rows("b", [1.0], set_name="ants"))
+
+
+def test_measures_of_other_questions_cannot_be_compared() -> None:
+    ours = [*rows("a", [1.0], measure="em"), *rows("a", [1.0], measure="f1")[:1]]
+    ours[1] = replace(ours[1], question_id="q1")
+    theirs = [replace(row, way=replace(row.way, composer="b")) for row in ours]
+    swapped = [replace(row, question_id={"q0": "q1", "q1": "q0"}[row.question_id]) for row in theirs]
+
+    assert [found.measure for found in compare(ours, theirs)] == ["em", "f1"]
+    with pytest.raises(RetrivexError, match="no question has em or f1 on both sides"):
+        compare(ours, swapped)
+    with pytest.raises(RetrivexError, match="no question has f1 on both sides"):
+        compare(ours, [theirs[0], swapped[1]], ["em", "f1"])
 
 
 def test_unknown_names_say_what_there_is() -> None:

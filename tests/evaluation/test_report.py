@@ -1,7 +1,10 @@
 """The report of a run: what was run, what reaches the context, where it loses, plots that show it."""
 
+import io
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from retrivex.errors import LoadError
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report import to_html, write_report
+from retrivex.evaluation.report.sections import orders
 from retrivex.evaluation.results import MANIFEST, RESULTS, Row, Way, write_rows
 
 DEPTHS = (0, 25, 50, 75, 100)
@@ -78,8 +82,25 @@ def test_losses_are_said(tmp_path: Path) -> None:
     write_report(write(tmp_path / "run", rows))
     found = section((tmp_path / "run" / "report.md").read_text(encoding="utf-8"), "Where it loses")
 
-    assert found.count("knn is better") == 4  # two sets, two measures, and the small budget alone
-    assert "| niah/4096 | 500 | 6 bm25 | balanced | evidence recall | -1.000 |" in found
+    assert found.count("knn is better") == 2  # two sets, and the small budget alone
+    assert "| niah/4096 | 500 | 6 bm25 | balanced | evidence recall = complete | -1.000 |" in found
+
+
+def test_measures_that_are_the_same_number_are_compared_once(tmp_path: Path) -> None:
+    rows = needles(lambda composer, depth, needle, budget: float(composer == "knn"))
+    other = replace(rows[0], measures={**rows[0].measures, "complete": 0.5})
+    both, one = (write(tmp_path / name, made) for name, made in (("both", rows), ("one", [other, *rows[1:]])))
+    for folder in (both, one):
+        write_report(folder)
+    compared, apart = (
+        section((folder / "report.md").read_text(encoding="utf-8"), "Against the baseline") for folder in (both, one)
+    )
+
+    assert compared.count("| evidence recall = complete |") == 4  # of two sets at two budgets
+    assert compared.count("| complete |") == 0
+    # one question tells the measures of one set at one budget apart
+    assert (apart.count("| evidence recall |"), apart.count("| complete |")) == (1, 1)
+    assert apart.count("| evidence recall = complete |") == 3
 
 
 def test_depth_that_matters_is_told_from_noise(tmp_path: Path) -> None:
@@ -90,6 +111,17 @@ def test_depth_that_matters_is_told_from_noise(tmp_path: Path) -> None:
 
     assert [("knn" in line, "depends on depth" in line) for line in lines] == [(True, True)] * 2 + [(False, False)] * 2
     assert "0.000 at 50 %" in lines[0]
+
+
+def test_several_needles_that_move_together_are_the_same_question(tmp_path: Path) -> None:
+    rows = [
+        replace(row, factors={**row.factors, "depths": f"{row.factors['depth']} {int(row.factors['depth']) + 30}"})
+        for row in needles(lambda composer, depth, needle, budget: float(depth != 50))
+    ]
+    write_report(write(tmp_path / "run", rows))
+    found = section((tmp_path / "run" / "report.md").read_text(encoding="utf-8"), "Depth of the evidence")
+
+    assert found.count("| 0.000 at 50 % |") == 4
 
 
 def test_orders_say_where_the_evidence_stands(tmp_path: Path) -> None:
@@ -115,6 +147,84 @@ def test_composers_with_orders_of_their_own_stand_beside_each_other(tmp_path: Pa
 
     assert "0.250" in found
     assert "0.750" in found
+
+
+def test_many_places_are_told_by_the_fifth(tmp_path: Path) -> None:
+    rows = [
+        Row("keys", f"q{place}", Way("bm25", 6, "knn", order, 500), {"evidence_position": place / 50},
+            {"gold_at": place, "keys": 50})
+        for place in reversed(range(50))
+        for order in ("document", "shuffle")
+    ]  # fmt: skip
+    write_report(write(tmp_path / "run", rows))
+    page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    lines = [line for line in section(page, "Orders").splitlines() if "| document |" in line]
+
+    assert [line.split(" | ")[1] for line in lines] == [
+        f"{name} fifth of 50" for name in ("first", "second", "third", "fourth", "last")
+    ]
+    assert "0.090 [" in lines[0]  # by hand: places 0-9 of 50, on average 0.09
+    assert "By gold at" not in page
+
+
+class Counted(dict[str, float]):
+    """Measures that count how often their names are read."""
+
+    reads = 0
+
+    def __iter__(self) -> Iterator[str]:
+        Counted.reads += 1
+        return super().__iter__()
+
+
+def test_rows_are_not_read_again_for_each_line_of_a_table() -> None:
+    rows = [
+        Row("middle", f"q{place}", Way("bm25", 6, "knn", order, 500), Counted(evidence_position=0.5),
+            {"gold_at": place, "documents": 20})
+        for place in range(20)
+        for order in ("document", "shuffle", "edge_balanced", "score_desc", "back_first")
+    ]  # fmt: skip
+    found = orders(rows)
+
+    assert found.count("\n") == 101  # a head of two lines, and a line for each place and order
+    assert Counted.reads < 10 * len(rows)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        ({"sets": None}, "sets is None, no list"),
+        ({"sets": [{"asked": "40"}]}, "asked is '40', no whole number"),
+        ({"sets": [{"odd": 3}]}, "odd is 3, no object"),
+        ({"sets": [{"odd": {"records": [1]}}]}, "records is .* no list of texts"),
+    ],
+)
+def test_manifest_that_was_changed_by_hand_is_one_clear_error(
+    tmp_path: Path, manifest: dict[str, object], said: str
+) -> None:
+    folder = write(tmp_path / "run", needles(lambda composer, depth, needle, budget: 1.0))
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+
+    with pytest.raises(LoadError, match=said):
+        write_report(folder)
+
+
+def test_what_was_not_measured_is_a_dash(tmp_path: Path) -> None:
+    rows = needles(lambda composer, depth, needle, budget: 1.0 if composer == "balanced" else math.nan)
+    missing = write_report(write(tmp_path / "run", rows))
+    page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    knn, *_ = (line for line in section(page, "What reaches the context").splitlines() if "| knn |" in line)
+
+    assert any("320 figures are NaN" in told for told in missing)  # two measures of 160 rows
+    assert "| 500 | knn | – | – |" in knn
+    assert "nan" not in page
+
+
+def test_cells_of_the_html_are_aligned_by_the_style_alone() -> None:
+    made = to_html('| a | b |\n| --- | ---: |\n| `style="text-align:right"` | 1 |\n', Path(), title="x")
+
+    assert "<td>1</td>" in made
+    assert "style=&quot;text-align:right&quot;" in made
 
 
 def test_folder_without_results_is_one_clear_error(tmp_path: Path) -> None:
@@ -147,9 +257,8 @@ def test_plots_are_drawn_and_are_the_same_each_time(tmp_path: Path) -> None:
     first, second = (write(tmp_path / name, rows) for name in ("first", "second"))
 
     assert write_report(first) == write_report(second) == []
-    names = sorted(path.name for path in (first / "figures").iterdir())
+    names = sorted(path.name for path in (first / "figures").glob("*.png"))
     assert names == [
-        "complete_by_budget.png",
         "evidence_per_token.png",
         "evidence_recall_by_budget.png",
         "milliseconds.png",
@@ -157,6 +266,7 @@ def test_plots_are_drawn_and_are_the_same_each_time(tmp_path: Path) -> None:
         "places_by_order.png",
     ]
     page = (first / "report.md").read_text(encoding="utf-8")
+    assert "![evidence recall = complete against the token budget" in page
     for name in names:
         assert f"(figures/{name})" in page
         assert (first / "figures" / name).read_bytes() == (second / "figures" / name).read_bytes()
@@ -178,4 +288,70 @@ def test_factors_called_as_those_of_needles_may_hold_texts(tmp_path: Path) -> No
         Row("own", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0}, {"depth": depth, "tokens": "?"})
         for at, depth in enumerate(("deep", "shallow"))
     ]
+    mixed = [replace(row, factors={**row.factors, "depth": ""}) for row in needles(lambda *_: 1.0)[:1]]
     assert write_report(write(tmp_path / "run", asked)) == []
+    assert write_report(write(tmp_path / "mixed", [*needles(lambda *_: 1.0), *mixed])) == []
+
+
+@pytest.mark.integration
+def test_a_report_leaves_nothing_of_an_earlier_one(tmp_path: Path) -> None:
+    folder = write(tmp_path / "run", needles(lambda composer, depth, needle, budget: float(depth != 50)))
+    write_report(folder)
+    (folder / "figures" / "mine.png").write_bytes(b"PNG")
+    (folder / RESULTS).unlink()
+    rows = [Row("bees", "q", Way("bm25", 6, "knn", "document", 500), {"evidence_recall": 1.0, "ms": 1.0})]
+    write_report(write(folder, rows))
+
+    left = sorted(path.name for path in (folder / "figures").iterdir())
+    assert left == ["milliseconds.png", "mine.png", "report.json"]
+    assert "(figures/milliseconds.png)" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.integration
+def test_tasks_and_lengths_are_a_map_and_depths_only_where_the_same_was_asked_at_each(tmp_path: Path) -> None:
+    rows = [
+        Row(f"ruler/{task}/{tokens}", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0},
+            {"depth": 10 * at + (task == "vt"), "tokens": tokens, "task": task})
+        for task in ("niah_single_1", "vt")
+        for at in range(4)
+        for tokens in (4096, 8192)
+    ]  # fmt: skip
+    folder = write(tmp_path / "run", rows)
+    assert write_report(folder) == []
+
+    assert [path.name for path in (folder / "figures").glob("ruler*")] == ["ruler_complete_by_task.png"]
+    assert "ruler_complete_by_task.png" in section((folder / "report.md").read_text(encoding="utf-8"), "By task")
+
+
+@pytest.mark.integration
+def test_plots_keep_their_colours_and_are_small() -> None:
+    figures = pytest.importorskip("retrivex.evaluation.report.figures")
+    image = pytest.importorskip("PIL.Image")
+    drawn = figures.Figure(figsize=(2, 2))
+    axis = drawn.subplots()
+    axis.bar(range(4), range(1, 5), color=["#777777", "#cc2222", "#fff7b1", "#f5fbb1"])
+    with image.open(io.BytesIO(figures.png(drawn))) as made:
+        colours = {colour for _, colour in made.convert("RGB").getcolors()}
+
+        assert made.mode == "P"
+        assert len(colours) <= 64
+        # two shades of a heat map that are close to each other, too
+        assert {(255, 255, 255), (0, 0, 0), (119, 119, 119), (204, 34, 34), (255, 247, 177), (245, 251, 177)} <= colours
+
+
+@pytest.mark.integration
+def test_time_against_hits_and_windows_is_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    import plots  # noqa: PLC0415 - needs matplotlib
+
+    rows = [
+        {"scorer": scorer, "k": k, "window": window, "us": 1000.0 * k * (window + 1), "floor_us": {"fetch": 100.0}}
+        for scorer in ("weighted", "calibrated")
+        for k in (3, 20, 100)
+        for window in (0, 2)
+    ]
+    figure = plots.against_hits(rows)
+
+    assert [axis.get_title() for axis in figure.axes] == ["weighted", "calibrated"]
+    lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[0].lines}
+    assert lines["L = 2"] == [9.0, 60.0, 300.0]

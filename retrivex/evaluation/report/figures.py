@@ -2,92 +2,148 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrivex.evaluation.report.grouping import (
+    alike,
+    by_depth,
     family_of,
     grouped,
     interval_of,
     mean_of,
-    measures_of,
     plain,
     values_of,
+    with_several_orders,
 )
-from retrivex.evaluation.results import Row
+from retrivex.evaluation.report.plots import Plot
+from retrivex.evaluation.results import Row, measures_of
 
 try:
+    from matplotlib import colormaps
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from PIL import Image  # which matplotlib needs, too
 except ImportError as error:
     raise ImportError("plots need matplotlib: pip install 'retrivex-rag[evaluate]'") from error
 
 _COLOURS = ("#777777", "#2277bb", "#cc2222", "#449955", "#bb8844", "#8855aa", "#22aaaa", "#dd77aa")
 _LINES = ("--", "-", "-", "-.", ":", "-.", ":", "-")
-_POINTS = 120  # dots an inch
+_POINTS = 100  # dots an inch: 12 inches, the widest, fill a page
+_PALETTE = 64  # colours of a file
+_CLOSE = 8  # distance of colours below which one stands for both; shades of a heat map are 10 apart and more
+_SHADES = 20  # of a heat map: steps of 0.05
 _BANDS = 20  # of a histogram of places
 
 
-def draw(rows: Sequence[Row], folder: Path, *, prefix: str = "") -> dict[str, list[tuple[str, str]]]:
+def draw(rows: Sequence[Row], *, prefix: str = "") -> list[Plot]:
     """Draw every plot that the rows allow.
 
     Parameters
     ----------
     rows : of a run
-    folder : where the PNG files go; made if it is not there
     prefix : of the files' names, where several runs share a folder
-
-    Returns
-    -------
-    Title of a section -> its plots, each a file name and what it shows
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    made: dict[str, list[tuple[str, str]]] = {}
+    made: dict[str, Plot] = {}
     for section, name, shows, figure in _plots(rows):
-        file = f"{prefix}{_file_name(name)}.png"
-        FigureCanvasAgg(figure)
-        figure.savefig(folder / file, dpi=_POINTS, metadata={"Software": None})
-        made.setdefault(section, []).append((file, shows))
-    return made
+        file = _unused(f"{prefix}{_file_name(name)}", made)
+        made[file] = Plot(section, file, shows, png(figure))
+    return list(made.values())
+
+
+def png(figure: Figure) -> bytes:
+    """Return a figure as the bytes of a PNG file: the same each time, and small.
+
+    The most frequent colours stay as they are, none of them close to one before; others, shades at the edges of letters
+    and lines, become the nearest of these.
+    """
+    canvas = FigureCanvasAgg(figure)
+    figure.set_dpi(_POINTS)
+    canvas.draw()
+    red, green, blue = np.moveaxis(np.asarray(canvas.buffer_rgba()).astype(np.int64), 2, 0)[:3]
+    # a number for each colour, so that they can be sorted
+    colours, which, counts = np.unique(red << 16 | green << 8 | blue, return_inverse=True, return_counts=True)
+    parts = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], axis=1)
+    palette = _palette(parts[np.argsort(-counts, kind="stable")])
+    # the squared distance, less the square of the colour itself, which is the same for all of the palette
+    nearest = (np.square(palette).sum(axis=1) - 2 * parts @ palette.T).argmin(axis=1).astype(np.uint8)
+    image = Image.fromarray(nearest[which].reshape(red.shape))
+    image.putpalette(palette.astype(np.uint8).tobytes())
+    found = io.BytesIO()
+    image.save(found, "PNG", optimize=True)
+    return found.getvalue()
+
+
+def _palette(colours: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return colours that are not close to each other, those that come first before others, shape (at most 64, 3)."""
+    chosen: list[NDArray[np.int64]] = []
+    while len(colours) and len(chosen) < _PALETTE:
+        chosen.append(colours[0])
+        colours = colours[np.square(colours - colours[0]).sum(axis=1) >= _CLOSE**2]
+    return np.array(chosen)
 
 
 def _file_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
+def _unused(name: str, taken: Container[str]) -> str:
+    """Return the name of a file; sets whose names differ in nothing but signs get a number."""
+    numbered = (f"{name}_{number}.png" for number in count(2))
+    return next(file for file in chain([f"{name}.png"], numbered) if file not in taken)
+
+
 def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
     shown = plain(rows)
-    for measure in ("evidence_recall", "complete", "answer_in_context"):
-        if measure in measures_of(shown) and len(values_of(shown, "budget")) > 1:
-            title = f"{_words(measure)} against the token budget, with 95 % intervals"
+    if len(values_of(shown, "budget")) > 1:
+        # a measure that is the same number in every row has the same plot
+        for measure, *same in alike(shown, ("evidence_recall", "complete", "answer_in_context")):
+            title = f"{_equal(measure, *same)} against the token budget, with 95 % intervals"
             yield "What reaches the context", f"{measure}_by_budget", title, _by_budget(shown, measure)
     if "evidence_tokens_per_1000" in measures_of(shown):
         title = "evidence for 1,000 tokens of context"
         yield "What reaches the context", "evidence_per_token", title, _bars(shown, "evidence_tokens_per_1000", title)
     for family, found in grouped(shown, family_of).items():
-        for measure in ("complete", "answer_in_context"):
-            if _has_depths(found, measure):
-                title = f"{family}: {_words(measure)} by depth and length"
-                yield "Depth of the evidence", f"{family}_{measure}_by_depth", title, _heat_maps(found, measure)
-    if len(values_of(rows, "order")) > 1 and "evidence_position" in measures_of(rows):
+        for measure, *same in alike(found, ("complete", "answer_in_context")):
+            of = _equal(measure, *same)
+            # only of questions that were asked at every depth: else depths differ in what was asked, too
+            if len(by_depth(_swept(found, measure, "depth"), measure)) > 1:
+                title = f"{family}: {of} by depth and length"
+                yield (
+                    "Depth of the evidence",
+                    f"{family}_{measure}_by_depth",
+                    title,
+                    _heat_maps(found, measure, "depth"),
+                )
+            if len({row.factors["task"] for row in _swept(found, measure, "task")}) > 1:
+                title = f"{family}: {of} by task and length"
+                yield "By task", f"{family}_{measure}_by_task", title, _heat_maps(found, measure, "task")
+    several = with_several_orders(rows)
+    if "evidence_position" in measures_of(several):
         title = "where the evidence stands in the context"
-        yield "Orders", "places_by_order", title, _places(rows)
+        yield "Orders", "places_by_order", title, _places(several)
     if "ms" in measures_of(shown):
         yield (
             "Time",
             "milliseconds",
             "median milliseconds",
-            _bars(shown, "ms", "median milliseconds of making a context"),
+            _bars(shown, "ms", "median milliseconds"),
         )
 
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _equal(*measures: str) -> str:
+    return " = ".join(map(_words, measures))
 
 
 def _panels(names: Sequence[str], *, height: float = 3.0, most: int = 3) -> tuple[Figure, Mapping[str, Axes]]:
@@ -115,6 +171,7 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
     families = grouped(there, lambda row: f"{family_of(row)}, {row.way.hits} {row.way.retriever} hits")
     figure, axes = _panels(list(families))
     composers = values_of(there, "composer")
+    lowest = 1.0
     for name, found in families.items():
         budgets = values_of(found, "budget")
         for at, composer in enumerate(composers):
@@ -122,12 +179,14 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
             points = [interval_of(of[budget], measure) if budget in of else None for budget in budgets]
             known = [(budget, point) for budget, point in zip(budgets, points, strict=True) if point]
             if known:
+                lowest = min(lowest, *(low for _, (_, low, _) in known))
                 _line(axes[name], known, composer, at)
         axes[name].set_xscale("log", base=2)
         axes[name].set_xticks(budgets, [f"{budget:,}" for budget in budgets])
         axes[name].minorticks_off()
-        axes[name].set_ylim(0, 1.03)
         axes[name].grid(alpha=0.3)
+    for axis in axes.values():
+        axis.set_ylim(min(0.9, np.floor(10 * lowest) / 10), 1.02)  # one scale for all, from a tenth below the lowest
     figure.supxlabel("token budget", fontsize=10)
     figure.supylabel(_words(measure), fontsize=10)
     _legend(figure, axes)
@@ -162,38 +221,41 @@ def _bars(rows: Sequence[Row], measure: str, label: str) -> Figure:
     return figure
 
 
-def _has_depths(rows: Sequence[Row], measure: str) -> bool:
-    return len({row.factors["depth"] for row in _swept(rows, measure)}) > 1
-
-
-def _swept(rows: Sequence[Row], measure: str) -> list[Row]:
-    """Return the rows of a sweep; a user's own factors may have the same names and hold texts."""
+def _swept(rows: Sequence[Row], measure: str, factor: str) -> list[Row]:
+    """Return the rows of a sweep over lengths and a factor; a user's own may have these names and hold other kinds."""
+    kinds = str if factor == "task" else (int, float)
     return [
         row
         for row in rows
         if measure in row.measures
-        and all(isinstance(row.factors.get(name), (int, float)) for name in ("depth", "tokens"))
+        and isinstance(row.factors.get("tokens"), (int, float))
+        and isinstance(row.factors.get(factor), kinds)
     ]
 
 
-def _heat_maps(rows: Sequence[Row], measure: str) -> Figure:
-    there = _swept(rows, measure)
-    depths = sorted({float(row.factors["depth"]) for row in there})
+def _heat_maps(rows: Sequence[Row], measure: str, factor: str) -> Figure:
+    """Return a map for each composer and budget: a line for each value of the factor, a column for each length."""
+    there = _swept(rows, measure, factor)
+    values = list(dict.fromkeys(row.factors[factor] for row in there))
+    values = values if factor == "task" else sorted(values, key=float)
     lengths = sorted({int(row.factors["tokens"]) for row in there})
     maps = grouped(there, lambda row: f"{row.way.composer}, {row.way.budget:,} tokens")
-    figure, axes = _panels(list(maps), height=0.28 * len(depths) + 0.8)
+    figure, axes = _panels(list(maps), height=0.28 * len(values) + 0.8)
+    shades = colormaps["RdYlGn"].resampled(_SHADES)
     for name, found in maps.items():
-        cells = grouped(found, lambda row: (float(row.factors["depth"]), int(row.factors["tokens"])))
-        values = [[_mean(cells.get((depth, length)), measure) for length in lengths] for depth in depths]
-        shown = axes[name].imshow(values, vmin=0, vmax=1, cmap="RdYlGn", aspect="auto")
+        cells = grouped(found, lambda row: (row.factors[factor], int(row.factors["tokens"])))
+        means = [[_mean(cells.get((value, length)), measure) for length in lengths] for value in values]
+        shown = axes[name].imshow(means, vmin=0, vmax=1, cmap=shades, aspect="auto")
         axes[name].set_xticks(range(len(lengths)), [f"{length / 1024:g}k" for length in lengths], fontsize=8)
-        axes[name].set_yticks(range(len(depths)), [f"{depth:g} %" for depth in depths], fontsize=8)
-        for line, row in enumerate(values):
-            for column, value in enumerate(row):
-                if not np.isnan(value):
-                    axes[name].text(column, line, f"{value:.2f}", ha="center", va="center", fontsize=7)
+        lines = [str(value) if factor == "task" else f"{value:g} %" for value in values]
+        axes[name].set_yticks(range(len(values)), lines, fontsize=8)
+        for line, row in enumerate(means):
+            for column, mean in enumerate(row):
+                if not np.isnan(mean):
+                    ink = "black" if 0.15 <= mean < 0.85 else "white"
+                    axes[name].text(column, line, f"{mean:.2f}", ha="center", va="center", fontsize=7, color=ink)
     figure.supxlabel("tokens of the haystack", fontsize=10)
-    figure.supylabel("depth", fontsize=10)
+    figure.supylabel(factor, fontsize=10)
     figure.colorbar(shown, ax=list(axes.values()), shrink=0.8)
     return figure
 

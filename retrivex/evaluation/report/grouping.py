@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from retrivex.evaluation.bootstrap import resampled_means
-from retrivex.evaluation.results import Row
+from retrivex.evaluation.results import Row, measures_of
 
 K = TypeVar("K", bound=Hashable)
 
 BASELINE = "knn"
 _RESAMPLES = 2_000
+_PLACES = ("depth", "depths")
 
 
 def grouped(rows: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
@@ -36,9 +37,22 @@ def family_of(row: Row) -> str:
     return row.set_name.split("/")[0]
 
 
-def measures_of(rows: Iterable[Row]) -> list[str]:
-    """Return the names of all measures, in order of first appearance."""
-    return list(dict.fromkeys(name for row in rows for name in row.measures))
+def alike(rows: Sequence[Row], measures: Iterable[str]) -> list[list[str]]:
+    """Return the measures that the rows have, together those that are the same number in every row.
+
+    Examples
+    --------
+    >>> from retrivex.evaluation.results import Way
+    >>> rows = [Row("own", "1", Way("bm25", 20, "knn", "score_desc", 2000), {"complete": 1.0, "f1": 0.5, "em": 1.0})]
+    >>> alike(rows, ["complete", "em", "f1", "score"])
+    [['complete', 'em'], ['f1']]
+    """
+    there = measures_of(rows)
+    found: dict[tuple[float | None, ...], list[str]] = {}
+    for name in measures:
+        if name in there:
+            found.setdefault(tuple(row.measures.get(name) for row in rows), []).append(name)
+    return list(found.values())
 
 
 def per_question(rows: Iterable[Row], measure: str) -> dict[tuple[str, str], float]:
@@ -80,16 +94,26 @@ def plain(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.way.order == first[row.way.composer]]
 
 
+def with_several_orders(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of the composers that were run with more than one order."""
+    several = {name for name, of in grouped(rows, _composer).items() if len(values_of(of, "order")) > 1}
+    return [row for row in rows if row.way.composer in several]
+
+
+def _composer(row: Row) -> str:
+    return row.way.composer
+
+
 def by_depth(rows: Iterable[Row], measure: str) -> Mapping[float, list[float]]:
     """Return a measure under each depth, for the same questions at each: those that were asked at every depth.
 
-    Questions are the same where all factors but the depth are.
+    Questions are the same where all factors but the depth are, and those of several needles, which move together.
     """
     blocks: dict[Hashable, dict[float, list[float]]] = {}
     for row in rows:
         depth = row.factors.get("depth")
         if isinstance(depth, (int, float)) and measure in row.measures:
-            others = tuple(sorted((name, str(value)) for name, value in row.factors.items() if name != "depth"))
+            others = tuple(sorted((name, str(value)) for name, value in row.factors.items() if name not in _PLACES))
             block = blocks.setdefault((row.set_name, row.way, others), {})
             block.setdefault(float(depth), []).append(row.measures[measure])
     depths = sorted({depth for block in blocks.values() for depth in block})

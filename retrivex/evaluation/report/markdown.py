@@ -50,3 +50,14 @@ def with_interval(found: tuple[float, float, float] | None) -> str:
     '0.500 [0.410, 0.600]'
     """
     return "–" if found is None else f"{found[0]:.3f} [{found[1]:.3f}, {found[2]:.3f}]"
+
+
+def p_value(p: float) -> str:
+    """Return a p, which is never 0.
+
+    Examples
+    --------
+    >>> p_value(0.0312), p_value(1 / 2001)
+    ('0.031', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -12,10 +12,11 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from retrivex.errors import LoadError
+from retrivex.errors import LoadError, quoted
 from retrivex.evaluation.report.markdown import cell, table
+from retrivex.evaluation.report.plots import Plot, listed_plots, replace_file, write_plots
 from retrivex.evaluation.report.sections import sections
-from retrivex.evaluation.results import MANIFEST, Row, read_manifest, read_rows
+from retrivex.evaluation.results import MANIFEST, Row, read_manifest, read_rows, without_nan
 
 REPORT = "report"
 FIGURES = "figures"
@@ -27,14 +28,16 @@ _MOST_ODD = 20
 _STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: block; overflow-x: auto; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; white-space: nowrap; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; white-space: nowrap; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
 img { max-width: 100%; } h2 { margin-top: 2.5rem; } code, pre { background: #f4f4f2; padding: .1rem .3rem; }
 """
+_ALIGNED = ' style="text-align:right"'  # of a cell; quotes in a text are escaped
 _IMAGE = re.compile(r'<img src="((?:[\w-]+/)*[\w-]+\.png)"')  # plots; no path that leads out of the folder
 
 
 def write_report(folder: Path, *, title: str = "Evaluation") -> list[str]:
-    """Write `report.md`, `report.html` and the plots beside a run's results.
+    """Write `report.md`, `report.html` and the plots beside a run's results, in place of those of an earlier report.
 
     Parameters
     ----------
@@ -48,24 +51,27 @@ def write_report(folder: Path, *, title: str = "Evaluation") -> list[str]:
     Raises
     ------
     LoadError
-        If there are no results.
+        If there are no results, or the list of an earlier report's plots cannot be read.
     """
-    rows = read_rows(folder)
+    rows, not_measured = without_nan(read_rows(folder))
     if not rows:
         raise LoadError(f"{folder} holds no results: run `retrivex evaluate` first")
-    plots, missing = _draw(rows, folder / FIGURES)
-    page = markdown(rows, read_manifest(folder), plots, title=title, missing=missing)
-    _write(folder / f"{REPORT}.md", page)
-    _write(folder / f"{REPORT}.html", to_html(page, folder, title=title))
+    manifest = read_manifest(folder)
+    plots, no_plots = _draw(rows)
+    missing = [*not_measured, *no_plots]
+    write_plots(plots, folder / FIGURES)
+    page = markdown(rows, manifest, listed_plots(folder / FIGURES), title=title, missing=missing)
+    replace_file(folder / f"{REPORT}.md", page.encode("utf-8"))
+    replace_file(folder / f"{REPORT}.html", to_html(page, folder, title=title).encode("utf-8"))
     return missing
 
 
-def _draw(rows: Sequence[Row], folder: Path) -> tuple[Mapping[str, Sequence[tuple[str, str]]], list[str]]:
+def _draw(rows: Sequence[Row]) -> tuple[Sequence[Plot], list[str]]:
     try:
         figures = importlib.import_module("retrivex.evaluation.report.figures")  # matplotlib is an extra
     except ImportError as error:
-        return {}, [f"no plots: {error}"]
-    return figures.draw(rows, folder), []
+        return [], [f"no plots: {error}"]
+    return figures.draw(rows), []
 
 
 def markdown(
@@ -86,10 +92,10 @@ def markdown(
     title : of the page
     missing : said at the top
     """
-    parts = [f"# {cell(title)}", *missing, "## What was run", _run(manifest)]
+    parts = [f"# {cell(title)}", *map(cell, missing), "## What was run", _run(manifest)]
     for name, text in sections(rows):
-        if text:
-            parts += [f"## {name}", text]
+        if text or name in plots:
+            parts += [f"## {name}", *([text] if text else [])]
             parts += [f"![{cell(shows)}]({FIGURES}/{file})" for file, shows in plots.get(name, ())]
     return "\n\n".join(parts) + "\n"
 
@@ -101,13 +107,35 @@ def _run(manifest: Mapping[str, Any]) -> str:
         for name, value in manifest.items()
         if name not in _APART and (text := _said(value))
     ]
-    composers = manifest.get("composers", {})
-    lines += [["composers", ", ".join(composers)]] if composers else []
+    composers = manifest.get("composers")
+    lines += [["composers", ", ".join(composers)]] if isinstance(composers, Mapping) else []
     parts = [table(["", ""], lines)] if lines else []
-    sets = [found for found in manifest.get("sets", ()) if isinstance(found, Mapping)]
+    sets = _sets(manifest)
     if sets:
         parts += [table(["set", *map(_words, _OF_SETS)], [_set_line(found) for found in sets])]
     return "\n\n".join([*parts, *_odd(sets)])
+
+
+def _sets(manifest: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return what a manifest says of the sets, checked: a run may have been put together by hand."""
+    sets = manifest.get("sets", [])
+    if not isinstance(sets, list) or not all(isinstance(found, Mapping) for found in sets):
+        raise _bad_manifest("sets", sets, "list of objects")
+    for found in sets:
+        odd = found.get("odd", {})
+        if not isinstance(odd, Mapping):
+            raise _bad_manifest("odd", odd, "object")
+        for key, count in [*((key, found.get(key, 0)) for key in _OF_SETS[:-1]), ("count", odd.get("count", 0))]:
+            if not isinstance(count, int):
+                raise _bad_manifest(key, count, "whole number")
+        records = odd.get("records", [])
+        if not isinstance(records, list) or not all(isinstance(record, str) for record in records):
+            raise _bad_manifest("records", records, "list of texts")
+    return sets
+
+
+def _bad_manifest(name: str, value: object, kind: str) -> LoadError:
+    return LoadError(f"{MANIFEST}: {name} is {quoted(value)}, no {kind}: write it again with `retrivex evaluate`")
 
 
 def _words(name: str) -> str:
@@ -116,7 +144,7 @@ def _words(name: str) -> str:
 
 def _set_line(found: Mapping[str, Any]) -> list[str]:
     odd = found.get("odd", {}).get("count", 0)
-    return [found.get("name", "?"), *[f"{found.get(key, 0):,}" for key in _OF_SETS[:-1]], str(odd)]
+    return [str(found.get("name", "?")), *[f"{found.get(key, 0):,}" for key in _OF_SETS[:-1]], str(odd)]
 
 
 def _odd(sets: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -137,6 +165,8 @@ def _said(value: Any) -> str:
 def to_html(page: str, folder: Path, *, title: str) -> str:
     """Return a Markdown page as HTML that needs no other file: its images are put into it.
 
+    Of tables the first column stands to the left and the others to the right, as `table` writes them.
+
     Parameters
     ----------
     page : Markdown
@@ -144,6 +174,8 @@ def to_html(page: str, folder: Path, *, title: str) -> str:
     title : of the window
     """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
+    # a large page is mostly cells: how they are aligned is said in the style, and the next cell ends the one before
+    body = body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
     body = _IMAGE.sub(lambda found: f'<img src="{_inlined(folder / found[1])}"', body)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}</body></html>\n'
@@ -155,9 +187,3 @@ def _inlined(path: Path) -> str:
     except OSError as error:
         raise LoadError(f"image {path} cannot be read ({error}): draw the plots first") from error
     return f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
-
-
-def _write(path: Path, text: str) -> None:
-    unfinished = path.with_name(f"{path.name}.part")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)

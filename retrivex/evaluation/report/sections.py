@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from retrivex.evaluation.comparing import Comparison, compare
 from retrivex.evaluation.evidence import Factor
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
+    alike,
     baseline_of,
     by_depth,
     family_of,
     grouped,
     interval_of,
     mean_of,
-    measures_of,
     plain,
     values_of,
+    with_several_orders,
 )
-from retrivex.evaluation.report.markdown import cell, figure, table, with_interval
-from retrivex.evaluation.results import Row
+from retrivex.evaluation.report.markdown import cell, figure, p_value, table, with_interval
+from retrivex.evaluation.results import Row, Way, measures_of
 
 HEADLINES = ("evidence_recall", "complete", "answer_in_context")
 ANSWERS = ("score", "judged", "f1", "em", "faithfulness", "answerable")
@@ -27,6 +28,10 @@ _COSTS = ("tokens", "spans", "evidence_tokens_per_1000", "broken_sentences", "re
 _FACTORS = ("task", "language", "shares_words", "gold_at")
 _SWEPT = ("depth", "depths", "tokens", "needle", "documents", "keys")  # of grids, which have tables of their own
 _FEW = 20  # values of a factor that a table can show
+_DIFFERENCE = (
+    "set", "budget", "hits", "composer", "measure", "difference", "95 % interval", "wins : losses", "verdict"
+)  # fmt: skip
+_FIFTHS = ("first", "second", "third", "fourth", "last")
 _EDGE = 0.1  # share of the context at each end
 
 
@@ -36,7 +41,8 @@ def contexts(rows: Sequence[Row]) -> str:
     for (name, retriever, hits), found in grouped(
         plain(rows), lambda row: (family_of(row), row.way.retriever, row.way.hits)
     ).items():
-        measures = [measure for measure in (*HEADLINES, *_COSTS) if measure in measures_of(found)]
+        there = measures_of(found)
+        measures = [measure for measure in (*HEADLINES, *_COSTS) if measure in there]
         lines = [
             [
                 f"{budget:,}",
@@ -63,18 +69,24 @@ def _words(measure: str) -> str:
     return measure.replace("_", " ")
 
 
-def differences(rows: Sequence[Row]) -> list[Comparison]:
-    """Return every composer against the baseline, for each family, retriever, number of hits and budget."""
+def differences(rows: Sequence[Row]) -> list[tuple[str, Comparison]]:
+    """Return every composer against the baseline, for each family, retriever, number of hits and budget.
+
+    Measures that are the same number for every question, as all are for a single needle, are compared once, under the
+    names of all.
+    """
     found = []
-    for _, there in grouped(plain(rows), _cell).items():
+    for there in grouped(plain(rows), _cell).values():
         composers = values_of(there, "composer")
         baseline = baseline_of(composers)
         theirs = [row for row in there if row.way.composer == baseline]
         for composer in composers:
             if composer != baseline:
                 ours = [row for row in there if row.way.composer == composer]
-                known = [name for name in HEADLINES if name in measures_of(ours) and name in measures_of(theirs)]
-                found += compare(ours, theirs, known, resamples=2_000) if known else []
+                names = {same[0]: _equal(same) for same in alike([*ours, *theirs], HEADLINES)}
+                known = [name for name in names if _asked(ours, name) & _asked(theirs, name)]
+                made = compare(ours, theirs, known, resamples=2_000) if known else []
+                found += [(names[one.measure], one) for one in made]
     return found
 
 
@@ -82,26 +94,31 @@ def _cell(row: Row) -> tuple[str, str, int, int]:
     return (row.set_name, row.way.retriever, row.way.hits, row.way.budget)
 
 
-def against_baseline(rows: Sequence[Row]) -> str:
+def _equal(measures: Sequence[str]) -> str:
+    return " = ".join(map(_words, measures))
+
+
+def _asked(rows: Sequence[Row], measure: str) -> set[str]:
+    return {row.question_id for row in rows if measure in row.measures}
+
+
+def against_baseline(found: Sequence[tuple[str, Comparison]]) -> str:
     """Return the differences to the baseline with their intervals."""
-    found = differences(rows)
-    lines = [_difference_line(one) for one in found if one.wins or one.losses]
-    header = ["set", "budget", "hits", "composer", "measure", "difference", "95 % interval", "wins : losses", "verdict"]
+    lines = [_difference_line(name, one) for name, one in found if one.wins or one.losses]
     level = len(found) - len(lines)
     said = f"{level:,} comparisons in which every question is level are not listed.\n\n" if level else ""
-    return f"{said}{table(header, lines)}" if lines else said.strip()
+    return f"{said}{table(_DIFFERENCE, lines)}" if lines else said.strip()
 
 
-def losses(rows: Sequence[Row]) -> str:
+def losses(found: Sequence[tuple[str, Comparison]]) -> str:
     """Return where a composer is surely below the baseline."""
-    below = [found for found in differences(rows) if found.verdict == "theirs is better"]
+    below = [(name, one) for name, one in found if one.verdict == "theirs is better"]
     if not below:
         return "In no set and at no budget is a composer surely below the baseline."
-    header = ["set", "budget", "hits", "composer", "measure", "difference", "95 % interval", "wins : losses", "verdict"]
-    return table(header, [_difference_line(found) for found in below])
+    return table(_DIFFERENCE, [_difference_line(name, one) for name, one in below])
 
 
-def _difference_line(found: Comparison) -> list[str]:
+def _difference_line(measure: str, found: Comparison) -> list[str]:
     ours, theirs = found.pairs[0].our_row.way, found.pairs[0].their_row.way
     verdict = {"ours is better": "better", "theirs is better": f"{theirs.composer} is better"}
     return [
@@ -109,7 +126,7 @@ def _difference_line(found: Comparison) -> list[str]:
         f"{ours.budget:,}",
         f"{ours.hits} {ours.retriever}",
         ours.composer,
-        _words(found.measure),
+        measure,
         f"{found.difference.mean:+.3f}",
         f"{found.difference.low:+.3f} to {found.difference.high:+.3f}",
         f"{found.wins} : {found.losses}",
@@ -123,15 +140,15 @@ def depths(rows: Sequence[Row], measures: Sequence[str] = ("complete", "answer_i
     for (name, budget, composer), found in grouped(
         plain(rows), lambda row: (family_of(row), row.way.budget, row.way.composer)
     ).items():
-        for measure in measures:
-            figures = by_depth(found, measure)
+        for same in alike(found, measures):
+            figures = by_depth(found, same[0])
             if len(figures) > 1:
                 seen = position_sensitivity(figures)
                 means = {depth: sum(of) / len(of) for depth, of in figures.items()}
                 lines.append(
-                    [name, f"{budget:,}", composer, _words(measure), f"{means[seen.best]:.3f} at {seen.best:g} %",
+                    [name, f"{budget:,}", composer, _equal(same), f"{means[seen.best]:.3f} at {seen.best:g} %",
                      f"{means[seen.worst]:.3f} at {seen.worst:g} %", f"{seen.spread:.3f}", f"{seen.by_chance:.3f}",
-                     f"{seen.p:.3f}", "depends on depth" if seen.seen else "within noise"]
+                     p_value(seen.p), "depends on depth" if seen.seen else "within noise"]
                 )  # fmt: skip
     header = ["set", "budget", "composer", "measure", "best depth", "worst depth", "sensitivity", "by chance", "p", ""]
     return table(header, lines) if lines else ""
@@ -151,20 +168,23 @@ def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES)
 
 
 def _told_apart(rows: Sequence[Row]) -> list[str]:
-    """Return the factors that have a table: those of public sets first, and a user's own of few values."""
-    values: dict[str, set[Factor]] = {}
+    """Return the factors of few values, which have a table: those of public sets first, then a user's own."""
+    values: dict[str, set[Factor]] = {name: set() for name in _FACTORS}
     for row in rows:
         for name, value in row.factors.items():
             values.setdefault(name, set()).add(value)
-    return [*_FACTORS, *(name for name in values if name not in (*_FACTORS, *_SWEPT) and len(values[name]) <= _FEW)]
+    return [name for name in values if name not in _SWEPT and len(values[name]) <= _FEW]
 
 
 def orders(rows: Sequence[Row]) -> str:
     """Return where the evidence stands under each order, at equal budgets."""
-    several = {composer for composer, of in grouped(rows, _composer).items() if len(values_of(of, "order")) > 1}
-    there = [row for row in rows if row.way.composer in several and "evidence_position" in row.measures]
+    there = [row for row in with_several_orders(rows) if "evidence_position" in row.measures]
+    known = _answers(rows)
     lines = []
-    for (name, gold, retriever, budget, composer, order), found in grouped(there, _order_cell).items():
+    given = _given(there)
+    for (name, (_, gold), retriever, budget, composer, order), found in grouped(
+        sorted(there, key=lambda row: given(row)[0]), lambda row: (family_of(row), given(row), *_order_cell(row.way))
+    ).items():
         places = [row.measures["evidence_position"] for row in found]
         edges = sum(place <= _EDGE or place >= 1 - _EDGE for place in places) / len(places)
         middle = sum(1 / 3 <= place <= 2 / 3 for place in places) / len(places)
@@ -172,23 +192,35 @@ def orders(rows: Sequence[Row]) -> str:
         lines.append(
             [name, gold, retriever, f"{budget:,}", composer, order + (f" ({seeds} seeds)" if seeds > 1 else ""),
              with_interval(interval_of(found, "evidence_position")), f"{edges:.2f}", f"{middle:.2f}",
-             *[figure(mean_of(found, measure)) for measure in _answers(rows)]]
+             *[figure(mean_of(found, measure)) for measure in known]]
         )  # fmt: skip
     header = ["set", "given at", "hits", "budget", "composer", "order", "place of the evidence (0 first, 1 last)",
-              "in the outer tenths", "in the middle third", *map(_words, _answers(rows))]  # fmt: skip
+              "in the outer tenths", "in the middle third", *map(_words, known)]  # fmt: skip
     return table(header, lines) if lines else ""
 
 
-def _composer(row: Row) -> str:
-    return row.way.composer
+def _order_cell(way: Way) -> tuple[str, int, str, str]:
+    return (way.retriever, way.budget, way.composer, way.order)
 
 
-def _order_cell(row: Row) -> tuple[str, str, str, int, str, str]:
-    """Return what the rows of a line have in common; where a set says at which place evidence is given, that too."""
-    place = row.factors.get("gold_at")
-    given = "" if place is None else f"{place} of {row.factors.get('documents', row.factors.get('keys', '?'))}"
-    way = row.way
-    return (family_of(row), given, way.retriever, way.budget, way.composer, way.order)
+def _given(rows: Sequence[Row]) -> Callable[[Row], tuple[int, str]]:
+    """Return what names the place at which a set says that evidence is given: where places are many, the fifth.
+
+    Before the name stands the number of the fifth, by which lines are put in order, or 0.
+    """
+    places = {family: {row.factors.get("gold_at") for row in of} for family, of in grouped(rows, family_of).items()}
+
+    def named(row: Row) -> tuple[int, str]:
+        place = row.factors.get("gold_at")
+        among = row.factors.get("documents", row.factors.get("keys", "?"))
+        if place is None:
+            return (0, "")
+        if len(places[family_of(row)]) <= _FEW or not isinstance(place, int) or not isinstance(among, int):
+            return (0, f"{place} of {among}")
+        fifth = min(4, max(0, 5 * place // max(1, among)))
+        return (fifth + 1, f"{_FIFTHS[fifth]} fifth of {among}")
+
+    return named
 
 
 def _answers(rows: Sequence[Row]) -> list[str]:
@@ -224,9 +256,10 @@ def latency(rows: Sequence[Row]) -> str:
 
 def sections(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     """Yield title and text of every section that the rows say something about."""
+    compared = differences(rows)
     yield "What reaches the context", contexts(rows)
-    yield "Against the baseline", against_baseline(rows)
-    yield "Where it loses", losses(rows) if len(values_of(rows, "composer")) > 1 else ""
+    yield "Against the baseline", against_baseline(compared)
+    yield "Where it loses", losses(compared) if len(values_of(rows, "composer")) > 1 else ""
     yield "Depth of the evidence", depths(rows)
     for name in _told_apart(rows):
         yield f"By {cell(_words(name))}", factors(rows, name)
