@@ -196,6 +196,8 @@ class Account:
         if not worthwhile:
             return "no_value", f"worth no more than min_value={config.min_value:g}"
         cheapest = min([numbers.costs[i] + numbers.openings[i] for i in worthwhile])
+        if cheapest > config.token_budget:
+            return "budget", f"{cheapest} tokens, more than the {config.token_budget} of the budget"
         if config.max_spans is not None and cheapest <= config.token_budget - tokens:
             spans = sum(not span.pinned for span in self.spans)
             if spans >= config.max_spans:

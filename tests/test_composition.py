@@ -215,3 +215,12 @@ def test_a_composition_that_was_read_takes_its_tokenizer_for_a_prompt(made: Comp
         read.prompt(max_tokens=100)
     assert read.prompt(max_tokens=100, tokenizer=lambda text: len(text.split())) == made.prompt(max_tokens=100)
     assert read.prompt() == made.prompt()
+
+
+def test_a_hit_larger_than_the_budget_says_so() -> None:
+    store = {**bare("short", ["One two."]), **bare("long", [" ".join(["word"] * 30) + "."])}
+    hits = [SeedHit(store["short", 0], 0.9), SeedHit(store["long", 0], 0.8)]
+    gone = compose(hits, store, token_budget=12).dropped  # 5 tokens are for its number and what parts it
+    assert [(hit.doc_id, hit.reason, hit.detail) for hit in gone] == [
+        ("long", "budget", "35 tokens, more than the 12 of the budget")
+    ]
