@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,8 @@ __all__ = [
     "colon_id",
     "uuid5_id",
 ]
+
+T = TypeVar("T")
 
 # As written by langchain-qdrant 1.1 (page_content beside metadata), llama-index-vector-stores-qdrant 0.10 (flat, the
 # node as JSON in _node_content, and an index on doc_id) and qdrant-haystack 13 (content beside meta).
@@ -152,25 +155,33 @@ class QdrantCollection(Collection):
             return Records()
         if isinstance(request, Nearest):
             if self._sign is None:
-                self._sign = self._sign_of(await client.get_collection(**self._where))
-            return Records(self._scored((await client.query_points(**self._nearest(request))).points))
+                self._sign = self._sign_of(await self._within(client.get_collection(**self._where)))
+            return Records(self._scored((await self._within(client.query_points(**self._nearest(request)))).points))
         if isinstance(request, ByIds) and _is_local(client):
-            return self._seen(await client.retrieve(**self._retrieve(request)), request)
+            return self._seen(await self._within(client.retrieve(**self._retrieve(request))), request)
         if isinstance(request, ByWindows):
 
             async def ask(reading: Reading) -> Records:
                 try:
-                    return self._found(*await client.scroll(**self._scroll(request, reading)), request)
+                    return self._found(*await self._within(client.scroll(**self._scroll(request, reading))), request)
                 except (UnexpectedResponse, grpc.RpcError) as error:
                     return self._refused(reading, error)
 
             return await self._readings.aask(ways_to_read(self.fields), ask)
-        return self._found(*await client.scroll(**self._scroll(request)), request)
+        return self._found(*await self._within(client.scroll(**self._scroll(request))), request)
+
+    async def _within(self, answer: Awaitable[T]) -> T:
+        """Wait no longer than is asked of Qdrant: older async clients do not give up by themselves."""
+        return await asyncio.wait_for(answer, self._in_time.get("timeout"))
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means, over HTTP or gRPC."""
         match error:
-            case ResponseHandlingException(source=httpx.TimeoutException()) | UnexpectedResponse(status_code=408):
+            case (
+                TimeoutError()
+                | ResponseHandlingException(source=httpx.TimeoutException())
+                | UnexpectedResponse(status_code=408)
+            ):
                 return "timeout"
             case ResponseHandlingException(source=httpx.TransportError()) | ResourceExhaustedResponse():
                 return "down"

@@ -150,7 +150,8 @@ class Search:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         try:
             study = optuna.create_study(direction="maximize", sampler=sampler)
-            study.enqueue_trial({"model": AS_IT_IS, "run_cost": 0.25, "min_value": 0.0}, skip_if_exists=True)
+            first = {"model": AS_IT_IS, "run_cost": 0.25, "min_value": 0.0, "hedge": self.config.hedge}
+            study.enqueue_trial(first, skip_if_exists=True)
             for done in range(trials):
                 self.report("searching", done, trials)
                 study.optimize(lambda trial: self.score(self._suggested(trial)), n_trials=1)

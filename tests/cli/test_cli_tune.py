@@ -56,7 +56,7 @@ def tune(folder: Path, *args: str, questions: str = "questions.jsonl") -> Any:
 
 def test_a_bad_knob_is_repaired_and_the_file_is_read_by_query(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = tune(folder, "--out", str(out), "--json", *FAR_TOO_DEAR, "--trials", "8")
+    result = tune(folder, "--out", str(out), "--json", *FAR_TOO_DEAR, "--trials", "12")
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert report["accepted"]
