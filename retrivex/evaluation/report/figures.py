@@ -236,7 +236,7 @@ def _swept(rows: Sequence[Row], measure: str, factor: str) -> list[Row]:
 
 
 def _heat_maps(rows: Sequence[Row], measure: str, factor: str) -> Figure:
-    """Return a map for each composer, budget and kind of hits: a line for each value of the factor, a column a length."""
+    """Return a map for each composer, budget and kind of hits: a line for each value, a column for each length."""
     there = _swept(rows, measure, factor)
     values = list(dict.fromkeys(row.factors[factor] for row in there))
     values = values if factor == "task" else sorted(values, key=float)
