@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 _MODEL = "Model"
 
+_URL_HELP = "OpenAI-compatible endpoint, e.g. http://localhost:8000/v1."
+_NAME_HELP = "As the endpoint calls it."
+
 ModelUrl: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--model-url",
-        metavar="URL",
-        envvar="RETRIVEX_MODEL_URL",
-        help="OpenAI-compatible endpoint, e.g. http://localhost:8000/v1.",
-        rich_help_panel=_MODEL,
-    ),
+    typer.Option("--model-url", metavar="URL", envvar="RETRIVEX_MODEL_URL", help=_URL_HELP, rich_help_panel=_MODEL),
 ]
-ModelName: TypeAlias = Annotated[
-    str, typer.Option("--model", metavar="NAME", help="As the endpoint calls it.", rich_help_panel=_MODEL)
+ModelName: TypeAlias = Annotated[str, typer.Option("--model", metavar="NAME", help=_NAME_HELP, rich_help_panel=_MODEL)]
+# not out of the environment: where a model is optional, nobody is to pay for one that was not asked for here
+OptionalModelUrl: TypeAlias = Annotated[
+    str | None, typer.Option("--model-url", metavar="URL", help=_URL_HELP, rich_help_panel=_MODEL)
+]
+OptionalModelName: TypeAlias = Annotated[
+    str | None, typer.Option("--model", metavar="NAME", help=_NAME_HELP, rich_help_panel=_MODEL)
 ]
 KeyVariable: TypeAlias = Annotated[
     str,

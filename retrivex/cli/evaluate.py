@@ -20,9 +20,9 @@ from retrivex.cli.endpoints import (
     AnswerFile,
     Concurrency,
     KeyVariable,
-    ModelName,
     ModelOptions,
-    ModelUrl,
+    OptionalModelName,
+    OptionalModelUrl,
     PerMinute,
     SpendCapTokens,
     TokensPerMinute,
@@ -148,8 +148,8 @@ def evaluate(
     keep_contexts: Annotated[
         bool, typer.Option("--keep-contexts", help="Write the text of each context into the results.")
     ] = False,
-    model_url: ModelUrl | None = None,
-    model: ModelName | None = None,
+    model_url: OptionalModelUrl = None,
+    model: OptionalModelName = None,
     judge: Annotated[
         bool,
         typer.Option("--judge", help="The model also says whether its answers are right.", rich_help_panel="Model"),

@@ -160,9 +160,10 @@ def compare(
     also = set(measures_of(theirs))
     known = [name for name in measures_of(ours) if name in also]
     unknown = [name for name in measures or () if name not in known]
-    if unknown or not known:
-        named = ", ".join(unknown) or "no measure"
-        raise RetrivexError(f"{named} is not known of both sides: both have {', '.join(known) or 'none in common'}")
+    if not known:
+        raise RetrivexError("the two have no measure in common: compare runs that measured the same")
+    if unknown:
+        raise RetrivexError(f"{', '.join(unknown)} is not known of both sides: both have {', '.join(known)}")
     found = {name: _of_measure(name, matched, resamples, seed) for name in measures or known}
     unpaired = [name for name in found if not found[name]]
     # measures that were not asked for by name may be those of other questions on each side

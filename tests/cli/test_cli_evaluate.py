@@ -81,6 +81,30 @@ def test_files_that_are_no_texts_are_told_last_and_are_no_failure(folder: Path) 
     assert ".png" in told[1]
 
 
+def test_where_the_documents_lie_stands_in_no_manifest(folder: Path) -> None:
+    documents = folder / "docs"
+    (documents / "more").mkdir()
+    (documents / "more" / "x.png").write_bytes(b"PNG")
+    (documents / "broken.pdf").write_bytes(b"no PDF")
+    (documents / "line 3").write_bytes(b"\0")
+    (documents / "latin.txt").write_bytes(b"Caf\xe9s are no insects.")
+    result = evaluate(folder, "--composer", "knn")
+    written = [(folder / "out" / name).read_text() for name in ("manifest.json", "report.md", "report.html")]
+    odd = json.loads(written[0])["sets"][0]["odd"]["records"]
+    assert result.exit_code == 0, result.output  # no line of the questions was left out
+    named = ("document broken.pdf: ", "document latin.txt: ", "document line 3: ", "document more/x.png: ")
+    assert sorted(record[: len(name)] for record, name in zip(sorted(odd), named, strict=True)) == list(named)
+    assert [page for page in written if str(folder) in page] == []
+
+
+def test_help_says_what_the_endpoint_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = " ".join(run(app, ["evaluate", "--help"], env={"COLUMNS": "300"}).stdout.split())
+    assert "--model-url URL OpenAI-compatible endpoint" in said
+    assert "--model NAME As the endpoint calls it." in said
+    monkeypatch.setenv("RETRIVEX_MODEL_URL", "http://127.0.0.1:9/v1")
+    assert evaluate(folder, "--composer", "knn").exit_code == 0  # no model is asked that was not named here
+
+
 def test_no_questions_are_not_all_questions(folder: Path) -> None:
     result = evaluate(folder, "--questions", "0")
     assert result.exit_code == 2

@@ -180,6 +180,12 @@ def test_every_set_has_a_score() -> None:
         assert callable(set_scorer(name))
 
 
+@pytest.mark.parametrize("name", ["longbench", "ruler", "niah", "niah_multi", "key_value", "lost_in_the_middle"])
+def test_a_file_of_ones_own_that_is_called_as_a_public_set_is_scored_as_any_other(name: str) -> None:
+    asked = question(answers=("in tall hives",))
+    assert answer_measures(name, asked, "in hives", "")["score"] == pytest.approx(0.8)
+
+
 # ---- prompts
 
 
@@ -218,6 +224,8 @@ def test_every_set_has_a_score() -> None:
         ),
         ("lost_in_the_middle/20/9", "Who?", "Write a high-quality answer", "Question: Who?\nAnswer:", 100),
         ("squad", "Who?", "Answer the question from the text below", "Question: Who?\nAnswer:", 128),
+        ("ruler", "Who?", "Answer the question from the text below", "Question: Who?\nAnswer:", 128),  # ruler.jsonl
+        ("niah", "Who?", "Answer the question from the text below", "Question: Who?\nAnswer:", 128),
         ("own", "蜜蜂住在哪里？", "请只根据下面的文字回答问题", "问题：蜜蜂住在哪里？\n回答：", 128),
     ],
 )

@@ -124,6 +124,9 @@ def test_unknown_names_say_what_there_is() -> None:
         select(made, {"colour": "red"})
     with pytest.raises(RetrivexError, match="f1 is not known of both sides: both have evidence_recall"):
         compare(made, made, ["f1"])
+    without = [replace(row, measures={}) for row in made]
+    with pytest.raises(RetrivexError, match=r"^the two have no measure in common: compare runs"):
+        compare(made, without)
     with pytest.raises(RetrivexError, match="0 and 1 results"):
         compare([], made)
 

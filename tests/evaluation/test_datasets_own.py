@@ -168,3 +168,19 @@ def test_a_file_without_a_usable_line_is_refused(tmp_path: Path) -> None:
         own(questions(tmp_path / "q.jsonl", "{", "[]"), {"ants": ANTS})
     with pytest.raises(LoadError, match="cannot be read"):
         own(tmp_path / "none.jsonl", {"ants": ANTS})
+
+
+def test_a_document_that_a_line_names_and_that_is_not_there_is_told(folder: Path, tmp_path: Path) -> None:
+    path = questions(
+        tmp_path / "mine.jsonl",
+        {"question": "Who works?", "answers": ["ants"], "documents": ["ant.txt"]},
+        {"question": "Who works?", "answers": ["ants"], "documents": ["ants.txt", "Wasps read ants.txt"]},
+        {"question": "Who stings?", "answers": ["wasps"], "documents": ["Wasps sting."]},
+    )
+    found = own(path, folder)
+    assert [question.question_id for question in found.questions] == ["line-3"]
+    assert found.odd == tuple(
+        f"line {line}: documents name {name!r}, which is not there: check its name; a text that ends so goes into "
+        "doc_id and text; left out"
+        for line, name in ((1, "ant.txt"), (2, "Wasps read ants.txt"))
+    )

@@ -113,6 +113,25 @@ def test_depth_that_matters_is_told_from_noise(tmp_path: Path) -> None:
     assert "0.000 at 50 %" in lines[0]
 
 
+def test_hits_of_several_kinds_are_not_averaged(tmp_path: Path) -> None:
+    words = needles(lambda composer, depth, needle, budget: 1.0)
+    meaning = [
+        replace(row, way=replace(row.way, retriever="dense"))
+        for row in needles(lambda composer, depth, needle, budget: float(depth != 50))
+    ]
+    write_report(write(tmp_path / "run", [*words, *meaning]))
+    page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+
+    found = [line for line in section(page, "Depth of the evidence").splitlines() if "| 500 | balanced |" in line]
+    assert [line.split(" | ")[1] for line in found] == ["6 bm25", "6 dense"]
+    assert ["within noise" in line for line in found] == [True, False]
+    tasks = [line for line in section(page, "By task").splitlines() if "| 500 | balanced |" in line]
+    assert [line.split(" | ")[2:6] for line in tasks] == [
+        ["6 bm25", "500", "balanced", "1.000"],
+        ["6 dense", "500", "balanced", "0.800"],
+    ]
+
+
 def test_several_needles_that_move_together_are_the_same_question(tmp_path: Path) -> None:
     rows = [
         replace(row, factors={**row.factors, "depths": f"{row.factors['depth']} {int(row.factors['depth']) + 30}"})

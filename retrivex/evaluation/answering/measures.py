@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from retrivex.evaluation.answering.longbench import longbench_score, scorer_of
-from retrivex.evaluation.answering.prompts import NO_ANSWER
+from retrivex.evaluation.answering.prompts import NO_ANSWER, published_as
 from retrivex.evaluation.evidence import Question
 from retrivex.evaluation.metrics import exact_match, faithfulness, is_answerable, normalise_answer, token_f1
 
@@ -31,9 +31,8 @@ def set_scorer(set_name: str, classes: Sequence[str] = ()) -> SetScorer:
     ImportError
         If it needs an extra that is not there.
     """
-    family, _, rest = set_name.partition("/")
+    family, task = published_as(set_name)
     if family == "longbench":
-        task = rest.split("/")[0]
         scorer_of(task)
         return lambda answer, question: longbench_score(task, answer, question.answers, classes)
     if family in ("ruler", "niah", "niah_multi", "key_value"):

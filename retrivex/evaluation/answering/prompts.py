@@ -90,6 +90,19 @@ _RULER: Mapping[str, tuple[str, int]] = {
 _PLACES = re.compile(r"\{(context|question)\}")
 
 
+def published_as(set_name: str) -> tuple[str, str]:
+    """Return the family and the task of a public set; two empty texts for a set of one's own.
+
+    Examples
+    --------
+    >>> published_as("ruler/vt/4096"), published_as("key_value/75"), published_as("ruler")
+    (('ruler', 'vt'), ('key_value', '75'), ('', ''))
+    """
+    # a file of one's own may be called ruler.jsonl: only public sets have something behind the family
+    family, slash, rest = set_name.partition("/")
+    return (family, rest.split("/")[0]) if slash else ("", "")
+
+
 def answer_request(set_name: str, question: Question, context: str) -> ModelRequest:
     """Return what a model is asked.
 
@@ -108,8 +121,7 @@ def answer_request(set_name: str, question: Question, context: str) -> ModelRequ
     Question: Do bees sleep?
     Answer:
     """
-    family, _, rest = set_name.partition("/")
-    task = rest.split("/")[0]
+    family, task = published_as(set_name)
     text, system = question.text, None
     if family == "longbench" and task.removesuffix("_e") in LONGBENCH_PROMPTS:
         name = task.removesuffix("_e")

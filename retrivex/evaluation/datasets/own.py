@@ -15,7 +15,7 @@ from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Factor, Question
 from retrivex.evaluation.labelled import FORMS, EvidenceFinder
 from retrivex.json_fields import as_string, is_finite
-from retrivex.loading import document_from_dict, load_documents
+from retrivex.loading import SUPPORTED_SUFFIXES, LoadProblem, document_from_dict, load_documents
 
 Documents: TypeAlias = Mapping[str, str] | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """Texts by their names, or files and folders."""
@@ -61,13 +61,22 @@ def _shared(made: Gathering, documents: Documents | None) -> dict[str, str]:
         return {}
     if isinstance(documents, Mapping):
         return {made.document(name, text): text for name, text in documents.items()}
-    loaded, report = load_documents(documents)
-    made.note(f"{problem}; left out" for problem in report.problems)
-    made.note(map(str, report.notes))
+    roots = [Path(root) for root in ([documents] if isinstance(documents, str | os.PathLike) else documents)]
+    loaded, report = load_documents(roots)
+    made.note(f"{_told(problem, roots)}; left out" for problem in report.problems)
+    made.note(_told(note, roots) for note in report.notes)
     if not loaded:
         why = f": {report.problems[0]}" if report.problems else ""
         raise LoadError(f"documents {documents!s} hold none that can be read{why}")
     return {made.document(document.doc_id, document.text): document.text for document in loaded}
+
+
+def _told(problem: LoadProblem, roots: Sequence[Path]) -> str:
+    """Return what there is to say of a file, by its name in the folder given: odd records stand in manifests."""
+    path = Path(problem.path)
+    inside = [path.relative_to(root).as_posix() for root in roots if path != root and path.is_relative_to(root)]
+    name = inside[0] if inside else path.name or problem.path
+    return f"document {name}: {problem.reason.replace(problem.path, name)}"
 
 
 class _Reading:
@@ -118,6 +127,11 @@ class _Reading:
         for part in list_of(record.fields, "documents"):
             if isinstance(part, str) and part in self._shared:
                 texts[part] = self._shared[part]
+            elif isinstance(part, str) and self._shared and _is_file_name(part):
+                raise LoadError(
+                    f"documents name {quoted(part)}, which is not there: check its name; a text that ends so goes into "
+                    "doc_id and text"
+                )
             elif isinstance(part, str):
                 texts.update(self._named(record, [part], f"document-{len(texts) + 1}"))
             else:
@@ -180,6 +194,10 @@ def _claims(fields: Mapping[str, Any], quoted: Sequence[str], whole: Mapping[str
     if given is None and whole:
         return [{"doc_id": name, "start": 0, "end": len(text)} for name, text in whole.items()]
     return [*(given or ()), *({"quote": text} for text in quoted)]
+
+
+def _is_file_name(text: str) -> bool:
+    return len(text.splitlines()) == 1 and Path(text).suffix.lower() in SUPPORTED_SUFFIXES
 
 
 def _searchable(text: str) -> str:

@@ -16,10 +16,12 @@ from retrivex.evaluation.report.grouping import (
     by_depth,
     family_of,
     grouped,
+    hits_of,
     interval_of,
     mean_of,
     plain,
     values_of,
+    with_several_hits,
     with_several_orders,
 )
 from retrivex.evaluation.report.plots import Plot
@@ -168,7 +170,7 @@ def _legend(figure: Figure, axes: Mapping[str, Axes]) -> None:
 
 def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
     there = [row for row in rows if measure in row.measures]
-    families = grouped(there, lambda row: f"{family_of(row)}, {row.way.hits} {row.way.retriever} hits")
+    families = grouped(there, lambda row: f"{family_of(row)}, {hits_of(row)} hits")
     figure, axes = _panels(list(families))
     composers = values_of(there, "composer")
     lowest = 1.0
@@ -234,12 +236,16 @@ def _swept(rows: Sequence[Row], measure: str, factor: str) -> list[Row]:
 
 
 def _heat_maps(rows: Sequence[Row], measure: str, factor: str) -> Figure:
-    """Return a map for each composer and budget: a line for each value of the factor, a column for each length."""
+    """Return a map for each composer, budget and kind of hits: a line for each value, a column for each length."""
     there = _swept(rows, measure, factor)
     values = list(dict.fromkeys(row.factors[factor] for row in there))
     values = values if factor == "task" else sorted(values, key=float)
     lengths = sorted({int(row.factors["tokens"]) for row in there})
-    maps = grouped(there, lambda row: f"{row.way.composer}, {row.way.budget:,} tokens")
+    several = with_several_hits(there)
+    maps = grouped(
+        sorted(there, key=hits_of) if several else there,
+        lambda row: f"{row.way.composer}, {row.way.budget:,} tokens" + (f", {hits_of(row)} hits" if several else ""),
+    )
     figure, axes = _panels(list(maps), height=0.28 * len(values) + 0.8)
     shades = colormaps["RdYlGn"].resampled(_SHADES)
     for name, found in maps.items():

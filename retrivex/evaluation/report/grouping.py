@@ -37,6 +37,16 @@ def family_of(row: Row) -> str:
     return row.set_name.split("/")[0]
 
 
+def hits_of(row: Row) -> str:
+    """Return what composers were given: "50 dense"."""
+    return f"{row.way.hits} {row.way.retriever}"
+
+
+def with_several_hits(rows: Iterable[Row]) -> bool:
+    """Whether composers were given hits of several kinds, whose means say little together."""
+    return len({hits_of(row) for row in rows}) > 1
+
+
 def alike(rows: Sequence[Row], measures: Iterable[str]) -> list[list[str]]:
     """Return the measures that the rows have, together those that are the same number in every row.
 

@@ -13,10 +13,12 @@ from retrivex.evaluation.report.grouping import (
     by_depth,
     family_of,
     grouped,
+    hits_of,
     interval_of,
     mean_of,
     plain,
     values_of,
+    with_several_hits,
     with_several_orders,
 )
 from retrivex.evaluation.report.markdown import cell, figure, p_value, table, with_interval
@@ -124,7 +126,7 @@ def _difference_line(measure: str, found: Comparison) -> list[str]:
     return [
         found.set_name,
         f"{ours.budget:,}",
-        f"{ours.hits} {ours.retriever}",
+        hits_of(found.pairs[0].our_row),
         ours.composer,
         measure,
         f"{found.difference.mean:+.3f}",
@@ -137,8 +139,9 @@ def _difference_line(measure: str, found: Comparison) -> list[str]:
 def depths(rows: Sequence[Row], measures: Sequence[str] = ("complete", "answer_in_context")) -> str:
     """Return how much each composer depends on the depth at which a needle stands."""
     lines = []
-    for (name, budget, composer), found in grouped(
-        plain(rows), lambda row: (family_of(row), row.way.budget, row.way.composer)
+    several = with_several_hits(rows)
+    for (name, hits, budget, composer), found in grouped(
+        plain(rows), lambda row: (family_of(row), hits_of(row), row.way.budget, row.way.composer)
     ).items():
         for same in alike(found, measures):
             figures = by_depth(found, same[0])
@@ -146,11 +149,13 @@ def depths(rows: Sequence[Row], measures: Sequence[str] = ("complete", "answer_i
                 seen = position_sensitivity(figures)
                 means = {depth: sum(of) / len(of) for depth, of in figures.items()}
                 lines.append(
-                    [name, f"{budget:,}", composer, _equal(same), f"{means[seen.best]:.3f} at {seen.best:g} %",
-                     f"{means[seen.worst]:.3f} at {seen.worst:g} %", f"{seen.spread:.3f}", f"{seen.by_chance:.3f}",
-                     p_value(seen.p), "depends on depth" if seen.seen else "within noise"]
+                    [name, *_if(several, hits), f"{budget:,}", composer, _equal(same),
+                     f"{means[seen.best]:.3f} at {seen.best:g} %", f"{means[seen.worst]:.3f} at {seen.worst:g} %",
+                     f"{seen.spread:.3f}", f"{seen.by_chance:.3f}", p_value(seen.p),
+                     "depends on depth" if seen.seen else "within noise"]
                 )  # fmt: skip
-    header = ["set", "budget", "composer", "measure", "best depth", "worst depth", "sensitivity", "by chance", "p", ""]
+    header = ["set", *_if(several, "hits"), "budget", "composer", "measure", "best depth", "worst depth",
+              "sensitivity", "by chance", "p", ""]  # fmt: skip
     return table(header, lines) if lines else ""
 
 
@@ -158,13 +163,20 @@ def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES)
     """Return the headline measures for each value of a factor, such as the task or the language."""
     there = [row for row in plain(rows) if name in row.factors]
     known = [measure for measure in measures if measure in measures_of(there)]
+    several = with_several_hits(there)
     lines = [
-        [family, str(value), f"{budget:,}", composer, *[figure(mean_of(found, measure)) for measure in known]]
-        for (family, value, budget, composer), found in grouped(
-            there, lambda row: (family_of(row), row.factors[name], row.way.budget, row.way.composer)
+        [family, str(value), *_if(several, hits), f"{budget:,}", composer,
+         *[figure(mean_of(found, measure)) for measure in known]]
+        for (family, value, hits, budget, composer), found in grouped(
+            there, lambda row: (family_of(row), row.factors[name], hits_of(row), row.way.budget, row.way.composer)
         ).items()
-    ]
-    return table(["set", _words(name), "budget", "composer", *map(_words, known)], lines) if lines else ""
+    ]  # fmt: skip
+    header = ["set", _words(name), *_if(several, "hits"), "budget", "composer", *map(_words, known)]
+    return table(header, lines) if lines else ""
+
+
+def _if(shown: bool, text: str) -> list[str]:
+    return [text] if shown else []
 
 
 def _told_apart(rows: Sequence[Row]) -> list[str]:
