@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from retrivex.chunk import Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
-from retrivex.errors import HitError
+from retrivex.errors import HitError, StoreError
 from retrivex.fetching import cannot_hang
 from retrivex.seed import SeedHit
 from retrivex.stores.protocol import AnyChunkStore
@@ -106,6 +106,35 @@ def place(
             "or make the chunk store of the pieces that were indexed"
         )
     return Placed(hits, places.chunks if store is None else store, overrides, places.real_names, ranked, warnings)
+
+
+def hits_to_ask(fetch_k: int | None, spans: int | None) -> int | None:
+    """Return how many hits to ask a base retriever for; None leaves it as it is.
+
+    Parameters
+    ----------
+    fetch_k : hits; None leaves the base as it is
+    spans : most spans to return: they cannot come out of fewer hits
+
+    Raises
+    ------
+    StoreError
+        If `fetch_k` is no whole number of at least 1, and not None.
+    """
+    check_limit("fetch_k", fetch_k)
+    return fetch_k if fetch_k is None or spans is None else max(fetch_k, spans)
+
+
+def check_limit(name: str, limit: int | None) -> None:
+    """Refuse a number of hits or spans that is none.
+
+    Raises
+    ------
+    StoreError
+        If it is no whole number of at least 1, and not None.
+    """
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise StoreError(f"{name} is {limit!r}: it must be a whole number of at least 1, or None")
 
 
 def _is_score(score: Any) -> bool:

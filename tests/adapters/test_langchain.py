@@ -187,8 +187,22 @@ def test_k_limits_spans_and_max_spans_does_too() -> None:
     assert len(RetriVexRetriever(base, k=4).invoke("text")) == 4
     assert len(RetriVexRetriever(base, RetrievalConfig(max_spans=5)).invoke("text")) == 5
     assert len(RetriVexRetriever(base, RetrievalConfig(max_spans=5), k=4).invoke("text", k=2)) == 2
-    assert len(RetriVexRetriever(base, fetch_k=3).invoke("text", k=7)) == 3
     assert len(RetriVexRetriever(base).invoke("text", fetch_k=2)) == 2
+
+
+def test_more_spans_than_fetch_k_ask_for_more_hits() -> None:
+    base = Fixed(documents=[cut(f"doc{n}", f"Text number {n}.")[0] for n in range(80)])
+    roomy = RetrievalConfig(token_budget=100_000)
+    assert len(RetriVexRetriever(base, roomy).invoke("text", k=70)) == 70
+    assert len(asyncio.run(RetriVexRetriever(base, roomy, k=70).ainvoke("text"))) == 70
+    assert len(RetriVexRetriever(base, roomy.override(max_spans=60), fetch_k=3).invoke("text")) == 60
+    assert len(RetriVexRetriever(base, roomy, fetch_k=None).invoke("text", k=70)) == base.k
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "5", 2.5])
+def test_a_number_of_hits_for_one_call_is_checked(wrong: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"fetch_k is .*: it must be a whole number of at least 1, or None"):
+        RetriVexRetriever(Fixed(documents=BEES)).invoke("queen", fetch_k=wrong)
 
 
 def test_knobs_change_per_call() -> None:
