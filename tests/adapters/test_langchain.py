@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_examples import ROOT, run
 
-from retrivex import RetrievalConfig
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
 pytest.importorskip("langchain_core")
 
@@ -316,6 +316,25 @@ def test_foreign_documents_pass_as_they_are() -> None:
     warnings = made[0].metadata["warnings"]
     assert any("1 of 4 hits left out: they have no text" in warning for warning in warnings)
     assert any("2 of 3 hits have no chunk number" in warning for warning in warnings)
+
+
+@pytest.mark.parametrize("store", [None, {}, {("bees.pdf", 0): Chunk("Bees sleep.", ChunkMetadata("bees.pdf", 0))}])
+def test_hits_of_one_number_with_two_texts_are_both_shown(store: Any) -> None:
+    # numbers that begin anew on every page
+    pages = [
+        Document(text, metadata={"source": "bees.pdf", "chunk_index": 0, "page": page, "scope": scope})
+        for text, page, scope in [("Theirs.", 0, "them"), ("Bees sleep.", 1, None), ("Owls hunt.", 2, None)]
+    ]
+    made = RetriVexRetriever(Fixed(documents=pages), ROOMY, chunk_store=store).invoke("owls")
+    assert {document.page_content: len(document.metadata["hits"]) for document in made} == {
+        "Bees sleep.": 1, "Owls hunt.": 1,
+    }  # fmt: skip
+    assert {document.metadata["source"] for document in made} == {"bees.pdf"}
+    warnings = made[0].metadata["warnings"]
+    assert any("1 of 3 hits have the chunk number of another hit and another text" in said for said in warnings)
+    assert not any("have no chunk number" in said for said in warnings)
+    with pytest.raises(RetrivexError, match="their texts differ"):
+        RetriVexRetriever(Fixed(documents=pages[1:]), ROOMY.override(strict=True), chunk_store=store).invoke("owls")
 
 
 def test_the_same_hit_twice_is_shown_once() -> None:
