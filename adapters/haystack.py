@@ -13,9 +13,10 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from retrivex.waiting import in_thread
 
 from .fields import FieldMap, LayoutName, MakeId, colon_id, uuid5_id
-from .haystack_composer import DocumentComposer, check_limit
+from .haystack_composer import DocumentComposer
 from .haystack_documents import as_config, as_fields, chunk_store_from_documents
 from .haystack_stores import DocumentStoreChunkStore
+from .hits import check_limit, hits_to_ask
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -58,7 +59,8 @@ class RetriVexRetriever:
         `fetch(windows, scope)`, such as `chunk_store_from_documents(pieces)`. Without both hits cannot grow, and are
         only merged where they touch.
     parent_store : where parents are
-    fetch_k : hits to ask the retriever for, where it takes `top_k`; None leaves it as it is
+    fetch_k : hits to ask the retriever for, where it takes `top_k`, and no fewer than spans to return; None leaves it
+        as it is
     top_k : most spans to return; takes the place of `config.max_spans`
     scope : what the caller may see
     fields : names of metadata, where they differ from those that Haystack's splitters write
@@ -128,7 +130,7 @@ class RetriVexRetriever:
         RetrivexError
             If the retriever needs what is not given, or takes no filters; if an argument breaks its rule.
         """
-        found = self.retriever.run(**self._inputs(query, query_embedding, filters))["documents"]
+        found = self.retriever.run(**self._inputs(query, query_embedding, filters, top_k))["documents"]
         return self._spans.compose(found, query, query_embedding=query_embedding, top_k=top_k, scope=scope)
 
     @component.output_types(documents=list[Document], warnings=list[str])
@@ -141,7 +143,7 @@ class RetriVexRetriever:
         scope: str | list[str] | None = None,
     ) -> dict[str, Any]:
         """Do the same, awaiting retriever and store; a retriever without `run_async` runs in a thread."""
-        inputs = self._inputs(query, query_embedding, filters)
+        inputs = self._inputs(query, query_embedding, filters, top_k)
         if getattr(self.retriever, "__haystack_supports_async__", False):
             found = (await self.retriever.run_async(**inputs))["documents"]
         else:
@@ -149,11 +151,12 @@ class RetriVexRetriever:
         return await self._spans.acompose(found, query, query_embedding=query_embedding, top_k=top_k, scope=scope)
 
     def _inputs(
-        self, query: str, query_embedding: list[float] | None, filters: dict[str, Any] | None
+        self, query: str, query_embedding: list[float] | None, filters: dict[str, Any] | None, top_k: int | None
     ) -> dict[str, Any]:
         """Return what the retriever takes of what there is."""
         taken = _inputs_of(self.retriever)
-        given = {"query": query, "query_embedding": query_embedding, "filters": filters, "top_k": self.fetch_k}
+        wanted = hits_to_ask(self.fetch_k, self._spans.most(top_k))
+        given = {"query": query, "query_embedding": query_embedding, "filters": filters, "top_k": wanted}
         known = {name: value for name, value in given.items() if value is not None and name in taken}
         kind = type(self.retriever).__name__
         if filters is not None and "filters" not in taken:

@@ -18,7 +18,7 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from .fields import FieldMap, MakeId
 from .haystack_documents import documents_of, read_document, saved_config, saved_fields
 from .haystack_stores import DocumentStoreChunkStore
-from .hits import Placed, place
+from .hits import Placed, check_limit, place
 from .results import NO_STORE, PLAIN_TEXT, log_warnings, logger
 
 try:
@@ -83,6 +83,18 @@ class DocumentComposer:
         """Whether hits cannot grow for want of a store."""
         return self.store is None and max(self.config.reach) > 0
 
+    def most(self, top_k: int | None) -> int | None:
+        """Return the most spans of a call; None where there is no limit.
+
+        Raises
+        ------
+        StoreError
+            If `top_k` is less than 1.
+        """
+        check_limit("top_k", top_k)
+        limits = (top_k, self.top_k, self.config.max_spans)
+        return next((limit for limit in limits if limit is not None), None)
+
     def compose(self, documents: Sequence[Document], query: str, **given: Any) -> dict[str, Any]:
         """Return the outputs of a component: `documents` and `warnings`."""
         placed = self._place(documents)
@@ -110,12 +122,11 @@ class DocumentComposer:
         scope: Scope = None,
         query_embedding: Sequence[float] | None = None,
     ) -> dict[str, Any]:
-        check_limit("top_k", top_k)
-        most = self.top_k if top_k is None else top_k
+        most = self.most(top_k)
         return {
             "scope": self.scope if scope is None else scope,
             "query_embedding": query_embedding,
-            **({} if most is None else {"max_spans": most}),
+            "max_spans": most,
             **PLAIN_TEXT,
             **placed.overrides,
         }
@@ -144,18 +155,6 @@ class DocumentComposer:
             "scope": self.scope if self.scope is None or isinstance(self.scope, str) else _sorted(self.scope),
             "fields": saved_fields(self.fields),
         }
-
-
-def check_limit(name: str, limit: int | None) -> None:
-    """Refuse a number of hits or spans that is none.
-
-    Raises
-    ------
-    StoreError
-        If it is no whole number of at least 1, and not None.
-    """
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise StoreError(f"{name} is {limit!r}: it must be a whole number of at least 1, or None")
 
 
 def _saved(name: str, store: Any) -> dict[str, Any] | None:

@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from retrivex.chunk import Chunk, ChunkKey
+from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.config import RetrievalConfig
-from retrivex.errors import HitError
+from retrivex.errors import HitError, StoreError
 from retrivex.fetching import cannot_hang
+from retrivex.intervals import Window
 from retrivex.seed import SeedHit
+from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore
 
 from .documents import NumberedChunks, Passage, linked_chains
@@ -78,7 +80,7 @@ def place(
     usable = [passage for passage in passages if passage.text]
     if len(usable) < len(passages):
         warnings.append(f"{len(passages) - len(usable)} of {len(passages)} hits left out: they have no text")
-    places = _Places(config.max_gap_chars, store)
+    places = _Places(config.max_gap_chars, store, config.strict)
     places.add([*usable, *(passage for passage in neighbours if passage.text)])
     ranked = any(passage.score is None for passage in usable)
     if usable and not ranked and not config.strict and not any(_is_score(passage.score) for passage in usable):
@@ -99,13 +101,48 @@ def place(
         overrides["score_kind"] = kind
     if store is None and not neighbours:
         overrides |= _NO_GROWTH
-    unknown = sum(hit.chunk.metadata.doc_id in places.real_names for hit in hits)
-    if store is not None and unknown and max(config.reach) > 0:
+    doubled = sum(_identity(passage) in places.doubled for passage in usable)
+    if doubled:
+        warnings.append(
+            f"{doubled} of {len(usable)} hits have the chunk number of another hit and another text: they stay as they "
+            "are; number the chunks of a document through, or name the field with fields=FieldMap(chunk_id=...)"
+        )
+    unknown = sum(hit.chunk.metadata.doc_id in places.real_names for hit in hits) - doubled
+    if store is not None and unknown > 0 and max(config.reach) > 0:
         warnings.append(
             f"{unknown} of {len(hits)} hits have no chunk number and stay as they are: add chunk_id to their metadata, "
             "or make the chunk store of the pieces that were indexed"
         )
-    return Placed(hits, places.chunks if store is None else store, overrides, places.real_names, ranked, warnings)
+    return Placed(hits, places.gathered if store is None else store, overrides, places.real_names, ranked, warnings)
+
+
+def hits_to_ask(fetch_k: int | None, spans: int | None) -> int | None:
+    """Return how many hits to ask a base retriever for; None leaves it as it is.
+
+    Parameters
+    ----------
+    fetch_k : hits; None leaves the base as it is
+    spans : most spans to return: they cannot come out of fewer hits
+
+    Raises
+    ------
+    StoreError
+        If `fetch_k` is no whole number of at least 1, and not None.
+    """
+    check_limit("fetch_k", fetch_k)
+    return fetch_k if fetch_k is None or spans is None else max(fetch_k, spans)
+
+
+def check_limit(name: str, limit: int | None) -> None:
+    """Refuse a number of hits or spans that is none.
+
+    Raises
+    ------
+    StoreError
+        If it is no whole number of at least 1, and not None.
+    """
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise StoreError(f"{name} is {limit!r}: it must be a whole number of at least 1, or None")
 
 
 def _is_score(score: Any) -> bool:
@@ -132,14 +169,33 @@ def _kind(scores: Sequence[float], direction: Direction) -> Literal["similarity"
     return "similarity" if all(a >= b for a, b in pairwise(scores)) else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """What a retriever gave, as a chunk store: tenants may have a chunk each in one place."""
+
+    by_scope: dict[str | None, dict[ChunkKey, Chunk]]
+    in_process: ClassVar[bool] = True
+
+    def add(self, chunk: Chunk) -> None:
+        self.by_scope.setdefault(chunk.metadata.scope, {}).setdefault(chunk.key, chunk)
+
+    def fetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
+        allowed = allowed_scopes(scope)
+        own = [chunks for name, chunks in self.by_scope.items() if name in allowed]
+        return [chunk for chunks in own for chunk in fetch_from_mapping(chunks, windows)]
+
+
 @dataclass(slots=True)
 class _Places:
     """Gives every passage a chunk: by its own number, by that in the store, or by one for this question alone."""
 
     max_gap: int
     store: AnyChunkStore | None
+    strict: bool
     real_names: dict[str, str | None] = field(default_factory=dict)
-    chunks: dict[ChunkKey, Chunk] = field(default_factory=dict)
+    gathered: _Gathered = field(default_factory=lambda: _Gathered({}))
+    texts: dict[tuple[ChunkKey, str | None], str] = field(default_factory=dict)
+    doubled: set[tuple[Any, ...]] = field(default_factory=set)
     found: dict[tuple[Any, ...], Chunk] = field(default_factory=dict)
 
     def add(self, passages: Sequence[Passage]) -> None:
@@ -151,6 +207,9 @@ class _Places:
         targets = {link for passage in once.values() for link in (passage.before, passage.after)} - {None}
         for passage in once.values():
             chunk = self._known(passage)
+            if chunk is not None and self._is_another(chunk):
+                self.doubled.add(_identity(passage))
+                chunk = None
             if chunk is not None:
                 self._keep(passage, chunk)
             elif passage.before or passage.after or passage.id in targets:
@@ -164,6 +223,11 @@ class _Places:
         for (doc_id, _), group in placed.items():
             self._number(doc_id, _touching(group, self.max_gap))
 
+    def _is_another(self, chunk: Chunk) -> bool:
+        """Whether its place is that of a chunk with another text; the same place of another tenant is its own."""
+        text = self.texts.setdefault((chunk.key, chunk.metadata.scope), chunk.text)
+        return text != chunk.text and not self.strict  # with strict, the composer refuses it
+
     def _known(self, passage: Passage) -> Chunk | None:
         key = None if passage.doc_id is None or passage.chunk_id is None else (passage.doc_id, passage.chunk_id)
         # a mapping that may hang is asked once, by the composer, in time
@@ -176,7 +240,7 @@ class _Places:
 
     def _keep(self, passage: Passage, chunk: Chunk) -> None:
         self.found[_identity(passage)] = chunk
-        self.chunks.setdefault(chunk.key, chunk)
+        self.gathered.add(chunk)
 
     def _number(self, doc_id: str | None, chains: Sequence[Sequence[Passage]]) -> None:
         """File each chain under a document of its own: under the real name its numbers would mean other chunks."""

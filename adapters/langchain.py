@@ -14,7 +14,7 @@ from retrivex.config import RetrievalConfig
 from retrivex.stores.protocol import AnyChunkStore
 
 from .fields import FieldMap, colon_id, uuid5_id
-from .hits import Direction, Placed, place
+from .hits import Direction, Placed, hits_to_ask, place
 from .langchain_compressor import RetriVexCompressor
 from .langchain_documents import SCORE_KEY, as_store, chunk_store_from_documents, documents_of, read_document
 from .langchain_reorder import RetriVexReorder
@@ -59,7 +59,8 @@ class RetriVexRetriever(BaseRetriever):
     chunk_store : where neighbours are: `{(doc_id, chunk_id): Chunk}`, anything with `fetch(windows, scope)`, or the
         split documents themselves. Without it hits cannot grow, and are only merged where they touch.
     parent_store : where parents are
-    fetch_k : hits to ask the base retriever for, where it can be asked; None leaves it as it is
+    fetch_k : hits to ask the base retriever for, where it can be asked, and no fewer than spans to return; None leaves
+        it as it is
     k : most spans to return; takes the place of `config.max_spans`
     scope : what the caller may see
     fields : names of metadata, where they differ from the usual ones
@@ -136,11 +137,13 @@ class RetriVexRetriever(BaseRetriever):
         k = overrides.get("k", self.k)
         if k is not None:
             knobs["max_spans"] = k
-        base, direction = _asked_for(self.base_retriever, overrides.get("fetch_k", self.fetch_k))
+        config = self.config.override(**knobs)
+        wanted = hits_to_ask(overrides.get("fetch_k", self.fetch_k), config.max_spans)
+        base, direction = _asked_for(self.base_retriever, wanted)
         return _Call(
             base=base,
             direction=direction,
-            config=self.config.override(**knobs),
+            config=config,
             knobs={**knobs, **PLAIN_TEXT},
             arguments={
                 "scope": overrides.get("scope", self.scope),

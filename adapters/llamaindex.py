@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from retrivex.chunk import Scope
 from retrivex.composer import SpanComposer
 from retrivex.config import RetrievalConfig
-from retrivex.errors import StoreError
 from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
 from .fields import FieldMap, colon_id, uuid5_id
+from .hits import hits_to_ask
 from .llamaindex_composer import NodeComposer, ScopedQuery
 from .llamaindex_nodes import chunk_store_from_nodes
 from .llamaindex_postprocessor import RetriVexPostprocessor
@@ -60,7 +60,8 @@ class RetriVexRetriever(BaseRetriever):
         one `get_nodes` for every step outwards. With none of the three, hits cannot grow, and are only merged where
         they touch.
     parent_store : where parents are
-    fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`); None leaves it as it is
+    fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`), and no fewer than
+        `max_spans`; None leaves it as it is
     scope : what the caller may see; a `ScopedQuery` says it for one question
     fields : names of metadata, where they differ from the usual ones
     reranker : scores the hits anew before they grow, as in `SpanComposer`
@@ -88,12 +89,11 @@ class RetriVexRetriever(BaseRetriever):
         reranker: AnyReranker | Reranking | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        if fetch_k is not None and fetch_k < 1:
-            raise StoreError(f"fetch_k is {fetch_k}: at least one hit has to be asked for; None leaves it to the base")
+        composer = SpanComposer(config, reranker=reranker)
         self._base = base_retriever
-        self._fetch_k = fetch_k
+        self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)
         self._spans = NodeComposer(
-            SpanComposer(config, reranker=reranker),
+            composer,
             chunk_store,
             docstore=docstore,
             vector_store=vector_store,

@@ -70,7 +70,8 @@ def span_metadata(span: Span, placed: Placed, names: FieldMap) -> dict[str, Any]
         `token_count`, `hits` (id, chunk number and score of the hits in it) and `score_source`.
     """
     made_up = span.doc_id in placed.real_names
-    keys = {chunk.key for chunk in span.chunks}
+    # a place of another tenant may have the same name: nobody is told of its hits
+    places = {(chunk.key, chunk.metadata.scope) for chunk in span.chunks}
     chunks = [chunk.metadata for chunk in span.chunks]
     pages = list(dict.fromkeys(chunk.page for chunk in chunks if chunk.page is not None))
     known: dict[str, Any] = {
@@ -86,7 +87,7 @@ def span_metadata(span: Span, placed: Placed, names: FieldMap) -> dict[str, Any]
         "exact": span.exact,
         "score": float(span.score),
         "token_count": span.token_count,
-        "hits": [_hit(hit, made_up) for hit in placed.hits if hit.key in keys],
+        "hits": [_hit(hit, made_up) for hit in placed.hits if (hit.key, hit.chunk.metadata.scope) in places],
         "score_source": "rank" if placed.ranked else "retriever",
     }
     common = _in_common([chunk.custom_metadata for chunk in chunks], names.of_one_piece | {ID_KEY})

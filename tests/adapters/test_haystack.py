@@ -142,6 +142,15 @@ def test_limits() -> None:
             RetriVexRetriever(Found(documents), config).run("text", top_k=wrong)  # type: ignore[arg-type]
 
 
+def test_more_spans_than_fetch_k_ask_for_more_hits() -> None:
+    base = Found([cut(f"doc{n}", f"Text number {n}.")[0] for n in range(80)])
+    roomy = CONFIG.override(window=0, token_budget=100_000)
+    assert len(contents(RetriVexRetriever(base, roomy).run("text", top_k=70))) == 70
+    assert len(contents(asyncio.run(RetriVexRetriever(base, roomy, top_k=70).run_async("text")))) == 70
+    assert len(contents(RetriVexRetriever(base, roomy.override(max_spans=60), fetch_k=3).run("text"))) == 60
+    assert len(contents(RetriVexRetriever(base, roomy, fetch_k=None).run("text", top_k=70))) == 10
+
+
 def test_filters_reach_a_retriever_that_takes_them() -> None:
     documents = filled([*split(lang="en"), *split(TEXT.replace("bees", "Bienen"), lang="de")])
     retriever = RetriVexRetriever(InMemoryBM25Retriever(documents), CONFIG, document_store=documents)

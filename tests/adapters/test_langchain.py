@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_examples import ROOT, run
 
-from retrivex import RetrievalConfig
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
 pytest.importorskip("langchain_core")
 
@@ -187,8 +187,22 @@ def test_k_limits_spans_and_max_spans_does_too() -> None:
     assert len(RetriVexRetriever(base, k=4).invoke("text")) == 4
     assert len(RetriVexRetriever(base, RetrievalConfig(max_spans=5)).invoke("text")) == 5
     assert len(RetriVexRetriever(base, RetrievalConfig(max_spans=5), k=4).invoke("text", k=2)) == 2
-    assert len(RetriVexRetriever(base, fetch_k=3).invoke("text", k=7)) == 3
     assert len(RetriVexRetriever(base).invoke("text", fetch_k=2)) == 2
+
+
+def test_more_spans_than_fetch_k_ask_for_more_hits() -> None:
+    base = Fixed(documents=[cut(f"doc{n}", f"Text number {n}.")[0] for n in range(80)])
+    roomy = RetrievalConfig(token_budget=100_000)
+    assert len(RetriVexRetriever(base, roomy).invoke("text", k=70)) == 70
+    assert len(asyncio.run(RetriVexRetriever(base, roomy, k=70).ainvoke("text"))) == 70
+    assert len(RetriVexRetriever(base, roomy.override(max_spans=60), fetch_k=3).invoke("text")) == 60
+    assert len(RetriVexRetriever(base, roomy, fetch_k=None).invoke("text", k=70)) == base.k
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "5", 2.5])
+def test_a_number_of_hits_for_one_call_is_checked(wrong: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"fetch_k is .*: it must be a whole number of at least 1, or None"):
+        RetriVexRetriever(Fixed(documents=BEES)).invoke("queen", fetch_k=wrong)
 
 
 def test_knobs_change_per_call() -> None:
@@ -302,6 +316,25 @@ def test_foreign_documents_pass_as_they_are() -> None:
     warnings = made[0].metadata["warnings"]
     assert any("1 of 4 hits left out: they have no text" in warning for warning in warnings)
     assert any("2 of 3 hits have no chunk number" in warning for warning in warnings)
+
+
+@pytest.mark.parametrize("store", [None, {}, {("bees.pdf", 0): Chunk("Bees sleep.", ChunkMetadata("bees.pdf", 0))}])
+def test_hits_of_one_number_with_two_texts_are_both_shown(store: Any) -> None:
+    # numbers that begin anew on every page
+    pages = [
+        Document(text, metadata={"source": "bees.pdf", "chunk_index": 0, "page": page, "scope": scope})
+        for text, page, scope in [("Theirs.", 0, "them"), ("Bees sleep.", 1, None), ("Owls hunt.", 2, None)]
+    ]
+    made = RetriVexRetriever(Fixed(documents=pages), ROOMY, chunk_store=store).invoke("owls")
+    assert {document.page_content: len(document.metadata["hits"]) for document in made} == {
+        "Bees sleep.": 1, "Owls hunt.": 1,
+    }  # fmt: skip
+    assert {document.metadata["source"] for document in made} == {"bees.pdf"}
+    warnings = made[0].metadata["warnings"]
+    assert any("1 of 3 hits have the chunk number of another hit and another text" in said for said in warnings)
+    assert not any("have no chunk number" in said for said in warnings)
+    with pytest.raises(RetrivexError, match="their texts differ"):
+        RetriVexRetriever(Fixed(documents=pages[1:]), ROOMY.override(strict=True), chunk_store=store).invoke("owls")
 
 
 def test_the_same_hit_twice_is_shown_once() -> None:

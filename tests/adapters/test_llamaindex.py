@@ -187,8 +187,17 @@ def test_base_is_asked_for_fetch_k(nodes: list[BaseNode]) -> None:
         made = RetriVexRetriever(base, RetrievalConfig(window=0), fetch_k=fetch_k).retrieve(QUESTION)
         assert sum(len(hit.node.metadata["hits"]) for hit in made) == found
     assert base.similarity_top_k == 2
-    with pytest.raises(RetrivexError, match="fetch_k is 0"):
-        RetriVexRetriever(base, fetch_k=0)
+    for wrong in (0, -1, True, "5"):
+        with pytest.raises(RetrivexError, match=f"fetch_k is {wrong!r}: it must be a whole number of at least 1"):
+            RetriVexRetriever(base, fetch_k=wrong)  # type: ignore[arg-type]
+
+
+def test_more_spans_than_fetch_k_ask_for_more_hits() -> None:
+    base = Fixed([(numbered(f"doc{n}", f"Text number {n}.")[0], 1 - n / 100) for n in range(80)])
+    config = RetrievalConfig(window=0, token_budget=100_000, max_spans=70)
+    for fetch_k, found in [(50, 70), (3, 70), (None, base.similarity_top_k)]:
+        retriever = RetriVexRetriever(base, config, fetch_k=fetch_k)
+        assert len(retriever.retrieve(QUESTION)) == len(asyncio.run(retriever.aretrieve(QUESTION))) == found
 
 
 def test_at_most_max_spans(nodes: list[BaseNode]) -> None:
