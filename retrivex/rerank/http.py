@@ -208,7 +208,8 @@ class HttpReranker:
                 f"{self.url} gave the result {json.dumps(result):.{_SHOWN}}: it needs an index from 0 to "
                 f"{len(texts) - 1}"
             )
-        if isinstance(score, bool) or not math.isfinite(float_of(score)):
+        value = math.nan if isinstance(score, bool) else float_of(score)
+        if math.isnan(value):
             raise RerankError(
                 f"{self.url} gave the result {json.dumps(result):.{_SHOWN}}: {name} must be a finite number"
             )
@@ -216,7 +217,7 @@ class HttpReranker:
         shown = document.get("text") if isinstance(document, dict) else document
         if isinstance(shown, str) and shown != texts[at] and shown in texts:
             raise RerankError(f"{self.url} gave text {at} back as another one, {shown[:40]!r}: its order is mixed up")
-        return at, float(score)
+        return at, value
 
     def _unreached(self, error: Exception) -> RerankUnavailableError:
         return RerankUnavailableError(f"{self.url} cannot be reached ({type(error).__name__}: {error})")
