@@ -215,6 +215,22 @@ def test_the_weakest_sources_go_first(api: Any, room: int) -> None:
     assert sorted(shown) == sorted(by_score[: len(shown)])
 
 
+def test_many_sources_are_fitted_in_few_rounds() -> None:
+    counted: list[int] = []
+
+    def counter(text: str) -> int:
+        counted.append(len(text))
+        return count_words(text)
+
+    sources = [Source(number, f"Hive {number} is full.", "b", score=number * 37 % 1000) for number in range(1, 1001)]
+    prompt = write_chat(sources, "Why?", get_tokenizer(counter), style=ChatStyle(provenance="none"), max_tokens=200)
+    assert prompt.tokens is not None
+    assert 190 < prompt.tokens <= 200  # a source takes 7
+    best = sorted(sources, key=lambda source: source.score)[-len(prompt.sources) :]
+    assert {source.number for source in prompt.sources} == {source.number for source in best}
+    assert len(counted) < 50  # three texts a round
+
+
 def test_the_last_source_is_trimmed_and_its_place_is_known() -> None:
     text = "Ants work. Bees sleep. Wasps sting. "
     composition = made(tile("d", [text * 3]), {0: 1.0}, query="Bees?")

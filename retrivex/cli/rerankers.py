@@ -30,7 +30,7 @@ RerankShape: TypeAlias = Annotated[
     typer.Option(
         "--rerank-shape",
         metavar="NAME",
-        help="Whose API the endpoint speaks: cohere, jina, tei or vllm.",
+        help="Whose API the endpoint speaks: cohere, jina, tei, vllm or voyage.",
         rich_help_panel=_PANEL,
     ),
 ]

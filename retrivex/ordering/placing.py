@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -35,6 +36,10 @@ ROUNDS = 8
 MOVED_ITEMS = 24
 MOVES = 50
 """Up to so many items, and so often, two are swapped or one moved on a profile of several peaks."""
+
+LONGEST = 64
+PASSES = 4
+"""With more items, so many of the longest are taken out one by one and put back where they gain most, so often."""
 
 UNIT_TOLERANCE = 1e-9
 """Share of the context below which a remainder of two lengths is rounding."""
@@ -85,8 +90,9 @@ def best_order(problem: Problem) -> tuple[Order, bool]:
     if problem.profile.is_valley:
         search = _by_valley if len(problem) <= VALLEY_ITEMS else _by_sweep
         return _better(problem, edges, [search(problem)]), False
-    best = _better(problem, edges, _settled(problem))
-    return (_moved(problem, best) if len(problem) <= MOVED_ITEMS else best), False
+    best = _better(problem, edges, [*_settled(problem), _by_peaks(problem)])
+    improved = _moved if len(problem) <= MOVED_ITEMS else _reinserted
+    return improved(problem, best), False
 
 
 def upper_bound(problem: Problem) -> float:
@@ -219,13 +225,7 @@ def _walk_back(front: int, lengths: list[int], in_front: list[NDArray[np.bool_]]
 def _by_sweep(problem: Problem) -> Order:
     """Put the densest item at the end with more attention, the next beside it or at the other end, and so on."""
     densest = np.argsort(-problem.density, kind="stable").tolist()
-    areas = np.append(problem.areas(np.linspace(0, problem.total, CELLS + 1)), 0.0).tolist()
-    step = problem.total / CELLS
-
-    def area(token: float) -> float:
-        cell = min(int(token / step), CELLS - 1)
-        return float(areas[cell] + (areas[cell + 1] - areas[cell]) * (token / step - cell))
-
+    area = _area_table(problem)
     head, tail, front, back = [], [], 0.0, problem.total
     for item in densest:
         length = float(problem.lengths[item])
@@ -236,6 +236,52 @@ def _by_sweep(problem: Problem) -> Order:
             tail.append(item)
             back -= length
     return np.array(head + tail[::-1], dtype=np.intp)
+
+
+def _area_table(problem: Problem) -> Callable[[float], float]:
+    """Return what looks the attention summed up to a token up, for many calls with one token each."""
+    areas = np.append(problem.areas(np.linspace(0, problem.total, CELLS + 1)), 0.0).tolist()
+    step = problem.total / CELLS
+
+    def area(token: float) -> float:
+        cell = min(int(token / step), CELLS - 1)
+        return float(areas[cell] + (areas[cell + 1] - areas[cell]) * (token / step - cell))
+
+    return area
+
+
+def _by_peaks(problem: Problem) -> Order:
+    """Put the densest item at a peak, the next beside what stands at some peak already, wherever attention is most.
+
+    `_by_sweep` for several peaks. Items for which no room is left between two peaks fill the valleys, longest first.
+    """
+    area, slack = _area_table(problem), UNIT_TOLERANCE * problem.total
+    tops = [share * problem.total for share in problem.profile.peaks]
+    # what stands left of peak p begins at ends[2p + 1], what stands right of it ends at ends[2p + 2]
+    ends = [0.0, *(top for top in tops for _ in range(2)), problem.total]
+    sides: list[list[int]] = [[] for _ in ends]
+    rest = []
+    for item in np.argsort(-problem.density, kind="stable").tolist():
+        length, best, side = float(problem.lengths[item]), -math.inf, 0
+        for at in range(1, len(ends) - 1):
+            start, end = (ends[at] - length, ends[at]) if at % 2 else (ends[at], ends[at] + length)
+            fits = start >= ends[at - 1] - slack if at % 2 else end <= ends[at + 1] + slack
+            worth = area(min(end, problem.total)) - area(max(start, 0.0)) if fits else -math.inf
+            if worth > best:
+                best, side = worth, at
+        if not side:
+            rest.append(item)
+            continue
+        sides[side].append(item)
+        ends[side] += -length if side % 2 else length
+    room = [end - start for start, end in zip(ends[::2], ends[1::2], strict=True)]
+    valleys: list[list[int]] = [[] for _ in room]
+    for item in sorted(rest, key=lambda item: -problem.lengths[item]):
+        widest = room.index(max(room))
+        valleys[widest].append(item)
+        room[widest] -= float(problem.lengths[item])
+    made = [part for at, valley in enumerate(valleys) for part in (sides[2 * at], valley, sides[2 * at + 1][::-1])]
+    return np.array([item for part in made for item in part], dtype=np.intp)
 
 
 def _moved(problem: Problem, order: Order) -> Order:
@@ -261,3 +307,30 @@ def _moves(n: int) -> Order:
         moved.insert(j, moved.pop(i))
         made[tuple(swapped)] = made[tuple(moved)] = None
     return np.array(list(made), dtype=np.intp)
+
+
+def _reinserted(problem: Problem, order: Order) -> Order:
+    """Move long items, one at a time, to where the order is worth most: they decide where all others come to stand."""
+    longest = np.argsort(-problem.lengths, kind="stable")[:LONGEST].tolist()
+    made, worth = order, float(problem.values(order))
+    for _ in range(PASSES):
+        before = worth
+        for item in longest:
+            moved, value = _best_place(problem, made, item)
+            if value > worth + TOLERANCE * abs(worth):
+                made, worth = moved, value
+        if worth == before:
+            break
+    return _better(problem, order, [made])
+
+
+def _best_place(problem: Problem, order: Order, item: int) -> tuple[Order, float]:
+    """Return the order with one item moved to its best place, and what that is worth: all places in one pass."""
+    others = order[order != item]
+    starts = np.append(0.0, np.cumsum(problem.lengths[others]))
+    area, shifted = problem.areas(starts), problem.areas(starts + problem.lengths[item])
+    in_front = np.append(0.0, np.cumsum(problem.density[others] * np.diff(area)))
+    behind = np.append(0.0, np.cumsum(problem.density[others] * np.diff(shifted)))
+    worth = in_front + behind[-1] - behind + problem.density[item] * (shifted - area)
+    place = int(worth.argmax())
+    return np.insert(others, place, item), float(worth[place])

@@ -134,6 +134,19 @@ class PositionProfile:
         return rises.size == 0 or bool((steps[rises[0] :] >= 0).all())
 
     @cached_property
+    def peaks(self) -> tuple[float, ...]:
+        """Relative positions from which attention falls to both sides; of a level top the first.
+
+        Examples
+        --------
+        >>> PositionProfile((0.0, 0.3, 0.6, 0.8, 1.0), (0.9, 0.1, 0.7, 0.7, 0.2)).peaks
+        (0.0, 0.6)
+        """
+        begins = np.append(True, np.diff(self._levels) != 0)
+        rises = np.diff(self._levels[begins]) > 0
+        return tuple(self._knots[begins][np.append(True, rises) & np.append(~rises, True)].tolist())
+
+    @cached_property
     def descending(self) -> PositionProfile:
         """The same attentions, the highest first: the decreasing rearrangement.
 

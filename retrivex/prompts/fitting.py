@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -100,30 +101,46 @@ def fit(
     BudgetError
         If it does not fit without any item.
     """
-    kept = list(enumerate(items, start=1))
-    made = build(kept)
+    numbered = list(enumerate(items, start=1))
+    made = build(numbered)
     if max_tokens is None:
         return made
     room = max_tokens - answer_reserve
-    while (tokens := count(made)) > room:
-        if not kept:
-            raise BudgetError(
-                f"the prompt takes {tokens} tokens without any context and only {room} are left "
-                f"(max_tokens={max_tokens} less answer_reserve={answer_reserve}): raise max_tokens, or shorten the "
-                "template, the question or the history"
-            )
-        number, weakest = min(kept, key=lambda entry: (entry[1].pinned, entry[1].score))
-        kept = [entry for entry in kept if entry[0] != number]
-        if not kept:
+    if count(made) <= room:
+        return made
+    weakest_first = sorted(numbered, key=lambda entry: (entry[1].pinned, entry[1].score))
 
-            def fits(start: int, end: int, number: int = number, item: Item = weakest) -> bool:
-                return count(build([(number, cut(item, start, end))])) <= room
+    def without(weakest: int) -> list[tuple[int, Item]]:
+        gone = {number for number, _ in weakest_first[:weakest]}
+        return [entry for entry in numbered if entry[0] not in gone]
 
-            # a shortened one does not fit twice: if this still is too long, the next round gives up
-            part = trim(weakest.text, fits, question)
-            kept = [] if part is None else [(number, cut(weakest, *part))]
-        made = build(kept)
+    def fits(kept: list[tuple[int, Item]]) -> bool:
+        return count(build(kept)) <= room
+
+    # every one that goes makes the prompt shorter, so how many have to is found by halving: of many, few may fit
+    kept = without(bisect_left(range(len(items)), True, key=lambda weakest: fits(without(weakest))))
+    if not kept and weakest_first:
+        kept = _trimmed(*weakest_first[-1], fits, cut, question)
+    made = build(kept)
+    if not kept and (tokens := count(made)) > room:
+        raise BudgetError(
+            f"the prompt takes {tokens} tokens without any context and only {room} are left "
+            f"(max_tokens={max_tokens} less answer_reserve={answer_reserve}): raise max_tokens, or shorten the "
+            "template, the question or the history"
+        )
     return made
+
+
+def _trimmed(
+    number: int,
+    item: Item,
+    fits: Callable[[list[tuple[int, Item]]], bool],
+    cut: Callable[[Item, int, int], Item],
+    question: str,
+) -> list[tuple[int, Item]]:
+    """Return the part of an item around its best sentence that fits; nothing where none does."""
+    part = trim(item.text, lambda start, end: fits([(number, cut(item, start, end))]), question)
+    return [] if part is None else [(number, cut(item, *part))]
 
 
 def fit_prompt(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, model_validator
 
 from retrivex.errors import RetrivexError
-from retrivex.ordering import PROFILES, AutoSettings, PositionProfile
+from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, profile_of
 from retrivex.reorder.diagnostics import ReorderDiagnostics
 from retrivex.reorder.fields import FieldNames, as_field_names
 from retrivex.reorder.packing import Packing
@@ -147,8 +147,9 @@ class ReorderOptions(BaseModel):
         default=None,
         description="position_weighted: a weight for each place; None: 1 for the first tenth, 0.9 for the last",
     )
-    profile: PositionProfile | str = Field(
-        default="lost_in_the_middle", description="profile: attention by token position, or the name of a built-in one"
+    profile: Annotated[InstanceOf[PositionProfile], BeforeValidator(profile_of)] = Field(
+        default=PROFILES["lost_in_the_middle"],
+        description="profile: attention by token position; a PositionProfile, its file, or the name of a built-in one",
     )
     seed: int = Field(default=0, description="shuffle: the same seed gives the same order")
     key: Callable[[Any], Any] | None = Field(default=None, description="custom: passage -> what it is sorted by")
@@ -198,10 +199,6 @@ class ReorderOptions(BaseModel):
             (
                 self.max_tokens is not None and self.tokenizer is None and self.max_chars is None,
                 "max_tokens needs a tokenizer, or max_chars to take its place",
-            ),
-            (
-                isinstance(self.profile, str) and self.profile not in PROFILES,
-                f"profile={self.profile!r} does not exist: give a PositionProfile, or one of {', '.join(PROFILES)}",
             ),
             (
                 self.max_input is None and self.max_input_behavior == "truncate",

@@ -1,8 +1,9 @@
-"""Reranking over HTTP, by endpoints that speak as Cohere, Jina, Text Embeddings Inference or vLLM (extra `rerank`)."""
+"""Reranking over HTTP: endpoints that speak as Cohere, Jina, Voyage, vLLM or TEI do (extra `rerank`)."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RerankError, RerankUnavailableError, quoted
+from retrivex.ordering.fields import float_of
 from retrivex.rerank.calling import check_seconds
 from retrivex.retry_after import retry_after
 from retrivex.tokens import TokenizerSpec, get_tokenizer, without_surrogates
@@ -21,10 +23,10 @@ except ImportError as error:
     hint = "pip install 'retrivex-rag[rerank]'"
     raise ImportError(f"reranking over HTTP needs httpx2: {hint}") from error
 
-Shape: TypeAlias = Literal["cohere", "jina", "tei", "vllm"]
+Shape: TypeAlias = Literal["cohere", "jina", "tei", "vllm", "voyage"]
 """Whose request and response an endpoint has."""
 
-_SHAPES: tuple[Shape, ...] = ("cohere", "jina", "tei", "vllm")
+_SHAPES: tuple[Shape, ...] = ("cohere", "jina", "tei", "vllm", "voyage")
 _TOO_MANY = 429
 _SHOWN = 200  # characters of an endpoint's own words in an error
 
@@ -40,7 +42,7 @@ class HttpReranker:
     ----------
     url : of the endpoint itself, e.g. `https://api.cohere.com/v2/rerank`, `https://api.jina.ai/v1/rerank`,
         `http://localhost:8080/rerank`
-    shape : whose API it speaks: `cohere`, `jina`, `tei` (Text Embeddings Inference) or `vllm`
+    shape : whose API it speaks: `cohere`, `jina`, `tei` (Text Embeddings Inference), `vllm` or `voyage`
     model : as the endpoint calls it; Text Embeddings Inference has only one and is told none
     api_key : sent as a bearer token
     options : further fields of the request, e.g. `{"truncate": True}` for Text Embeddings Inference, which refuses
@@ -154,7 +156,8 @@ class HttpReranker:
         if self.shape == "tei":
             return {"query": asked, "texts": read, **self._options}
         # all of them are wanted: some endpoints leave out those below the best few without it
-        return {"model": self.model, "query": asked, "documents": read, "top_n": len(read), **self._options}
+        most = "top_k" if self.shape == "voyage" else "top_n"
+        return {"model": self.model, "query": asked, "documents": read, most: len(read), **self._options}
 
     def _scores(self, response: httpx2.Response, texts: Sequence[str]) -> NDArray[np.float64]:
         if response.status_code == _TOO_MANY or response.status_code >= 500:
@@ -185,12 +188,13 @@ class HttpReranker:
     def _results(self, response: httpx2.Response) -> list[Any]:
         try:
             answer = response.json()
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RerankError(f"{self.url} answered with something else than JSON: {_words(response)}") from error
-        listed = answer.get("results") if isinstance(answer, dict) else None
+        name = "data" if self.shape == "voyage" else "results"
+        listed = answer.get(name) if isinstance(answer, dict) else None
         results = answer if self.shape == "tei" else listed
         if not isinstance(results, list):
-            expected = "a list" if self.shape == "tei" else "an object with a list 'results'"
+            expected = "a list" if self.shape == "tei" else f"an object with a list {name!r}"
             raise RerankError(
                 f"{self.url} did not answer in the shape {self.shape!r}, which is {expected}: {_words(response)}"
             )
@@ -204,7 +208,8 @@ class HttpReranker:
                 f"{self.url} gave the result {json.dumps(result):.{_SHOWN}}: it needs an index from 0 to "
                 f"{len(texts) - 1}"
             )
-        if isinstance(score, bool) or not isinstance(score, (int, float)) or not np.isfinite(score):
+        value = math.nan if isinstance(score, bool) else float_of(score)
+        if math.isnan(value):
             raise RerankError(
                 f"{self.url} gave the result {json.dumps(result):.{_SHOWN}}: {name} must be a finite number"
             )
@@ -212,7 +217,7 @@ class HttpReranker:
         shown = document.get("text") if isinstance(document, dict) else document
         if isinstance(shown, str) and shown != texts[at] and shown in texts:
             raise RerankError(f"{self.url} gave text {at} back as another one, {shown[:40]!r}: its order is mixed up")
-        return at, float(score)
+        return at, value
 
     def _unreached(self, error: Exception) -> RerankUnavailableError:
         return RerankUnavailableError(f"{self.url} cannot be reached ({type(error).__name__}: {error})")

@@ -146,6 +146,18 @@ def test_several_peaks_are_used_as_well(count: int) -> None:
     assert made.value > 1.05 * worth(edges(items), curve)
 
 
+@pytest.mark.parametrize(("count", "gap"), [(25, 0.12), (40, 0.06), (100, 0.03), (1_000, 0.003)])
+def test_several_peaks_are_used_by_lengths_that_differ_a_lot(count: int, gap: float) -> None:
+    curve = PositionProfile((0.0, 0.2, 0.4, 0.6, 0.8, 1.0), (0.2, 1.0, 0.1, 0.9, 0.0, 0.5))
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        items = list(zip(rng.random(count).tolist(), rng.choice([10.0, 100.0, 300.0, 5000.0], count), strict=True))
+        made = placed(items, curve)
+        assert made.gap < gap
+        shuffled = [[items[at] for at in rng.permutation(count)] for _ in range(20)]
+        assert made.value >= max(worth(order, curve) for order in shuffled)
+
+
 @pytest.mark.parametrize("count", [20, 30, 50])
 def test_on_the_measured_curve_edge_balancing_comes_close_to_the_best(count: int) -> None:
     low, high = CURVE["edge_balanced_reaches"]
@@ -275,6 +287,17 @@ def test_descending_holds_the_same_attention(curve: PositionProfile) -> None:
     assert (np.diff(falling) <= 1e-9).all()
     assert np.abs(falling - np.sort(curve.at(grid))[::-1]).mean() < 5e-3
     assert curve.descending.mean(0, 1) == pytest.approx(curve.mean(0, 1), abs=1e-9)
+
+
+def test_peaks() -> None:
+    def peaks(*attention: float) -> tuple[float, ...]:
+        return PositionProfile(tuple(np.linspace(0, 1, len(attention))), attention).peaks
+
+    assert peaks(1, 0, 1) == (0, 1)
+    assert peaks(0, 1, 0, 2, 0) == (0.25, 0.75)
+    assert peaks(0, 3, 3, 1, 1) == (0.25,)
+    assert peaks(1, 1, 2) == (1,)
+    assert peaks(5, 5) == (0,)
 
 
 def test_valleys() -> None:

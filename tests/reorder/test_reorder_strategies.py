@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -60,6 +61,17 @@ def test_orders(knobs: dict[str, Any], expected: str) -> None:
     shuffled = [FIVE[i] for i in (3, 0, 4, 1, 2)]
     if knobs.get("strategy") not in ("front_first", "back_first"):
         assert ids(Reorderer(**knobs).reorder(shuffled)) == expected
+
+
+def test_a_measured_profile_is_read_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "measured.json"
+    PositionProfile((0.0, 1.0), (0.0, 1.0), "measured").save(path)
+    reorderer = Reorderer(strategy="profile", profile=str(path))
+    path.unlink()  # read once, not again for every call
+    assert ids(reorderer.reorder(FIVE)) == ids(Reorderer().reorder(FIVE, strategy="profile", profile="recency"))
+    assert reorderer.reorder(FIVE, top_k=2)
+    with pytest.raises(ValueError, match=r"profile.*cannot be read"):
+        Reorderer(strategy="profile", profile=path)
 
 
 def test_lengths_count_for_a_profile() -> None:

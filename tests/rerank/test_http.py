@@ -1,4 +1,4 @@
-"""Endpoints of four shapes, good and bad, on a server of our own."""
+"""Endpoints of five shapes, good and bad, on a server of our own."""
 
 from __future__ import annotations
 
@@ -62,7 +62,14 @@ def vllm(body: dict[str, Any]) -> Any:
     return {"id": "rerank-1", "model": body["model"], "usage": {"total_tokens": 9}, "results": results}
 
 
-SHAPES = {"cohere": cohere, "jina": jina, "tei": tei, "vllm": vllm}
+def voyage(body: dict[str, Any]) -> Any:
+    assert set(body) == {"model", "query", "documents", "top_k"}
+    assert body["top_k"] == len(body["documents"])
+    data = ranked(body, "relevance_score")
+    return {"object": "list", "data": data, "model": body["model"], "usage": {"total_tokens": 9}}
+
+
+SHAPES = {"cohere": cohere, "jina": jina, "tei": tei, "vllm": vllm, "voyage": voyage}
 
 
 class Endpoint:
@@ -179,6 +186,8 @@ def results(*pairs: tuple[Any, Any]) -> Callable[[dict[str, Any]], Any]:
         (lambda body: ["no"], "an index from 0 to 2"),
         (lambda body: "<html>", "something else than JSON"),
         (lambda body: {"results": []}, "did not answer in the shape 'tei', which is a list"),
+        (results((0, 0.1), (1, 0.2), (2, 10**400)), "score must be a finite number"),
+        (lambda body: "[" * 100_000, "something else than JSON"),
     ],
 )
 def test_an_answer_that_is_wrong_is_refused(endpoint: Endpoint, answer: Any, said: str) -> None:
@@ -191,6 +200,15 @@ def test_an_answer_that_is_wrong_is_refused(endpoint: Endpoint, answer: Any, sai
 def test_an_answer_of_another_shape_is_refused(endpoint: Endpoint, shape: str) -> None:
     with pytest.raises(RerankError, match="an object with a list 'results'"):
         ask(endpoint, [lambda body: [{"index": 0, "score": 0.5}]], shape)
+
+
+def test_an_answer_of_another_shape_than_voyage_is_refused(endpoint: Endpoint) -> None:
+    with pytest.raises(RerankError, match="an object with a list 'data'"):
+        ask(endpoint, [cohere_of_any], "voyage")
+
+
+def cohere_of_any(body: dict[str, Any]) -> Any:
+    return {"results": ranked(body, "relevance_score")}
 
 
 def test_texts_that_come_back_in_other_places_are_refused(endpoint: Endpoint) -> None:
@@ -346,7 +364,7 @@ def test_the_composer_reranks_over_http_or_says_why_not(endpoint: Endpoint, stat
     ("said", "words"),
     [
         ({"url": "localhost:8080", "shape": "tei"}, "the whole address"),
-        ({"url": "http://localhost", "shape": "openai"}, "choose one of cohere, jina, tei, vllm"),
+        ({"url": "http://localhost", "shape": "openai"}, "choose one of cohere, jina, tei, vllm, voyage"),
         ({"url": "http://localhost", "shape": "cohere"}, "model is None"),
         ({"url": "http://localhost", "shape": "tei", "timeout_s": 0}, "timeout_s is 0"),
         ({"url": "http://localhost", "shape": "tei", "timeout_s": 10**400}, "timeout_s is 1000"),
