@@ -237,7 +237,7 @@ def test_a_function_that_fails_is_named_with_what_it_said() -> None:
     def fails(text: str) -> int:
         raise KeyError(text[:3])
 
-    with pytest.raises(TokenizerError, match=r"'mine' failed for a text of 4 characters: KeyError\('tex'\).*must return"):
+    with pytest.raises(TokenizerError, match=r"'mine' failed for a text of 4 char.*KeyError\('tex'\)"):
         CallableTokenizer(fails, name="mine").count("text")
 
 

@@ -61,7 +61,7 @@ def _read_bytes(path: Path) -> bytes:
         return gzip.decompress(raw) if path.suffix == ".gz" else raw
     except (OSError, EOFError, zlib.error) as error:  # gzip's own error is an OSError
         raise LoadError(
-            f"{path} cannot be read ({error}): name a file that is there and whole; of a public set, its own page has them"
+            f"{path} cannot be read ({error}): name one that is there and whole; a public set's own page has its files"
         ) from error
 
 
