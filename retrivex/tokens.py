@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import tiktoken
 
-from retrivex.errors import TokenizerError
+from retrivex.errors import TokenizerError, quoted
 from retrivex.token_estimate import EstimateTokenizer
 
 DEFAULT_ENCODING = "cl100k_base"
@@ -133,9 +133,15 @@ class CallableTokenizer:
         Raises
         ------
         TokenizerError
-            If the function returns anything but a whole number of at least 0.
+            If the function raises, or returns anything but a whole number of at least 0.
         """
-        returned = self._function(text)
+        try:
+            returned = self._function(text)
+        except Exception as error:  # a function of the caller's may raise anything
+            raise TokenizerError(
+                f"tokenizer {self.name!r} failed for a text of {len(text)} characters: {quoted(error, 200)}; it must "
+                "return a whole number for every text"
+            ) from error
         try:
             count = operator.index(returned)
         except TypeError as error:

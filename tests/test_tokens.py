@@ -233,6 +233,14 @@ def test_a_function_that_does_not_count_is_refused(returned: object, rule: str) 
         CallableTokenizer(lambda text: returned, name="mine").count("text")  # type: ignore[arg-type,return-value]
 
 
+def test_a_function_that_fails_is_named_with_what_it_said() -> None:
+    def fails(text: str) -> int:
+        raise KeyError(text[:3])
+
+    with pytest.raises(TokenizerError, match=r"'mine' failed for a text of 4 char.*KeyError\('tex'\)"):
+        CallableTokenizer(fails, name="mine").count("text")
+
+
 class OnlyCount:
     def count(self, text: str) -> int:
         return len(text)

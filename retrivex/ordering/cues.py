@@ -4,7 +4,7 @@ from __future__ import annotations
 
 ADJECTIVES = (
     "快 慢 好 大 小 高 低 贵 便宜 强 重 轻 长 短 多 少 远 近 早 晚 划算 省钱 适合 合适 安全 容易 简单 方便 耐用 有效 "
-    "准确 稳定 重要"
+    "准确 稳定 重要 热 冷 暖和 凉快 深 浅 宽 窄 厚 薄 难 忙 年轻 聪明 漂亮 安静 干净 流行"
 )
 COMPARATIVES = (
     "better worse faster slower bigger smaller larger cheaper older newer younger taller longer shorter stronger "
@@ -51,7 +51,8 @@ COMPARISON_CUES: tuple[str, ...] = (
     "differently from", "sets ... apart", "set ... apart", "tell ... apart", "separates ... from", "trade off",
     "trade offs", "tradeoff", "tradeoffs", "advantages and disadvantages", "advantages and drawbacks",
     "strengths and weaknesses", "choose between", "decide between",
-    "how similar", "how alike", "which ... fewer",
+    "how similar", "how alike", "which ... fewer", "who ... more ... or", "who ... less ... or",
+    "which ... more ... or", "which ... less ... or",
     *(
         f"should {one} {verb} ... or"
         for one in ("i", "we") for verb in ("use", "choose", "pick", "buy", "get", "take", "rent", "lease", "keep")
@@ -100,7 +101,7 @@ NO_CUES: tuple[str, ...] = (
     "day care", "day trip", "day trips", "day to day", "step stool", "step counter", "summary judgment", "plot size",
     *(f"{each} {time}" for each in ("a", "per", "each", "every") for time in ("day", "month", "year")),
     "nothing more than", "anything more than", "something more than", "little more than", "no more than",
-    "or not", "rather than", "other than", "later than", "earlier than", "than usual",
+    "or not", "more or less", "rather than", "other than", "later than", "earlier than", "than usual",
     "than expected", "than average", "than normal", "than necessary", "than ever", "contrast agent", "contrast agents",
     "contrast ratio", "make a difference", "makes a difference", "made a difference",
     # of words alone: 怎么读 also begins 怎么读取
@@ -108,7 +109,8 @@ NO_CUES: tuple[str, ...] = (
     "更新", "更改", "更换", "变更", "更年期", "更衣室", "更正", "更多的", "更多信息", "百分比", "比重",
     "有几点", "哪几点", "几点建议", "几点意见", "几点要求", "几点原因", "几号线", "几号楼",
     "历史博物馆", "历史老师", "历史系", "怎么样", "哪个大学", "哪个小学", "哪个高中", "比赛", "比如", "比例", "比利时",
-    "比尔", "比特币", "对比度", "比平时", "比往常", "比一般", "比预期", "说明书", "指南针", "解释器", "描述符",
+    "比尔", "比特币", "比亚迪", "比萨", "比基尼", "比目鱼", "比喻", "比方",
+    "对比度", "比平时", "比往常", "比一般", "比预期", "说明书", "指南针", "解释器", "描述符",
     "故事书",
     *(f"最近的{place}" for place in _PLACES.split()),
 )  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
+from math import isfinite, nan
 from numbers import Real
 from operator import attrgetter, contains, countOf, itemgetter, length_hint
 from typing import Any, TypeAlias, TypeVar
@@ -183,7 +183,7 @@ def all_finite(values: Iterable[Any]) -> bool:
     overflows. It starts as a float, so that whole numbers that no float can hold do not cancel each other.
     """
     try:
-        return math.isfinite(sum(values, 0.0))
+        return isfinite(sum(values, 0.0))
     except Exception:  # noqa: BLE001 - a reader of the caller's, or an odd value, may raise anything
         return False
 
@@ -198,7 +198,7 @@ def number_of(value: Any) -> Any:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    if not math.isfinite(number):
+    if not isfinite(number):
         return None
     return number if isinstance(value, str) else value
 
@@ -217,6 +217,6 @@ def _part(item: Any, name: str) -> Any:
 def float_of(value: Any) -> float:
     """Return the finite number that a value is, as a float; NaN for everything else, texts among it."""
     try:
-        return float(value) if isinstance(value, Real) and math.isfinite(value) else math.nan
+        return float(value) if isinstance(value, Real) and isfinite(value) else nan
     except OverflowError:
-        return math.nan
+        return nan

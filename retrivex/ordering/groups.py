@@ -10,7 +10,7 @@ from typing import TypeVar
 from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.documents import partition, sort_by_best
 from retrivex.ordering.fields import Field, listed, quick_values, score_of
-from retrivex.ordering.ranking import check_scores, is_descending
+from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
 
@@ -43,10 +43,11 @@ def relevance_groups(
         raise OrderingError(
             f"high is {quoted(high)} and medium {quoted(medium)}: give two numbers; high must be at least medium"
         )
-    items = listed(items)
+    items = items if type(items) is list else listed(items)
     scores = check_scores(items, score)
-    if is_descending(scores):
-        count = len(scores) - bisect_left(scores[::-1], high)
+    ascending = sorted(scores)
+    if ascending[::-1] == scores:
+        count = len(scores) - bisect_left(ascending, high)
         half = (count + 1) // 2
         return [*items[:half], *items[count:], *items[half:count]]
     top: list[int] = []

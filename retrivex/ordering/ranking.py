@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
@@ -31,13 +31,12 @@ def score_desc(items: Iterable[T], *, ranked: bool = False, score: Field = score
     >>> score_desc([{"id": "a", "score": 0.2}, {"id": "b", "score": 0.9}], score="score")
     [{'id': 'b', 'score': 0.9}, {'id': 'a', 'score': 0.2}]
     """
-    items = listed(items)
+    items = items if type(items) is list else listed(items)
     if ranked:
         return list(items)
-    read = reader(score)
-    if isinstance(score, str) or not all_finite(map(read, items)):
-        return list(best_first(items, check_scores(items, score)))
-    return sorted(items, key=read, reverse=True)
+    if callable(score) and all_finite(map(score, items)):
+        return sorted(items, key=score, reverse=True)
+    return list(best_first(items, check_scores(items, score)))
 
 
 def best_last(items: Iterable[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
@@ -71,7 +70,7 @@ def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
     """
     try:
         scores = _named(items, score) if isinstance(score, str) else list(map(score, items))
-        finite = math.isfinite(sum(scores, 0.0))  # see `all_finite`
+        finite = isfinite(sum(scores, 0.0))  # see `all_finite`
     except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
         finite = False
     if finite:
@@ -106,7 +105,7 @@ def _checked(item: Any, read: Callable[[Any], Any]) -> Any:
             "score=callable"
         ) from error
     try:
-        finite = not isinstance(value, str) and math.isfinite(value)
+        finite = not isinstance(value, str) and isfinite(value)
     except (TypeError, ValueError, OverflowError):
         finite = False
     if not finite:

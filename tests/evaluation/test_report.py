@@ -1,64 +1,19 @@
 """The report of a run: what was run, what reaches the context, where it loses, plots that show it."""
 
-import io
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from report_rows import needles, section, write
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report import to_html, write_report
 from retrivex.evaluation.report.sections import orders
 from retrivex.evaluation.results import MANIFEST, RESULTS, Row, Way, write_rows
-
-DEPTHS = (0, 25, 50, 75, 100)
-
-
-def needles(
-    figure: Callable[[str, int, int, int], float], *, orders: tuple[str, ...] = ("edge_balanced",)
-) -> list[Row]:
-    """Make rows of needles at depths and lengths, for two composers and two budgets."""
-    return [
-        Row(
-            f"niah/{tokens}",
-            f"needle-{needle}/{depth}",
-            Way("bm25", 6, composer, order, budget),
-            {
-                "evidence_recall": figure(composer, depth, needle, budget),
-                "complete": figure(composer, depth, needle, budget),
-                "evidence_position": (needle % 7) / 6 if order == "document" else 0.0,
-                "tokens": 0.9 * budget,
-                "evidence_tokens_per_1000": 20.0,
-                "ms": 1.5,
-            },
-            {"depth": depth, "tokens": tokens, "needle": needle, "task": "needle|<b>"},
-            question=f"Where is {needle}?",
-        )
-        for tokens in (4096, 8192)
-        for needle in range(8)
-        for depth in DEPTHS
-        for composer in ("knn", "balanced")
-        for order in orders
-        for budget in (500, 1000)
-    ]
-
-
-def write(folder: Path, rows: list[Row]) -> Path:
-    """Write a folder of results."""
-    folder.mkdir(exist_ok=True)
-    write_rows(folder / RESULTS, rows)
-    told = {"name": "niah/4096", "asked": 40, "documents": 7, "odd": {"count": 1, "records": ["line 3: <i>"]}}
-    (folder / MANIFEST).write_text(json.dumps({"sets": [told], "seeds": [0], "code": "abc"}), encoding="utf-8")
-    return folder
-
-
-def section(page: str, title: str) -> str:
-    """Return the text under a heading."""
-    return page.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
 def test_report_says_what_was_run_and_what_was_not(tmp_path: Path) -> None:
@@ -130,6 +85,21 @@ def test_hits_of_several_kinds_are_not_averaged(tmp_path: Path) -> None:
         ["6 bm25", "500", "balanced", "1.000"],
         ["6 dense", "500", "balanced", "0.800"],
     ]
+    assert "| balanced | 6 bm25 | 500 | 1.50 |" in section(page, "Time")
+    assert "| balanced | 6 dense | 500 | 1.50 |" in section(page, "Time")
+
+
+def test_answers_to_hits_of_several_kinds_are_not_averaged(tmp_path: Path) -> None:
+    asked = [
+        Row("own", f"q{at}", Way(retriever, 6, "knn", "score_desc", 500), {"em": float(retriever == "dense")})
+        for retriever in ("bm25", "dense")
+        for at in range(8)
+    ]
+    write_report(write(tmp_path / "run", asked))
+    found = section((tmp_path / "run" / "report.md").read_text(encoding="utf-8"), "Answers")
+
+    assert "| own | 6 bm25 | 500 | knn | score_desc | 0.000" in found
+    assert "| own | 6 dense | 500 | knn | score_desc | 1.000" in found
 
 
 def test_several_needles_that_move_together_are_the_same_question(tmp_path: Path) -> None:
@@ -269,29 +239,6 @@ def test_html_holds_its_images_and_no_foreign_markup(tmp_path: Path) -> None:
         assert "base64" not in to_html(f"![]({path})", inside, title="x")
 
 
-@pytest.mark.integration
-def test_plots_are_drawn_and_are_the_same_each_time(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    rows = needles(lambda composer, depth, needle, budget: float(depth != 50), orders=("edge_balanced", "document"))
-    first, second = (write(tmp_path / name, rows) for name in ("first", "second"))
-
-    assert write_report(first) == write_report(second) == []
-    names = sorted(path.name for path in (first / "figures").glob("*.png"))
-    assert names == [
-        "evidence_per_token.png",
-        "evidence_recall_by_budget.png",
-        "milliseconds.png",
-        "niah_complete_by_depth.png",
-        "places_by_order.png",
-    ]
-    page = (first / "report.md").read_text(encoding="utf-8")
-    assert "![evidence recall = complete against the token budget" in page
-    for name in names:
-        assert f"(figures/{name})" in page
-        assert (first / "figures" / name).read_bytes() == (second / "figures" / name).read_bytes()
-    assert (first / "report.html").read_text(encoding="utf-8").count("data:image/png") == len(names)
-
-
 def test_sensitivity_of_noise_is_not_seen() -> None:
     figures = {depth: [float((needle + depth) % 3 == 0) for needle in range(30)] for depth in range(5)}
     found = position_sensitivity(figures)
@@ -299,78 +246,3 @@ def test_sensitivity_of_noise_is_not_seen() -> None:
     assert not found.seen
     assert 0 < found.by_chance < 0.5
     assert found.spread == pytest.approx(0.0)
-
-
-@pytest.mark.integration
-def test_factors_called_as_those_of_needles_may_hold_texts(tmp_path: Path) -> None:
-    asked = [
-        Row("own", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0}, {"depth": depth, "tokens": "?"})
-        for at, depth in enumerate(("deep", "shallow"))
-    ]
-    mixed = [replace(row, factors={**row.factors, "depth": ""}) for row in needles(lambda *_: 1.0)[:1]]
-    assert write_report(write(tmp_path / "run", asked)) == []
-    assert write_report(write(tmp_path / "mixed", [*needles(lambda *_: 1.0), *mixed])) == []
-
-
-@pytest.mark.integration
-def test_a_report_leaves_nothing_of_an_earlier_one(tmp_path: Path) -> None:
-    folder = write(tmp_path / "run", needles(lambda composer, depth, needle, budget: float(depth != 50)))
-    write_report(folder)
-    (folder / "figures" / "mine.png").write_bytes(b"PNG")
-    (folder / RESULTS).unlink()
-    rows = [Row("bees", "q", Way("bm25", 6, "knn", "document", 500), {"evidence_recall": 1.0, "ms": 1.0})]
-    write_report(write(folder, rows))
-
-    left = sorted(path.name for path in (folder / "figures").iterdir())
-    assert left == ["milliseconds.png", "mine.png", "report.json"]
-    assert "(figures/milliseconds.png)" in (folder / "report.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.integration
-def test_tasks_and_lengths_are_a_map_and_depths_only_where_the_same_was_asked_at_each(tmp_path: Path) -> None:
-    rows = [
-        Row(f"ruler/{task}/{tokens}", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0},
-            {"depth": 10 * at + (task == "vt"), "tokens": tokens, "task": task})
-        for task in ("niah_single_1", "vt")
-        for at in range(4)
-        for tokens in (4096, 8192)
-    ]  # fmt: skip
-    folder = write(tmp_path / "run", rows)
-    assert write_report(folder) == []
-
-    assert [path.name for path in (folder / "figures").glob("ruler*")] == ["ruler_complete_by_task.png"]
-    assert "ruler_complete_by_task.png" in section((folder / "report.md").read_text(encoding="utf-8"), "By task")
-
-
-@pytest.mark.integration
-def test_plots_keep_their_colours_and_are_small() -> None:
-    figures = pytest.importorskip("retrivex.evaluation.report.figures")
-    image = pytest.importorskip("PIL.Image")
-    drawn = figures.Figure(figsize=(2, 2))
-    axis = drawn.subplots()
-    axis.bar(range(4), range(1, 5), color=["#777777", "#cc2222", "#fff7b1", "#f5fbb1"])
-    with image.open(io.BytesIO(figures.png(drawn))) as made:
-        colours = {colour for _, colour in made.convert("RGB").getcolors()}
-
-        assert made.mode == "P"
-        assert len(colours) <= 64
-        # two shades of a heat map that are close to each other, too
-        assert {(255, 255, 255), (0, 0, 0), (119, 119, 119), (204, 34, 34), (255, 247, 177), (245, 251, 177)} <= colours
-
-
-@pytest.mark.integration
-def test_time_against_hits_and_windows_is_drawn() -> None:
-    pytest.importorskip("matplotlib")
-    import plots  # noqa: PLC0415 - needs matplotlib
-
-    rows = [
-        {"scorer": scorer, "k": k, "window": window, "us": 1000.0 * k * (window + 1), "floor_us": {"fetch": 100.0}}
-        for scorer in ("weighted", "calibrated")
-        for k in (3, 20, 100)
-        for window in (0, 2)
-    ]
-    figure = plots.against_hits(rows)
-
-    assert [axis.get_title() for axis in figure.axes] == ["weighted", "calibrated"]
-    lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[0].lines}
-    assert lines["L = 2"] == [9.0, 60.0, 300.0]

@@ -134,6 +134,8 @@ EVERYDAY = {
     "comparison": """Is a heat pump cheaper to run than a gas boiler? | How does a violin differ from a viola?
         | Would you choose oak or pine for a floor? | Are cats smarter than dogs? | Should we lease or buy the van?
         | Which of these two drugs has fewer side effects? | What are the pros and cons of remote work?
+        | Who earns more, nurses or teachers? | Which weighs less, a litre of oil or of milk?
+        | 上海比北京热吗？ | 比亚迪比特斯拉贵吗？ | 这条河和那条河哪个深？
         | How similar are Danish and Norwegian? | How do I choose between Postgres and MySQL?
         | 猫和狗哪个更聪明？ | 租房和买房各有什么好处？ | 红茶跟绿茶有何区别？ | 这款手机比上一代好在哪里？""",
     "narrative": """How do I say no to a client? | How does a bill become a law? | Give me the gist of the report
@@ -147,6 +149,7 @@ EVERYDAY = {
         | Does the warranty cover water damage? | How do you say thank you in Polish?
         | How do I say goodbye in French? | Can people 65 or older ride free? | Are bags of 10 kg or heavier taken?
         | 水的沸点是多少度？ | 这部电影的导演是谁？ | 哪种药可以治头痛？ | 我能带狗坐火车吗？
+        | Who has more or less finished? | 比亚迪贵吗？ | 比萨热吗？ | 哪个热带国家人口最多？
         | 奶酪用意大利语怎么说？ | 怎么用法语说再见？ | 哪个更衣室是空的？ | 再見用法語怎麼說？ | 廣東話怎麼講？""",
 }
 

@@ -102,8 +102,9 @@ def test_the_limit_counts_the_question_and_every_mark_between(tiny: Path, words:
     # without the sigmoid, which makes large logits equal
     reranker = CrossEncoderReranker(sentence_transformers.CrossEncoder(str(tiny), activation_fn=torch.nn.Identity()))
     text = "bee " * words
-    longer, same = reranker.score("bee bee", [text + "hive", text + "ant"])
-    cut_at_the_last_word = longer == same
+    # several words, as two may come to the same number by chance of weights and processor
+    ends = reranker.score("bee bee", [text + word for word in ("hive", "ant", "dog", "zebra")])
+    cut_at_the_last_word = len(set(ends.tolist())) == 1
     assert (reranker.too_long("bee bee", [text + "hive"]) == [0]) == cut_at_the_last_word
 
 

@@ -60,7 +60,9 @@ def _read_bytes(path: Path) -> bytes:
         raw = path.read_bytes()
         return gzip.decompress(raw) if path.suffix == ".gz" else raw
     except (OSError, EOFError, zlib.error) as error:  # gzip's own error is an OSError
-        raise LoadError(f"{path} cannot be read ({error}): see the set's own page for its files") from error
+        raise LoadError(
+            f"{path} cannot be read ({error}): name one that is there and whole; a public set's own page has its files"
+        ) from error
 
 
 def read_text(path: Path) -> str:

@@ -67,7 +67,10 @@ def _read(paths: Sequence[Path], questions_of: Callable[[Any], Iterator[Asked]])
         try:
             asked += questions_of(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:  # LoadError is one, and so is JSONDecodeError
-            raise LoadError(f"{path} cannot be read ({error}): see the set's own page for its files") from error
+            raise LoadError(
+                f"{path} cannot be read ({error}): name one that is there and whole; a public set's own page has "
+                "its files"
+            ) from error
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise LoadError(f"{path} is not in the set's own layout ({error!r}): take it as published") from error
     if not asked:

@@ -204,7 +204,11 @@ def _line(axis: Axes, points: Sequence[tuple[float, tuple[float, float, float]]]
 
 
 def _bars(rows: Sequence[Row], measure: str, label: str) -> Figure:
-    families = grouped((row for row in rows if measure in row.measures), family_of)
+    several = with_several_hits(rows)
+    families = grouped(
+        (row for row in rows if measure in row.measures),
+        lambda row: f"{family_of(row)}, {hits_of(row)} hits" if several else family_of(row),
+    )
     composers = values_of(rows, "composer")
     budgets = values_of(rows, "budget")
     figure, axes = _panels(list(families))

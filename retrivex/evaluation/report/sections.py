@@ -246,21 +246,25 @@ def answers(rows: Sequence[Row]) -> str:
         return (
             "Answers were not generated: no model endpoint was given. What follows from a context is not measured here."
         )
+    several = with_several_hits(rows)
     lines = [
-        [name, f"{budget:,}", composer, order, *[with_interval(interval_of(found, measure)) for measure in known]]
-        for (name, budget, composer, order), found in grouped(
-            rows, lambda row: (row.set_name, row.way.budget, row.way.composer, row.way.order)
+        [name, *_if(several, hits), f"{budget:,}", composer, order,
+         *[with_interval(interval_of(found, measure)) for measure in known]]
+        for (name, hits, budget, composer, order), found in grouped(
+            rows, lambda row: (row.set_name, hits_of(row), row.way.budget, row.way.composer, row.way.order)
         ).items()
-    ]
-    return table(["set", "budget", "composer", "order", *map(_words, known)], lines)
+    ]  # fmt: skip
+    return table(["set", *_if(several, "hits"), "budget", "composer", "order", *map(_words, known)], lines)
 
 
 def latency(rows: Sequence[Row]) -> str:
     """Return the median milliseconds of making a context."""
     lines = [
-        [composer, f"{hits}", f"{budget:,}", figure(mean_of(found, "ms"), 2)]
-        for (composer, hits, budget), found in sorted(
-            grouped(plain(rows), lambda row: (row.way.composer, row.way.hits, row.way.budget)).items()
+        [composer, f"{hits} {retriever}", f"{budget:,}", figure(mean_of(found, "ms"), 2)]
+        for (composer, hits, retriever, budget), found in sorted(
+            grouped(
+                plain(rows), lambda row: (row.way.composer, row.way.hits, row.way.retriever, row.way.budget)
+            ).items()
         )
     ]
     return table(["composer", "hits", "budget", "median ms"], lines) if "ms" in measures_of(rows) else ""

@@ -1,0 +1,1 @@
+"""JSON Schemas of what RetriVex reads and writes, each with its version in its name."""
