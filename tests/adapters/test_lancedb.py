@@ -17,7 +17,8 @@ import lancedb
 import pyarrow as pa
 from lancedb.remote.errors import HttpError, RetryError
 from lancedb_tables import NAME, fill, keys, noting_queries
-from test_examples import ROOT, run
+from test_examples import run_example
+from vector_contract import VectorContract
 
 from retrivex import Chunk, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.adapters.collection import Scan
@@ -25,26 +26,20 @@ from retrivex.adapters.fields import MakeId
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, colon_id
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = pytest.mark.integration
 
 # ---- the contract
 
 
-class _OnDisk(ChunkStoreContract):
+class _OnDisk(VectorContract):
     make_id: MakeId | None = None
 
     @pytest.fixture(autouse=True)
     def _noted(self) -> Iterator[None]:
         with noting_queries() as self.asked:
             yield
-
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks)
-
-    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks, with_vectors=True)
 
     def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         folder = tempfile.TemporaryDirectory()
@@ -179,6 +174,6 @@ def test_what_others_write_is_seen_as_the_connection_says(lance: lancedb.DBConne
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run((ROOT / "examples/neighbours_in_lancedb.py").read_text(encoding="utf-8"), "neighbours_in_lancedb.py")
+    printed = run_example("examples/neighbours_in_lancedb.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed

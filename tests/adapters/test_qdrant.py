@@ -20,14 +20,15 @@ pytest.importorskip("qdrant_client")
 import grpc
 from qdrant_client import AsyncQdrantClient, QdrantClient, models
 from qdrant_collections import NAME, Connection, closed_port, fill
-from test_examples import ROOT, run
+from test_examples import run_example
+from vector_contract import VectorContract
 
 from retrivex import Chunk
 from retrivex.adapters.fields import FieldMap, MakeId
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever, colon_id, uuid5_id
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = pytest.mark.integration
 
@@ -38,16 +39,10 @@ _METHODS = ("scroll", "retrieve", "query_points", "get_collection")
 # ---- the contract
 
 
-class _Local(ChunkStoreContract):
+class _Local(VectorContract):
     """Local mode, in memory; requests are counted in the client."""
 
     make_id: MakeId | None = None
-
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks)
-
-    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks, with_vectors=True)
 
     def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = QdrantClient(":memory:")
@@ -75,7 +70,7 @@ class TestLocalByIds(_Local):
     make_id = staticmethod(uuid5_id)
 
 
-class _Served(ChunkStoreContract):
+class _Served(VectorContract):
     """The engine behind a server; requests are counted where they arrive, and the async client is used for `afetch`."""
 
     make_id: MakeId | None = None
@@ -84,12 +79,6 @@ class _Served(ChunkStoreContract):
     def _use(self, qdrant: Connection) -> None:
         self.server, self.name = qdrant.server, f"contract {uuid.uuid4()}"
         self.url = REAL or qdrant.server.url
-
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks)
-
-    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks, with_vectors=True)
 
     def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         client = QdrantClient(url=self.url, check_compatibility=False)
@@ -280,6 +269,6 @@ def test_an_async_client_in_local_mode() -> None:
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run((ROOT / "examples/neighbours_in_qdrant.py").read_text(encoding="utf-8"), "neighbours_in_qdrant.py")
+    printed = run_example("examples/neighbours_in_qdrant.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
