@@ -88,7 +88,11 @@ CHECKS = {
     "haystack": Check(
         (ADAPTER + "haystack",), ("adapters/test_haystack.py", "adapters/test_haystack_stores.py"), ("pytest-asyncio",)
     ),
-    "qdrant": Check((ADAPTER + "qdrant",), ("adapters/test_qdrant.py",), ("qdrant-edge-py",)),
+    "qdrant": Check(
+        (ADAPTER + "qdrant",),
+        tuple(f"adapters/test_qdrant{part}.py" for part in ("", "_filters", "_hits", "_records")),
+        ("qdrant-edge-py",),
+    ),
     "pgvector": Check(
         (ADAPTER + "pgvector",),
         tuple(f"adapters/test_pgvector{part}.py" for part in ("", "_hits", "_tables")),
@@ -97,7 +101,10 @@ CHECKS = {
     "chroma": Check(
         (ADAPTER + "chroma",), tuple(f"adapters/test_chroma{part}.py" for part in ("", "_hits", "_records"))
     ),
-    "lancedb": Check((ADAPTER + "lancedb",), ("adapters/test_lancedb.py",)),
+    "lancedb": Check(
+        (ADAPTER + "lancedb",),
+        tuple(f"adapters/test_lancedb{part}.py" for part in ("", "_filters", "_hits", "_records")),
+    ),
     "milvus": Check(
         (ADAPTER + "milvus",),
         tuple(f"adapters/test_milvus{part}.py" for part in ("", "_filters", "_records")),

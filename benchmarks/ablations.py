@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from calibrate import SITUATIONS, gather
-from embeddings import cache_folder
 from evidence_index import SETS
 from evidence_protocol import System
 from evidence_run import Cell, Job, Plan, run
@@ -28,6 +27,7 @@ from rich.table import Table
 
 from retrivex import __version__
 from retrivex.evaluation.bootstrap import paired_bootstrap
+from retrivex.evaluation.running.vector_cache import cache_folder
 from retrivex.scoring.features import NAMES
 from retrivex.scoring.fitting import Sample, fit
 

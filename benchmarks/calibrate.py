@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from embeddings import MODEL, Embedder, cache_folder
+from embeddings import MODEL, Embedder
 from evidence_index import SETS, Asked, Index, Indexes, retrieve
 
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.evidence import Question
+from retrivex.evaluation.running.vector_cache import cache_folder
 from retrivex.evaluation.samples import sample_of
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.features import NAMES

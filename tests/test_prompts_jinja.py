@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from chat_world import made
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment, Template
-from strategies import bare, compose, count_words, hits_of, make_chunk, make_store, sentences
+from strategies import compose, count_words, hits_of, make_chunk, make_store
 
 from retrivex import RetrivexError
 from retrivex.prompts import ChatStyle, Source
@@ -19,7 +20,6 @@ from retrivex.prompts.jinja import JinjaTemplate
 
 pytestmark = pytest.mark.integration
 
-STORE = bare("d", sentences("d", 9))
 PAGES = JinjaTemplate(
     """\
 {% for source in sources %}
@@ -30,16 +30,12 @@ PAGES = JinjaTemplate(
 )
 
 
-def composition(store: Any = STORE) -> Any:
-    return compose(hits_of(store, {0: 0.9, 4: 0.5, 8: 0.2}), store, window=0, query="Why?")
-
-
 def render(text: str, *sources: Source, **said: Any) -> str:
     return JinjaTemplate(text, **said).render("Why?", sources, "")
 
 
 def test_a_template_writes_a_prompt() -> None:
-    prompt = composition().prompt(template=PAGES, history="Earlier. ")
+    prompt = made().prompt(template=PAGES, history="Earlier. ")
     assert prompt.startswith('<doc n="1">')
     assert prompt.count("<doc") == 3
     assert prompt.endswith("</doc>\nEarlier. Why?")
@@ -47,13 +43,13 @@ def test_a_template_writes_a_prompt() -> None:
 
 @pytest.mark.parametrize(("room", "shown"), [(99, 3), (27, 3), (20, 2), (10, 1)])
 def test_it_keeps_to_the_window(room: int, shown: int) -> None:
-    prompt = composition().prompt(template=PAGES, max_tokens=room)
+    prompt = made().prompt(template=PAGES, max_tokens=room)
     assert count_words(prompt) <= room
     assert prompt.count("<doc") == shown
 
 
 def test_it_writes_a_message_too() -> None:
-    prompt = composition().chat(style=ChatStyle(template=PAGES), max_tokens=24)
+    prompt = made().chat(style=ChatStyle(template=PAGES), max_tokens=24)
     assert [message["role"] for message in prompt.messages] == ["user"]
     assert prompt.messages[0]["content"].count("<doc") == len(prompt.sources) == 2
     assert len(prompt.left_out) == 1
@@ -146,8 +142,8 @@ def test_whatever_a_template_raises_is_one_kind_of_error(text: str) -> None:
 def test_a_template_of_jinjas_own_is_refused_with_the_way_out(template: Any) -> None:
     # it has a render() too, with other arguments
     for ask in (
-        lambda: composition().chat(style=ChatStyle(template=template)),
-        lambda: composition().prompt(template=template),
+        lambda: made().chat(style=ChatStyle(template=template)),
+        lambda: made().prompt(template=template),
     ):
         with pytest.raises(
             RetrivexError, match=r"it must have render\(question, sources, history\).*JinjaTemplate\(text\)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,3 +63,22 @@ def pieces(text: str) -> Any:
 @pytest.fixture(scope="session")
 def vectors(pieces: Any) -> Any:
     return pytest.importorskip("langchain_world").vectors(pieces)
+
+
+@pytest.fixture(scope="session")
+def _qdrant_server() -> Iterator[Any]:
+    with pytest.importorskip("qdrant_collections").serving() as server:
+        yield server
+
+
+@pytest.fixture
+def qdrant(_qdrant_server: Any) -> Iterator[Any]:
+    """Give a server without faults, a client of it, and the name of a collection that is not there yet."""
+    with pytest.importorskip("qdrant_collections").connected(_qdrant_server) as connection:
+        yield connection
+
+
+@pytest.fixture
+def lance(tmp_path: Path) -> Any:
+    """Give a folder of LanceDB, connected and empty."""
+    return pytest.importorskip("lancedb").connect(tmp_path)

@@ -12,11 +12,15 @@ import pytest
 
 pytest.importorskip("milvus_lite")
 
+import pymilvus
 from milvus_server import LiteServicer, TemplateServicer, milvus_server
 from pymilvus import DataType, MilvusClient
 
 from retrivex import Chunk
 from retrivex.adapters.fields import FieldMap, colon_id
+
+AsyncMilvusClient: Any = getattr(pymilvus, "AsyncMilvusClient", None)
+with_async = pytest.mark.skipif(not hasattr(AsyncMilvusClient, "describe_collection"), reason="pymilvus before 2.6")
 
 numbers = itertools.count()
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_examples import run
+from test_examples import run_example
 
 from retrivex import Chunk
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = pytest.mark.integration
 
@@ -25,25 +24,13 @@ chromadb = pytest.importorskip("chromadb")
 
 from async_cases import check_async_client  # noqa: E402
 from chroma_server import FIELDS, ChromaServer, Gate, fill, quiet  # noqa: E402
+from vector_contract import VectorContract  # noqa: E402
 
 from retrivex.adapters.chroma import ChromaChunkStore, ChromaRetriever  # noqa: E402
 from retrivex.adapters.fields import colon_id, uuid5_id  # noqa: E402
 
-ROOT = Path(__file__).parent.parent.parent
 
-
-class _Contract(ChunkStoreContract):
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks)
-
-    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks, with_vectors=True)
-
-    @abstractmethod
-    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest: ...
-
-
-class _OverServer(_Contract):
+class _OverServer(VectorContract):
     @pytest.fixture(autouse=True)
     def _with_server(self, chroma: ChromaServer) -> None:
         self.chroma = chroma
@@ -80,7 +67,7 @@ class TestByWindows(_OverServer):
         return StoreUnderTest(store, lambda: self.chroma.requests)
 
 
-class TestInTheClientItself(_Contract):
+class TestInTheClientItself(VectorContract):
     holds_duplicates = False
 
     def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
@@ -216,9 +203,6 @@ def test_without_chromadb_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_example_prints_neighbours() -> None:
-    # what other packages warn of is theirs to mend
-    program = "import warnings; warnings.simplefilter('ignore')\n"
-    program += (ROOT / "examples/neighbours_in_chroma.py").read_text(encoding="utf-8")
-    printed = run(program, "neighbours_in_chroma.py")
+    printed = run_example("examples/neighbours_in_chroma.py", quiet=True)
     assert "1 request" in printed
     assert "They shiver to keep warm." in printed

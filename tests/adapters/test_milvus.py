@@ -13,11 +13,11 @@ import pytest
 
 pytest.importorskip("milvus_lite")
 
-import pymilvus
-from milvus_collections import Server, numbers
+from milvus_collections import AsyncMilvusClient, Server, numbers, with_async
 from milvus_server import LiteServicer, milvus_server
 from pymilvus import DataType
-from test_examples import ROOT, run
+from test_examples import run_example
+from vector_contract import VectorContract
 
 from retrivex import Chunk
 from retrivex.adapters.fields import FieldMap, MakeId, colon_id
@@ -27,18 +27,15 @@ from retrivex.adapters.milvus import (
 )
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-AsyncMilvusClient: Any = getattr(pymilvus, "AsyncMilvusClient", None)
-with_async = pytest.mark.skipif(not hasattr(AsyncMilvusClient, "describe_collection"), reason="pymilvus before 2.6")
 
-
-class _OverMilvus(ChunkStoreContract):
+class _OverMilvus(VectorContract):
     make_id: Callable[..., MakeId | None]
     fields = FieldMap()
     columns: Sequence[tuple[str, DataType]] = ()
@@ -47,12 +44,6 @@ class _OverMilvus(ChunkStoreContract):
     @pytest.fixture(autouse=True)
     def _serve(self, lite: Server, tmp_path: Path) -> None:
         self.server, self.folder = lite, tmp_path
-
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks)
-
-    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks, with_vectors=True)
 
     def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:
         server = self.server
@@ -161,7 +152,7 @@ def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run((ROOT / "examples/neighbours_in_milvus.py").read_text(encoding="utf-8"), "neighbours_in_milvus.py")
+    printed = run_example("examples/neighbours_in_milvus.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
     assert "1 request to Milvus" in printed

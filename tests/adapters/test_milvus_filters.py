@@ -12,10 +12,9 @@ import pytest
 
 pytest.importorskip("milvus_lite")
 
-import pymilvus
 from hypothesis import given
 from hypothesis import strategies as st
-from milvus_collections import Recording, Server, numbers
+from milvus_collections import AsyncMilvusClient, Recording, Server, numbers, with_async
 from milvus_lite.search.filter import parse_expr
 from pymilvus import DataType
 from pymilvus.exceptions import MilvusException
@@ -35,8 +34,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-AsyncMilvusClient: Any = getattr(pymilvus, "AsyncMilvusClient", None)
-with_async = pytest.mark.skipif(not hasattr(AsyncMilvusClient, "describe_collection"), reason="pymilvus before 2.6")
 
 _DESCRIBED: dict[str, Any] = {"fields": [{"name": "pk", "is_primary": True}]}
 _COLUMNS = (("doc_id", DataType.VARCHAR), ("chunk_id", DataType.INT64), ("scope", DataType.VARCHAR))

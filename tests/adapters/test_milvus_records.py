@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("milvus_lite")
 
-import pymilvus
 from milvus_collections import Recording, Server, numbers
 from pymilvus import DataType, MilvusClient
 from scanning import scanned
@@ -32,9 +31,6 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-AsyncMilvusClient: Any = getattr(pymilvus, "AsyncMilvusClient", None)
-with_async = pytest.mark.skipif(not hasattr(AsyncMilvusClient, "describe_collection"), reason="pymilvus before 2.6")
 
 
 # ---- the retriever

@@ -7,19 +7,17 @@ import importlib
 import os
 import signal
 import sys
-from abc import abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
-from test_examples import run
+from test_examples import run_example
 
 from retrivex import Chunk
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.intervals import Window
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = pytest.mark.integration
 
@@ -30,6 +28,7 @@ from async_cases import check_async_client  # noqa: E402
 from postgres_server import FLAT, JSON_FIELDS, Postgres  # noqa: E402
 from psycopg.rows import dict_row  # noqa: E402
 from psycopg_pool import AsyncConnectionPool, ConnectionPool  # noqa: E402
+from vector_contract import VectorContract  # noqa: E402
 
 from retrivex.adapters.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
 from retrivex.adapters.pgvector import (  # noqa: E402
@@ -38,20 +37,9 @@ from retrivex.adapters.pgvector import (  # noqa: E402
     PgvectorRetriever,
 )
 
-ROOT = Path(__file__).parent.parent.parent
 
-
-class _Contract(ChunkStoreContract):
+class _Contract(VectorContract):
     holds_nul = False  # PostgreSQL's text cannot
-
-    def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks)
-
-    def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
-        return self._made(chunks, with_vectors=True)
-
-    @abstractmethod
-    def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest: ...
 
     @pytest.fixture(autouse=True)
     def _with_server(self, postgres: Postgres) -> None:
@@ -279,9 +267,6 @@ def test_layouts_are_named() -> None:
 
 
 def test_the_example_prints_neighbours() -> None:
-    # what other packages warn of is theirs to mend
-    program = "import warnings; warnings.simplefilter('ignore')\n"
-    program += (ROOT / "examples/neighbours_in_pgvector.py").read_text(encoding="utf-8")
-    printed = run(program, "neighbours_in_pgvector.py")
+    printed = run_example("examples/neighbours_in_pgvector.py", quiet=True)
     assert "1 statement" in printed
     assert "They shiver to keep warm." in printed

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from json_server import serving_json
 from typer.testing import CliRunner
 
 from retrivex.cli import app
@@ -118,26 +117,14 @@ class Endpoint:
 def endpoint() -> Iterator[Endpoint]:
     said = Endpoint()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            said.asked.append((body, self.headers["Authorization"]))
-            scores = by_drones("", body["documents"])
-            results = [{"index": at, "relevance_score": score} for at, score in enumerate(scores)]
-            self.send_response(said.status)
-            self.end_headers()
-            self.wfile.write(json.dumps({"results": results}).encode())
+    def respond(path: str, body: dict[str, Any], key: str | None) -> tuple[int, Any, dict[str, str]]:
+        said.asked.append((body, key))
+        scores = by_drones("", body["documents"])
+        return said.status, {"results": [{"index": i, "relevance_score": s} for i, s in enumerate(scores)]}, {}
 
-        def log_message(self, *words: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    said.url = f"http://127.0.0.1:{server.server_address[1]}/rerank"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield said
-    server.shutdown()
-    server.server_close()
+    with serving_json(respond) as address:
+        said.url = f"{address}/rerank"
+        yield said
 
 
 @pytest.mark.integration

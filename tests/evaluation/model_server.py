@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, TypeAlias
+from typing import Any
 
-Answer: TypeAlias = tuple[int, Any, dict[str, str]]
-"""Status, body (anything but text is written as JSON), headers."""
+from json_server import Answer, serving_json
 
 QUESTION = re.compile(r"Question: What is the registration number of the (.+)\?")
 NUMBER = re.compile(r"The registration number of the (.+?) is (\d+)\.")
@@ -103,37 +100,15 @@ def biased(right_at: Callable[[float], float]) -> Callable[[dict[str, Any]], str
 def serving(answer: Callable[[dict[str, Any]], str]) -> Iterator[ModelServer]:
     said = ModelServer(answer)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self.path != "/v1/chat/completions":
-                self.reply(404, {"error": {"message": f"no such path: {self.path}"}}, {})
-                return
-            self.reply(*said.handle(body, self.headers["Authorization"]))
+    def respond(path: str, body: dict[str, Any], key: str | None) -> Answer:
+        if path != "/v1/chat/completions":
+            return 404, {"error": {"message": f"no such path: {path}"}}, {"Content-Type": "application/json"}
+        status, made, headers = said.handle(body, key)
+        return status, made, {"Content-Type": "application/json"} | headers
 
-        def reply(self, status: int, made: Any, headers: dict[str, str]) -> None:
-            text = made if isinstance(made, str) else json.dumps(made)
-            try:
-                self.send_response(status)
-                for name, value in ({"Content-Type": "application/json"} | headers).items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(text.encode())
-            except OSError:
-                pass  # whoever asked has gone
-
-        def log_message(self, *words: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    said.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield said
-    finally:
-        said.release.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving_json(respond) as address:
+        said.url = f"{address}/v1"
+        try:
+            yield said
+        finally:
+            said.release.set()

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+from test_datasets_records import LONGBENCH
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet
@@ -85,17 +86,7 @@ def test_covid_qa_rows_name_their_documents(hub: Any) -> None:
 
 
 def test_longbench(hub: Any) -> None:
-    record = {
-        "input": "Which?",
-        "context": "Paragraph 1: Bees.\n\nParagraph 2: Ants.",
-        "answers": ["Paragraph 2"],
-        "length": 4,
-        "dataset": "passage_retrieval_en",
-        "language": "en",
-        "all_classes": None,
-        "_id": "a",
-    }
-    found = hub.from_rows("longbench/passage_retrieval_en", rows(record))
+    found = hub.from_rows("longbench/passage_retrieval_en", rows(LONGBENCH))
     assert found.name == "longbench/passage_retrieval_en"
     assert quoted(found) == ["Ants."]
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from json_server import serving_json
 from strategies import bare, count_words, hits_of
 
 from retrivex import SpanComposer
@@ -97,31 +96,14 @@ class Endpoint:
 def endpoint() -> Iterator[Endpoint]:
     said = Endpoint()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, made = said.handle(body, self.headers["Authorization"])
-            text = made if isinstance(made, str) else json.dumps(made)
-            try:
-                self.send_response(status)
-                for name, value in said.headers.items() if status != 200 else ():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(text.encode())
-            except OSError:
-                pass  # whoever asked has gone
+    def respond(path: str, body: dict[str, Any], key: str | None) -> tuple[int, Any, dict[str, str]]:
+        status, made = said.handle(body, key)
+        return status, made, {} if status == 200 else said.headers
 
-        def log_message(self, *words: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    said.url = f"http://127.0.0.1:{server.server_address[1]}/rerank"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield said
-    said.release.set()
-    server.shutdown()
-    server.server_close()
+    with serving_json(respond) as address:
+        said.url = f"{address}/rerank"
+        yield said
+        said.release.set()
 
 
 def ask(endpoint: Endpoint, answers: Sequence[Callable[[dict[str, Any]], Any]], shape: Any = "tei", **said: Any) -> Any:
@@ -277,7 +259,7 @@ def in_an_hour() -> str:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("wanted", ["3600", in_an_hour(), "9" * 5000])
+@pytest.mark.parametrize("wanted", ["3600", in_an_hour(), "9" * 5000], ids=["seconds", "date", "too many digits"])
 def test_a_wait_that_there_is_no_time_for_is_not_begun(endpoint: Endpoint, status: int, wanted: str) -> None:
     endpoint.headers = {"Retry-After": wanted}
     said, asked = both(endpoint, [failing(status), tei], timeout_s=30)

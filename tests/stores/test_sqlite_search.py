@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,6 @@ from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.document import Document
 from retrivex.errors import StoreError
 from retrivex.stores import SQLiteStore
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SQLiteStore]:
-    with SQLiteStore(tmp_path / "store.db") as opened:
-        yield opened
 
 
 def put(
