@@ -94,9 +94,8 @@ class Pipeline:
         layout = writer.write()
         account = Account(
             seeds, valued.found, valued.dropped, expansion, valued.linked, runs, valuation, writer.candidates,
-            layout.spans, config,
+            layout.spans, layout.swaps, config,
         )  # fmt: skip
-        account.absorb(layout.swaps)
         spans = tuple(layout.spans)
         trace = Trace(
             steps=tuple(self.log.steps),
@@ -116,9 +115,9 @@ class Pipeline:
             token_budget=config.token_budget,
             tokenizer=call.counter.cache.name,
             question=call.question,
-            citations=citations_of(spans, layout.rendered),
-            coverage=coverage_of(spans, seeds),
-            dropped=account.dropped(layout.tokens),
+            citations=partial(citations_of, spans, layout.rendered),
+            coverage=partial(coverage_of, spans, seeds),
+            dropped=partial(account.dropped, layout.tokens),
             warnings=tuple(dict.fromkeys(self.log.warnings)),
             confidence=valuation.confidence,
             trace=trace,
