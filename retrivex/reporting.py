@@ -172,7 +172,7 @@ class Account:
         """Numbers of the candidates that each of the wanted chunks is part of."""
         pieces = self.candidates.pieces
         if isinstance(pieces, Units):
-            return {key: pieces.touching(at) for at, key in enumerate(pieces.axis.keys) if key in wanted}
+            return {key: pieces.touching(at) for key, at in pieces.axis.numbers.items() if key in wanted}
         places: dict[ChunkKey, list[int]] = {}
         looked_for = [
             {at: key for at, chunk in enumerate(run.chunks) if (key := chunk.key) in wanted} for run in self.runs
