@@ -84,9 +84,11 @@ def _mean(signals: Floats) -> Floats:
 
 def _rank(signal: Floats) -> Floats:
     """Minus the logarithm of the rank, 0 for the best; equal values share the best rank of theirs."""
-    ordered = signal.copy()
-    ordered.sort()
-    return -np.log1p(len(signal) - ordered.searchsorted(signal, side="right"))
+    order = signal.argsort()
+    ordered = signal[order]
+    upto = np.empty_like(order)
+    upto[order] = ordered.searchsorted(ordered, side="right")  # twice as fast as looking for values in no order
+    return -np.log1p(len(signal) - upto)
 
 
 class _Line:
