@@ -80,6 +80,11 @@ class Axis:
         """Keys of all chunks."""
         return [(metadata.doc_id, metadata.chunk_id) for metadata in [chunk.metadata for chunk in self.chunks]]
 
+    @cached_property
+    def numbers(self) -> dict[ChunkKey, int]:
+        """Number of each chunk, by key."""
+        return {key: at for at, key in enumerate(self.keys)}
+
     def rows(self, values: Sequence[T]) -> list[Sequence[T]]:
         """Return values of the chunks, run by run."""
         return [values[a : a + n] for a, n in zip(self.firsts.tolist(), self.sizes.tolist(), strict=True)]

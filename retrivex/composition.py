@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import UnionType
-from typing import Any
+from typing import Any, Generic, NoReturn, TypeVar, overload
 
 import networkx as nx
 
@@ -86,7 +86,33 @@ class Coverage:
         return f"chunks {shown}" + (f" of {self.chunk_count}" if self.chunk_count else "")
 
 
-@dataclass(frozen=True, slots=True)
+_T = TypeVar("_T")
+
+
+class _WhenRead(Generic[_T]):
+    """A field that is given as it is, or as what makes it: that is called once, when somebody reads the field."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, made: None, owner: type) -> NoReturn: ...
+    @overload
+    def __get__(self, made: object, owner: type) -> _T: ...
+    def __get__(self, made: object | None, owner: type) -> _T:
+        if made is None:  # a dataclass asks for the default, and there is none
+            raise AttributeError(self.name)
+        value: _T | Callable[[], _T] = made.__dict__[self.name]
+        if callable(value):
+            value = value()
+            made.__dict__[self.name] = value
+        return value
+
+    def __set__(self, made: object, value: _T | Callable[[], _T]) -> None:
+        made.__dict__[self.name] = value
+
+
+@dataclass(frozen=True)
 class Composition:
     """A context inside its budget, and its whole account.
 
@@ -114,11 +140,12 @@ class Composition:
     token_budget: int
     tokenizer: str
     question: str | None
-    citations: tuple[Citation, ...]
-    coverage: tuple[Coverage, ...]
-    dropped: tuple[DroppedHit, ...]
-    warnings: tuple[str, ...]
-    trace: Trace = field(repr=False, compare=False)
+    # most callers read the text and the spans alone
+    citations: _WhenRead[tuple[Citation, ...]] = _WhenRead()
+    coverage: _WhenRead[tuple[Coverage, ...]] = _WhenRead()
+    dropped: _WhenRead[tuple[DroppedHit, ...]] = _WhenRead()
+    warnings: tuple[str, ...]  # type: ignore[misc]  # the three before it have no default
+    trace: Trace = field(repr=False, compare=False)  # type: ignore[misc]
     confidence: float | None = None
     style: Style = field(default_factory=Style, repr=False)
     counter: Tokenizer | None = field(default=None, repr=False, compare=False)

@@ -10,7 +10,7 @@ from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
 from retrivex.continuity import Continuity, SignatureCache, neighbour_continuity
 from retrivex.guards import Refusal, refusal, stop_rule
-from retrivex.intervals import Window, merge_windows
+from retrivex.intervals import Window
 from retrivex.seeding import Seed
 
 MOST_WIDENED = 40
@@ -91,10 +91,9 @@ def plan_windows(seeds: Sequence[Seed], config: RetrievalConfig, reach: tuple[in
 def _boundaries(
     windows: Sequence[Window], found: Mapping[ChunkKey, Chunk], signatures: SignatureCache
 ) -> tuple[dict[ChunkKey, Continuity], bool]:
-    """Continuity across every boundary inside `windows`, by the key of the chunk after it."""
-    merged = merge_windows(windows)
-    if sum(map(len, merged)) <= 4 * len(found):
-        wanted = [(window.doc_id, at) for window in merged for at in range(window.start, window.end)]
+    """Continuity across every boundary inside `windows`, which do not touch, by the key of the chunk after it."""
+    if sum(map(len, windows)) <= 4 * len(found):
+        wanted = [(window.doc_id, at) for window in windows for at in range(window.start, window.end)]
         keys = [key for key in wanted if key in found]
     else:  # windows may be far wider than documents are long
         keys = sorted(found)
@@ -104,14 +103,13 @@ def _boundaries(
 
 
 class _Walker:
-    """Walks outwards from seeds over what was fetched; remembers each boundary it has asked the guards about."""
+    """Walks outwards from seeds over what was fetched."""
 
     def __init__(self, found: Mapping[ChunkKey, Chunk], config: RetrievalConfig, made: Expansion) -> None:
         self.found = found
         self.config = config
         self.made = made
         self.stop: Callable[[Chunk, Chunk], bool] | None = stop_rule(config)
-        self.asked: dict[ChunkKey, Refusal | None] = {}
 
     def walk(self, seed: ChunkKey, step: int, reach: int) -> int:
         """Return the last chunk id reached, going by `step` (+1 or -1); stops for good at the first refusal."""
@@ -126,19 +124,16 @@ class _Walker:
                 break
             if distance > reach and self.stop is not None and self.stop(inner, outer):
                 break
-            reason = self._ask(key, inner, outer) if step > 0 else self._ask(inner_key, outer, inner)
+            if step > 0:
+                reason = refusal(inner, outer, self.made.continuity[key], self.config)
+            else:
+                reason = refusal(outer, inner, self.made.continuity[inner_key], self.config)
             if reason is not None:
                 # Stop at the first refused neighbour: stepping over it would leave a hole in the span.
                 self.made.refused[key] = reason
                 break
             here, inner, inner_key = key[1], outer, key
         return here
-
-    def _ask(self, key: ChunkKey, left: Chunk, right: Chunk) -> Refusal | None:
-        """Return what the guards say to the boundary before the chunk `right`, called `key`."""
-        if key not in self.asked:
-            self.asked[key] = refusal(left, right, self.made.continuity[key], self.config)
-        return self.asked[key]
 
     def _miss(self, key: ChunkKey, inner: Chunk) -> None:
         chunk_id, count = key[1], inner.metadata.chunk_count
@@ -156,6 +151,7 @@ class _Walker:
 def grow(
     seeds: Sequence[Seed],
     planned: Sequence[Window],
+    merged: Sequence[Window],
     found: Mapping[ChunkKey, Chunk],
     config: RetrievalConfig,
     reach: tuple[int, int],
@@ -167,6 +163,7 @@ def grow(
     Parameters
     ----------
     seeds, planned : n each; `planned[i]` is the widest that `seeds[i]` may get
+    merged : `planned`, joined where they touch
     found : every chunk that may be used, seeds included
     reach : neighbours before and after a seed, further ones only under `grow_until`
     out_of_scope : chunks the store returned although the caller may not see them
@@ -177,7 +174,7 @@ def grow(
         With one window per seed.
     """
     made = Expansion(refused=dict.fromkeys(out_of_scope, "scope"))
-    made.continuity, made.mixed = _boundaries(planned, found, signatures)
+    made.continuity, made.mixed = _boundaries(merged, found, signatures)
     walker = _Walker(found, config, made)
     before, after = reach
     for seed, plan in zip(seeds, planned, strict=True):

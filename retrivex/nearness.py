@@ -46,8 +46,8 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
     seeds : the hits, best first
     room : what they may fill
     """
-    nearest: NDArray[np.float64] = np.zeros(len(units))
-    places = {key: at for at, key in enumerate(units.axis.keys)}
+    filled: list[int] = []
+    places, chunks, run_of = units.axis.numbers, units.axis.chunks, units.axis.run.tolist()
     costs = _costs(runs, units, room.exclusions)
     left, spent = room.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
     first_run: dict[str, int] = {}
@@ -55,7 +55,7 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
         if left <= 0:
             break
         at = places.get(seed.key)
-        if at is None or first_run.get(text := units.axis.chunks[at].text, run := units.axis.run[at]) != run:
+        if at is None or first_run.get(text := chunks[at].text, run := run_of[at]) != run:
             continue
         own = [i for i in units.touching(at) if costs[i]]
         tokens, doc_id = sum([costs[i] for i in own]), seed.key[0]
@@ -63,11 +63,13 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
         if 0 < tokens <= allowed:
             left -= tokens
             spent[doc_id] += tokens
-            nearest[own] = 1.0
+            filled += own
             if room.once_from is not None and len(text) >= room.once_from:
                 first_run.setdefault(text, run)
             for i in own:
                 costs[i] = 0
+    nearest: NDArray[np.float64] = np.zeros(len(units))
+    nearest[filled] = 1.0
     return nearest
 
 

@@ -94,9 +94,8 @@ class Pipeline:
         layout = writer.write()
         account = Account(
             seeds, valued.found, valued.dropped, expansion, valued.linked, runs, valuation, writer.candidates,
-            layout.spans, config,
+            layout.spans, layout.swaps, config,
         )  # fmt: skip
-        account.absorb(layout.swaps)
         spans = tuple(layout.spans)
         trace = Trace(
             steps=tuple(self.log.steps),
@@ -116,9 +115,9 @@ class Pipeline:
             token_budget=config.token_budget,
             tokenizer=call.counter.cache.name,
             question=call.question,
-            citations=citations_of(spans, layout.rendered),
-            coverage=coverage_of(spans, seeds),
-            dropped=account.dropped(layout.tokens),
+            citations=partial(citations_of, spans, layout.rendered),
+            coverage=partial(coverage_of, spans, seeds),
+            dropped=partial(account.dropped, layout.tokens),
             warnings=tuple(dict.fromkeys(self.log.warnings)),
             confidence=valuation.confidence,
             trace=trace,
@@ -135,10 +134,12 @@ class Pipeline:
         self.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
         reach = self._reach(seeds)
         planned = plan_windows(seeds, config, reach)
-        found, out_of_scope = yield from self._fetch(seeds, planned)
+        merged = merge_windows(planned)
+        found, out_of_scope = yield from self._fetch(seeds, merged)
         if out_of_scope:
             seeds, planned = self._without(seeds, planned, out_of_scope, dropped)
-        expansion = grow(seeds, planned, found, config, reach, call.signatures, out_of_scope)
+            merged = merge_windows(planned)
+        expansion = grow(seeds, planned, merged, found, config, reach, call.signatures, out_of_scope)
         self._warn_of(expansion)
         linked, links = yield from self._follow_links(seeds, found, expansion)
         self.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
@@ -179,12 +180,11 @@ class Pipeline:
     # ---- what the stores know
 
     def _fetch(
-        self, seeds: Sequence[Seed], planned: Sequence[Window]
+        self, seeds: Sequence[Seed], windows: Sequence[Window]
     ) -> Generator[Request, Reply, tuple[dict[ChunkKey, Chunk], list[ChunkKey]]]:
-        """Fetch all planned windows in one request; seeds stand in for what the store does not have."""
+        """Fetch all windows in one request; seeds stand in for what the store does not have."""
         if not seeds:
             return {}, []
-        windows = merge_windows(planned)
         reply = yield ChunkRequest(tuple(windows))
         if not isinstance(reply, ChunkReply):
             raise TypeError(f"a chunk request was answered by {type(reply).__name__}")

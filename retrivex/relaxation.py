@@ -8,6 +8,7 @@ only ever leads through all of them. So the programme runs over groups, of which
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +60,6 @@ class Chain:
         self.openings = openings
         self.joined = joined.copy()
         self.joined[0] = False
-        self._lists = gains.tolist(), costs.tolist(), openings.tolist(), self.joined.tolist()
         if len(gains) >= MANY:
             step = np.diff(openings)
             self._edges = np.empty(len(gains), dtype=np.bool_)
@@ -68,9 +68,14 @@ class Chain:
             # a run may begin with the last candidate before a dearer opening, so that this one stands alone
             self._edges[:-1] |= self.joined[1:] & (step > 0)
 
+    @cached_property
+    def _lists(self) -> tuple[list[float], list[int], list[int], list[bool]]:
+        """Gains, costs, openings and joins, for loops."""
+        return self.gains.tolist(), self.costs.tolist(), self.openings.tolist(), self.joined.tolist()
+
     def _groups(self, price: float, run_cost: float) -> _Groups:
-        gains, costs, openings, joined = self._lists
-        if len(gains) < MANY:
+        if len(self.gains) < MANY:
+            gains, costs, openings, joined = self._lists
             worth = [gain - price * cost for gain, cost in zip(gains, costs, strict=True)]
             return _Groups(range(len(gains)), worth, [price * opening + run_cost for opening in openings], joined)
         net = self.gains - price * self.costs
@@ -84,10 +89,11 @@ class Chain:
     def best(self, price: float, run_cost: float) -> Relaxed:
         """Return the best at `price` per token and `run_cost` per run."""
         groups = self._groups(price, run_cost)
-        _, tokens, openings, _ = self._lists
-        if len(groups.starts) < len(tokens):
+        if len(groups.starts) < len(self.costs):
             tokens = np.add.reduceat(self.costs, groups.starts).tolist()
             openings = self.openings[groups.starts].tolist()
+        else:
+            _, tokens, openings, _ = self._lists
         shut, shut_tokens, shut_runs = 0.0, 0, 0
         live, live_tokens, live_runs = -np.inf, 0, 0
         for worth, toll, joined, cost, opening in zip(
@@ -142,8 +148,7 @@ class Chain:
         net = self.gains - price * self.costs
         sums = net.cumsum()
         least = best - slack - 1e-12 * float(np.abs(sums).max())
-        ends: Integers = np.array([*groups.starts[1:], len(net)], dtype=np.int64)
-        of = np.arange(len(ends)).repeat(np.diff(ends, prepend=0))
+        of = np.arange(len(groups.starts)).repeat(np.diff([*groups.starts, len(net)]))
         table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])[:, of]
         toll, worth, enter, before, on, off = table
         upto = sums - (sums - net)[groups.starts][of]  # of its group, up to the candidate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from retrivex.candidates import CandidateSet
 from retrivex.chunk import Chunk, ChunkKey
@@ -86,7 +87,7 @@ def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage,
     return tuple(sorted(made, key=lambda c: (-best.get(c.doc_id, -1.0), c.doc_id)))
 
 
-@dataclass(slots=True)
+@dataclass
 class Account:
     """Everything a query touched, kept to explain it when somebody asks.
 
@@ -100,6 +101,7 @@ class Account:
     runs, valuation : candidates and their values
     candidates : what the selection saw
     spans : what is shown
+    swaps : spans that a parent replaced, and the parent's
     config : the knobs
     """
 
@@ -112,29 +114,40 @@ class Account:
     valuation: Valuation
     candidates: CandidateSet
     spans: Sequence[Span]
+    swaps: Sequence[tuple[Span, Span]]
     config: RetrievalConfig
-    shown: set[ChunkKey] = field(default_factory=set)
-    _spans: dict[str, list[str]] = field(default_factory=dict)
-    _texts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def shown(self) -> set[ChunkKey]:
+        """Chunks of which the context holds any text; that of replaced spans is in the parent's."""
+        shown: set[ChunkKey] = set()
+        for span in [*self.spans, *(replaced for replaced, _ in self.swaps)]:
+            shown.update((span.doc_id, segment.chunk_id) for segment in span.segments)
+            if len(span.segments) < len(span.chunks):
+                # a chunk that lies within others has no segment of its own
+                shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
+        unseen = [seed.key for seed in self.seeds if seed.key not in shown]
+        return shown.union([key for key in unseen if not self._hidden(key)])
+
+    @cached_property
+    def _spans(self) -> dict[str, list[str]]:
+        """Texts of the spans, by document."""
+        made: dict[str, list[str]] = {}
         for span in self.spans:
-            self._count_in(span)
-            self._spans.setdefault(span.doc_id, []).append(span.text)
+            made.setdefault(span.doc_id, []).append(span.text)
+        return made
+
+    @cached_property
+    def _texts(self) -> dict[str, list[tuple[int, str]]]:
+        """Shown texts whose place is known, with their document offsets, by document."""
+        made: dict[str, list[tuple[int, str]]] = {}
+        for span in self.spans:
             for segment in span.segments:
                 if segment.char_start is not None:
                     text = span.text[segment.start : segment.end]
-                    self._texts.setdefault(span.doc_id, []).append((segment.char_start, text))
-        unseen = [seed.key for seed in self.seeds if seed.key not in self.shown]
-        self.shown.update([key for key in unseen if not self._hidden(key)])
-
-    def _count_in(self, span: Span) -> None:
-        """Count the chunks as shown of which a span holds any text."""
-        self.shown.update((span.doc_id, segment.chunk_id) for segment in span.segments)
-        if len(span.segments) < len(span.chunks):
-            # a chunk that lies within others has no segment of its own
-            self.shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
+                    made.setdefault(span.doc_id, []).append((segment.char_start, text))
+        return made
 
     def _hidden(self, key: ChunkKey) -> list[str]:
         """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
@@ -142,11 +155,6 @@ class Account:
         if parts is None:
             parts = self._parts[key] = _unshown(self.found[key], self._texts.get(key[0], ()))
         return parts
-
-    def absorb(self, swaps: Sequence[tuple[Span, Span]]) -> None:
-        """Count the chunks of spans that a parent replaced as shown: their text is in the parent's."""
-        for span, _ in swaps:
-            self._count_in(span)
 
     def dropped(self, tokens: int) -> tuple[DroppedHit, ...]:
         """Hits that are not shown, in the order of their scores."""
@@ -164,7 +172,7 @@ class Account:
         """Numbers of the candidates that each of the wanted chunks is part of."""
         pieces = self.candidates.pieces
         if isinstance(pieces, Units):
-            return {key: pieces.touching(at) for at, key in enumerate(pieces.axis.keys) if key in wanted}
+            return {key: pieces.touching(at) for key, at in pieces.axis.numbers.items() if key in wanted}
         places: dict[ChunkKey, list[int]] = {}
         looked_for = [
             {at: key for at, chunk in enumerate(run.chunks) if (key := chunk.key) in wanted} for run in self.runs

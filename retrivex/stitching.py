@@ -244,20 +244,18 @@ def _abutting(chunks: Sequence[Chunk]) -> Run | None:
     if not chunks or chunks[0].metadata.char_start is None:
         return None
     first = reached = chunks[0].metadata.char_start
+    texts: list[str] = []
+    sources: list[int] = []
     ranges: list[tuple[int, int]] = []
     for chunk in chunks:
-        start, end = reached, reached + len(chunk.text)
-        if chunk.metadata.char_start != start or chunk.metadata.char_end != end:
+        text, metadata = chunk.text, chunk.metadata
+        start, reached = reached, reached + len(text)
+        if metadata.char_start != start or metadata.char_end != reached:
             return None
-        ranges.append((start - first, end - first))
-        reached = end
-    return Run(
-        chunks=tuple(chunks),
-        text="".join([chunk.text for chunk in chunks]),
-        ranges=tuple(ranges),
-        sources=tuple([first + start for start, _ in ranges]),
-        seams=(True,) * len(chunks),
-    )
+        texts.append(text)
+        sources.append(start)
+        ranges.append((start - first, reached - first))
+    return Run(tuple(chunks), "".join(texts), tuple(ranges), tuple(sources), (True,) * len(chunks))
 
 
 def guess_joiner(following: str, gap: int) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +15,7 @@ from fuzz import Bench, check_round_trip
 from hypothesis import given, settings
 from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
 
-from retrivex import Citation, Composition, RetrivexError, SeedHit, Window
+from retrivex import Citation, Composition, RetrivexError, SeedHit, Window, pipeline
 from retrivex.errors import TokenizerError
 
 SOURCE = "Bees live in hives. A hive has one queen. She lays all the eggs. Drones do nothing."
@@ -79,6 +82,39 @@ def test_coverage(made: Composition) -> None:
     wide = compose(hits_of(STORE, {1: 0.8}, "bees"), STORE, stop_on_heading_change=False, run_cost=0.0).coverage[0]
     assert str(wide) == "chunks 0-3 of 4"
     assert wide.matched == ((1, 0.8),)
+
+
+def test_the_account_is_made_when_it_is_read_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    for name in ("citations_of", "coverage_of"):
+        make = getattr(pipeline, name)
+        monkeypatch.setattr(pipeline, name, lambda *known, make=make, name=name: read.append(name) or make(*known))
+    made = compose(hits_of(STORE, {1: 0.8, 3: 0.4}, "bees"), STORE, token_budget=12)
+    assert made.text
+    assert made.spans
+    assert made.warnings == ()
+    assert read == []
+    assert made.coverage is made.coverage
+    assert made.citations is made.citations
+    assert read == ["coverage_of", "citations_of"]
+
+
+def test_a_composition_that_was_not_read_yet_is_like_one_that_was(made: Composition) -> None:
+    def fresh() -> Composition:
+        hits = hits_of(STORE, {0: 0.1, 1: 0.8, 3: 0.4}, "bees")
+        return compose(hits, STORE, window=0, query="Who lays eggs?", token_budget=12)
+
+    read = fresh()
+    assert read.dropped
+    assert read.citations
+    assert read.coverage
+    assert fresh() == read
+    assert repr(fresh()) == repr(read)
+    assert fresh() != replace(read, dropped=())
+    assert replace(read, dropped=()).dropped == ()
+    assert replace(fresh(), text="other").dropped == read.dropped
+    assert copy.deepcopy(fresh()) == read
+    assert pickle.loads(pickle.dumps(fresh())) == read
 
 
 def test_every_step_is_traced(made: Composition) -> None:

@@ -84,9 +84,11 @@ def _mean(signals: Floats) -> Floats:
 
 def _rank(signal: Floats) -> Floats:
     """Minus the logarithm of the rank, 0 for the best; equal values share the best rank of theirs."""
-    ordered = signal.copy()
-    ordered.sort()
-    return -np.log1p(len(signal) - ordered.searchsorted(signal, side="right"))
+    order = signal.argsort()
+    ordered = signal[order]
+    upto = np.empty_like(order)
+    upto[order] = ordered.searchsorted(ordered, side="right")  # twice as fast as looking for values in no order
+    return -np.log1p(len(signal) - upto)
 
 
 class _Line:
@@ -169,11 +171,13 @@ def _hit_signal(
         lifted.setdefault(key, strength * highest)
     steps = np.log1p(len(seeds)) - np.log1p(np.arange(len(seeds)))
     ranks = dict(zip([seed.key for seed in seeds], steps.tolist(), strict=True))
+    score, rank, is_hit = [0.0] * len(axis.chunks), [0.0] * len(axis.chunks), [False] * len(axis.chunks)
+    for key, strength in lifted.items():
+        at = axis.numbers.get(key)
+        if at is not None:
+            score[at], rank[at], is_hit[at] = strength, ranks.get(key, 0.0), True
     first = axis.is_first.tolist()
-    score = _faded([lifted.get(key, 0.0) for key in axis.keys], first)
-    rank = _faded([ranks.get(key, 0.0) for key in axis.keys], first)
-    distance = _steps([key in lifted for key in axis.keys], first)
-    return np.array(score) + floor, np.array(rank), np.array(distance)
+    return np.array(_faded(score, first)) + floor, np.array(_faded(rank, first)), np.array(_steps(is_hit, first))
 
 
 def _faded(row: list[float], is_first: Sequence[bool]) -> list[float]:

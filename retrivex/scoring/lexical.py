@@ -113,7 +113,7 @@ def bm25(counts: NDArray[np.float64], lengths: NDArray[np.float64], idf: NDArray
     lengths : of the stretches, in any unit, shape (n,)
     idf : of each term, shape (terms,)
     """
-    mean = lengths.mean() or 1.0
+    mean = lengths.sum() / len(lengths) or 1.0
     weight = K1 * (1.0 - B + B * lengths / mean)
     return np.asarray(idf @ (counts * (K1 + 1.0) / (counts + weight)), dtype=np.float64)
 
