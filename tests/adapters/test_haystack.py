@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_examples import ROOT, run
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
-from retrivex.errors import RetrivexError, StoreError
+from retrivex.errors import ChunkError, RetrivexError, StoreError
 
 pytest.importorskip("haystack", reason="needs haystack-ai")
 
@@ -197,12 +197,32 @@ def test_other_fields() -> None:
     assert contents(made) == ["Bees live in hives. A hive has one queen."]
 
 
+def test_without_a_place_nothing_is_asked_for() -> None:
+    store = filled(BEES)
+    foreign = [Document(content="Owls hunt.", meta={"source_id": "owls"}), Document(content="Elks roam.")]
+    made = RetriVexRanker(CONFIG, document_store=store).run("owls", foreign)
+    assert set(contents(made)) == {"Owls hunt.", "Elks roam."}
+    assert store.requests == 0
+    assert [warning.split(";")[0] for warning in made["warnings"]] == [
+        "1 of 2 hits stay as they are: they have no chunk number",
+        "1 of 2 hits stay as they are: they have no document",
+    ]
+
+
+def test_names_that_are_neither_text_nor_numbers_are_told_of() -> None:
+    foreign = Document(content="Owls hunt.", meta={"source_id": ["owls"], "split_id": 0})
+    with pytest.raises(ChunkError, match="names no document: source_id is of the type list: a document's name must be"):
+        chunk_store_from_documents([foreign])
+    made = RetriVexRanker(CONFIG, document_store=filled(BEES)).run("owls", [foreign])
+    assert ["source_id is of the type list" in warning for warning in made["warnings"]] == [True]
+
+
 def test_documents_without_place_or_text_pass_with_a_warning() -> None:
     foreign = [Document(content="Bees sleep."), Document(content=None, meta={"source_id": "x"}), BEES[1]]
     made = RetriVexRanker(CONFIG.override(window=1), document_store=filled(BEES)).run("sleep", foreign)
     assert set(contents(made)) == {"Bees sleep.", "Bees live in hives. A hive has one queen. She lays all eggs."}
     assert any("1 of 3 hits left out: they have no text" in warning for warning in made["warnings"])
-    assert any("have no chunk number" in warning for warning in made["warnings"])
+    assert any("1 of 2 hits stay as they are: they have no document" in warning for warning in made["warnings"])
 
 
 def test_a_store_in_trouble_costs_neighbours_only() -> None:

@@ -315,7 +315,8 @@ def test_foreign_documents_pass_as_they_are() -> None:
     assert all("doc_id" not in d.metadata for d in made if d.page_content in ("Bees sleep.", "Owls do not."))
     warnings = made[0].metadata["warnings"]
     assert any("1 of 4 hits left out: they have no text" in warning for warning in warnings)
-    assert any("2 of 3 hits have no chunk number" in warning for warning in warnings)
+    assert any("2 of 3 hits stay as they are: they have no document" in warning for warning in warnings)
+    assert len(warnings) == 2
 
 
 @pytest.mark.parametrize("store", [None, {}, {("bees.pdf", 0): Chunk("Bees sleep.", ChunkMetadata("bees.pdf", 0))}])
@@ -331,7 +332,9 @@ def test_hits_of_one_number_with_two_texts_are_both_shown(store: Any) -> None:
     }  # fmt: skip
     assert {document.metadata["source"] for document in made} == {"bees.pdf"}
     warnings = made[0].metadata["warnings"]
-    assert any("1 of 3 hits have the chunk number of another hit and another text" in said for said in warnings)
+    # to the composer a hit that may not be seen is none
+    told = f"1 of {3 if store is None else 2} hits stay as they are: they have the chunk number of another hit"
+    assert [told in said for said in warnings].count(True) == 1
     assert not any("have no chunk number" in said for said in warnings)
     with pytest.raises(RetrivexError, match="their texts differ"):
         RetriVexRetriever(Fixed(documents=pages[1:]), ROOMY.override(strict=True), chunk_store=store).invoke("owls")

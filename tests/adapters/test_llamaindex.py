@@ -399,6 +399,8 @@ def _bare(nodes: list[BaseNode]) -> list[TextNode]:
 def test_nodes_without_a_document_cannot_be_numbered() -> None:
     with pytest.raises(ChunkError, match="names no document"):
         chunk_store_from_nodes([TextNode(text="Bees sleep.")])
+    with pytest.raises(ChunkError, match="names no document: source is of the type float: a document's name must be"):
+        chunk_store_from_nodes([TextNode(text="Bees sleep.", metadata={"source": 7.5})])
     named = TextNode(text="Bees sleep.", metadata={"file": "bees.txt"})
     assert list(chunk_store_from_nodes([named], FieldMap(doc_id="file"))) == [("bees.txt", 0)]
 
@@ -427,7 +429,10 @@ def test_foreign_nodes_pass_as_they_are() -> None:
         "Bees sleep.", "Owls do not.", "Bees live in hives. A hive has one queen. She lays all eggs.",
     }  # fmt: skip
     assert [hit.node.ref_doc_id for hit in made if hit.text == "Owls do not."] == [None]
-    assert any("1 of 4 hits left out" in warning for warning in made[0].node.metadata["warnings"])
+    warnings = made[0].node.metadata["warnings"]
+    assert any("1 of 4 hits left out" in warning for warning in warnings)
+    assert any("2 of 3 hits stay as they are: they have no document" in warning for warning in warnings)
+    assert len(warnings) == 2
 
 
 def test_scope_fails_closed() -> None:
