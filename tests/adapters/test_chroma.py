@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_examples import run
+from test_examples import run_example
 
 from retrivex import Chunk
 from retrivex.errors import StoreError, StoreTimeoutError
@@ -28,8 +28,6 @@ from chroma_server import FIELDS, ChromaServer, Gate, fill, quiet  # noqa: E402
 
 from retrivex.adapters.chroma import ChromaChunkStore, ChromaRetriever  # noqa: E402
 from retrivex.adapters.fields import colon_id, uuid5_id  # noqa: E402
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 class _Contract(ChunkStoreContract):
@@ -216,9 +214,6 @@ def test_without_chromadb_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_example_prints_neighbours() -> None:
-    # what other packages warn of is theirs to mend
-    program = "import warnings; warnings.simplefilter('ignore')\n"
-    program += (ROOT / "examples/neighbours_in_chroma.py").read_text(encoding="utf-8")
-    printed = run(program, "neighbours_in_chroma.py")
+    printed = run_example("neighbours_in_chroma.py")
     assert "1 request" in printed
     assert "They shiver to keep warm." in printed

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_examples import ROOT, run
+from test_examples import run_example
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 from retrivex.errors import ChunkError, RetrivexError, StoreError
@@ -377,9 +377,6 @@ def test_without_haystack_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
 
 def test_the_example_prints_whole_passages() -> None:
     pytest.importorskip("haystack.core.serialization_security", reason="loads() takes no allowed_modules yet")
-    # what other packages warn of is theirs to mend
-    program = "import warnings; warnings.simplefilter('ignore')\n"
-    program += (ROOT / "examples/neighbours_in_haystack.py").read_text(encoding="utf-8")
-    printed = run(program, "neighbours_in_haystack.py")
+    printed = run_example("neighbours_in_haystack.py")
     assert "shivering. The queen stays in the middle of the cluster. In spring the queen lays" in printed
     assert "answers the same: True" in printed

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lancedb.query import AsyncQueryBase
 from lancedb.remote.errors import HttpError, RetryError
-from test_examples import ROOT, run
+from test_examples import run_example
 
 from retrivex import Chunk, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.adapters.collection import ByIds, Nearest, Scan
@@ -558,6 +558,6 @@ def test_a_field_in_a_struct_is_not_written(db: lancedb.DBConnection) -> None:
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run((ROOT / "examples/neighbours_in_lancedb.py").read_text(encoding="utf-8"), "neighbours_in_lancedb.py")
+    printed = run_example("neighbours_in_lancedb.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed

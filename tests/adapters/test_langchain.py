@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_examples import ROOT, run
+from test_examples import run_example
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
@@ -387,9 +387,6 @@ def test_without_langchain_the_error_names_the_extra(monkeypatch: pytest.MonkeyP
 
 
 def test_the_example_prints_whole_passages() -> None:
-    # what other packages warn of is theirs to mend
-    program = "import warnings; warnings.simplefilter('ignore')\n"
-    program += (ROOT / "examples/neighbours_in_langchain.py").read_text(encoding="utf-8")
-    printed = run(program, "neighbours_in_langchain.py")
+    printed = run_example("neighbours_in_langchain.py")
     assert "bees.md, chunks [1, 2, 3], hit bees.md:2: They form a cluster" in printed
     assert "At the edges: rank 1, rank 3, rank 5, rank 7, rank 6, rank 4, rank 2" in printed

@@ -15,8 +15,12 @@ from retrivex import RetrievalConfig
 
 pytest.importorskip("langchain_core")
 
-from langchain_classic.retrievers import ContextualCompressionRetriever
-from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
+try:
+    from langchain_classic.retrievers import ContextualCompressionRetriever
+    from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
+except ImportError:  # before 1.0 they were in langchain itself
+    from langchain.retrievers import ContextualCompressionRetriever
+    from langchain.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_community.document_transformers import LongContextReorder
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_examples import ROOT, run
+from test_examples import run_example
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
@@ -460,10 +460,7 @@ def test_without_llamaindex_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 
 def test_the_example_prints_whole_passages() -> None:
-    # what other packages warn of is theirs to mend
-    program = "import warnings; warnings.simplefilter('ignore')\n"
-    program += (ROOT / "examples/neighbours_in_llamaindex.py").read_text(encoding="utf-8")
-    printed = run(program, "neighbours_in_llamaindex.py")
+    printed = run_example("neighbours_in_llamaindex.py")
     assert "Node found: The queen stays in the middle of the cluster." in printed
     assert "Passage: They form a cluster and keep it warm by shivering. The queen stays" in printed
     assert "nodes in, 1 passage out" in printed

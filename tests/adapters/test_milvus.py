@@ -17,7 +17,7 @@ import pymilvus
 from milvus_collections import Server, numbers
 from milvus_server import LiteServicer, milvus_server
 from pymilvus import DataType
-from test_examples import ROOT, run
+from test_examples import run_example
 
 from retrivex import Chunk
 from retrivex.adapters.fields import FieldMap, MakeId, colon_id
@@ -161,7 +161,7 @@ def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run((ROOT / "examples/neighbours_in_milvus.py").read_text(encoding="utf-8"), "neighbours_in_milvus.py")
+    printed = run_example("neighbours_in_milvus.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
     assert "1 request to Milvus" in printed

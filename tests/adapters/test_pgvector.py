@@ -10,11 +10,10 @@ import sys
 from abc import abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
-from test_examples import run
+from test_examples import run_example
 
 from retrivex import Chunk
 from retrivex.errors import StoreError, StoreTimeoutError
@@ -37,8 +36,6 @@ from retrivex.adapters.pgvector import (  # noqa: E402
     PgvectorChunkStore,
     PgvectorRetriever,
 )
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 class _Contract(ChunkStoreContract):
@@ -279,9 +276,6 @@ def test_layouts_are_named() -> None:
 
 
 def test_the_example_prints_neighbours() -> None:
-    # what other packages warn of is theirs to mend
-    program = "import warnings; warnings.simplefilter('ignore')\n"
-    program += (ROOT / "examples/neighbours_in_pgvector.py").read_text(encoding="utf-8")
-    printed = run(program, "neighbours_in_pgvector.py")
+    printed = run_example("neighbours_in_pgvector.py")
     assert "1 statement" in printed
     assert "They shiver to keep warm." in printed

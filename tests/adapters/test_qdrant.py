@@ -23,7 +23,7 @@ pytest.importorskip("qdrant_client")
 import grpc
 from qdrant_client import AsyncQdrantClient, QdrantClient, models
 from qdrant_server import QdrantServer
-from test_examples import ROOT, run
+from test_examples import run_example
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
 from retrivex.adapters.collection import ByIds, Nearest, Scan
@@ -636,6 +636,6 @@ def test_a_collection_on_disk(tmp_path: Path) -> None:
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run((ROOT / "examples/neighbours_in_qdrant.py").read_text(encoding="utf-8"), "neighbours_in_qdrant.py")
+    printed = run_example("neighbours_in_qdrant.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
