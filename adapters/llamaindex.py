@@ -12,6 +12,7 @@ from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
 from .fields import FieldMap, colon_id, uuid5_id
+from .fixed_arguments import FixedArguments
 from .hits import hits_to_ask
 from .llamaindex_composer import NodeComposer, ScopedQuery
 from .llamaindex_nodes import chunk_store_from_nodes
@@ -44,7 +45,7 @@ __all__ = [
 _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits
 
 
-class RetriVexRetriever(BaseRetriever):
+class RetriVexRetriever(FixedArguments, BaseRetriever):
     """Asks another retriever for hits and returns the spans composed of them, one node each.
 
     Nodes come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Their texts,
@@ -73,6 +74,11 @@ class RetriVexRetriever(BaseRetriever):
     StoreError
         If more than one of `chunk_store`, `docstore` and `vector_store` are given, or what is given is none.
     """
+
+    _fixed = frozenset(
+        {"base_retriever", "config", "chunk_store", "docstore", "vector_store", "parent_store", "fetch_k", "scope"}
+        | {"fields", "reranker"}
+    )
 
     def __init__(
         self,

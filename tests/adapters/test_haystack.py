@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import inspect
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -195,6 +196,16 @@ def test_other_fields() -> None:
         CONFIG.override(window=1), document_store=filled(pieces), fields=FieldMap(doc_id="file", chunk_id="part")
     ).run("queen", pieces[:1])
     assert contents(made) == ["Bees live in hives. A hive has one queen."]
+
+
+@pytest.mark.parametrize("made", [RetriVexRetriever(Found(BEES)), RetriVexRanker()])
+def test_arguments_that_are_set_later_count_or_are_refused(made: Any) -> None:
+    for name in inspect.signature(type(made).__init__).parameters.keys() - {"self", "retriever", "fetch_k"}:
+        with pytest.raises(RetrivexError, match=f"{name} of a {type(made).__name__} cannot be set later"):
+            setattr(made, name, None)
+    if isinstance(made, RetriVexRetriever):
+        made.retriever, made.fetch_k = Found(BEES[:1]), 1
+        assert contents(made.run("bees")) == [BEES[0].content]
 
 
 def test_without_a_place_nothing_is_asked_for() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import inspect
 import json
 import logging
 import os
@@ -417,6 +418,16 @@ def test_without_a_store_touching_hits_are_merged_and_it_is_said(
     made = retriever.retrieve(QUESTION)
     assert sorted(ids_of(made)) == sorted([[nodes[2].node_id], [nodes[6].node_id, nodes[7].node_id]])
     assert "no chunk store" in made[0].node.metadata["warnings"][0]
+
+
+def test_arguments_that_are_set_later_are_refused() -> None:
+    retriever = RetriVexRetriever(Fixed([(BEES[1], 0.9)]), CONFIG, BEES)
+    arguments = list(inspect.signature(RetriVexRetriever).parameters)
+    assert arguments.pop() == "callback_manager"  # LlamaIndex's own
+    for name in arguments:
+        with pytest.raises(RetrivexError, match=f"{name} of a RetriVexRetriever cannot be set later: make a new one"):
+            setattr(retriever, name, None)
+    assert retriever.retrieve("queen")
 
 
 def test_foreign_nodes_pass_as_they_are() -> None:
