@@ -15,7 +15,6 @@ from .clients import check_clients
 from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
 from .milvus_filters import Schema, parse_schema
-from .milvus_query import MilvusQuery
 from .readings import AS_EXPECTED, Reading, Readings
 from .scopes import scope_columns_to_come
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
@@ -25,7 +24,7 @@ try:
     from pymilvus import DataType, MilvusClient
     from pymilvus.exceptions import MilvusException
 
-    from .milvus_write import write_fields
+    from .milvus_query import MilvusQuery, write_fields
 except ImportError as error:
     hint = "pip install 'retrivex-rag[milvus]'"
     raise ImportError(f"retrivex.adapters.milvus needs pymilvus: {hint}") from error
