@@ -52,7 +52,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -94,6 +94,17 @@ integration-wheel: $(call ready,frameworks) $(call ready,engines) $(call ready,w
 	.venv/frameworks/bin/python -m pip --disable-pip-version-check install --quiet --no-deps \
 		--target .venv/wheel/unpacked .venv/wheel/*.whl
 	$(foreach kind,frameworks engines wires,$(call CHECK_ADAPTERS,$(kind)) &&) true
+
+# Every script of examples/ as a user runs it, in the environment that it needs; the first that fails is the last.
+EXAMPLES_frameworks := $(ADAPTERS_frameworks:%=examples/neighbours_in_%.py)
+EXAMPLES_engines := $(ADAPTERS_engines:%=examples/neighbours_in_%.py)
+EXAMPLES_wires := $(ADAPTERS_wires:%=examples/neighbours_in_%.py)
+EXAMPLES_core := $(filter-out examples/stand_ins.py $(EXAMPLES_frameworks) $(EXAMPLES_engines) $(EXAMPLES_wires),\
+	$(sort $(wildcard examples/*.py)))
+
+examples: $(call ready,core) $(call ready,frameworks) $(call ready,engines) $(call ready,wires)
+	@$(foreach kind,core frameworks engines wires,$(foreach example,$(EXAMPLES_$(kind)),echo && echo "$(example)" && \
+		$(WITH_TIKTOKEN) .venv/$(kind)/bin/python $(example) &&)) true
 
 CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../../.ci/import_adapters.py $(ADAPTERS_$(1)) \
 	&& MYPYPATH=unpacked ../$(1)/bin/mypy --config-file ../../pyproject.toml \

@@ -11,7 +11,7 @@ from retrivex.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.waiting import call_in_time
 
-from .chroma_where import all_of, of_windows
+from .chroma_where import METADATA, ScopeFilter, all_of, of_windows
 from .clients import either_client
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .documents import as_int
@@ -26,8 +26,7 @@ try:
     from chromadb.api.models.Collection import Collection as SyncCollection
     from chromadb.errors import InternalError, NotFoundError, RateLimitError
 
-    from .chroma_answers import METADATA, TEXT, hits_of, page_of, pages_of, records_of, space_of
-    from .chroma_scopes import ScopeFilter
+    from .chroma_answers import TEXT, hits_of, page_of, pages_of, records_of, space_of
 except ImportError as error:
     hint = "pip install 'retrivex-rag[chroma]'"
     raise ImportError(f"retrivex.adapters.chroma needs chromadb: {hint}") from error

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from retrivex.errors import StoreError
 
+from .chroma_where import METADATA
 from .collection import Record, Records, Scan
-
-METADATA = "metadata"
-"""Of a record here: Chroma keeps the text beside them."""
 
 TEXT = "document"
 

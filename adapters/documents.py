@@ -133,6 +133,25 @@ def read_passage(text: str, metadata: Mapping[str, Any], names: FieldMap, **know
     return Passage(text, metadata, names, **found)
 
 
+def misnamed(passage: Passage) -> str | None:
+    """Say what is wrong with the name of a passage's document; None where it has one, or nothing that could be one."""
+    key = passage.fields.key(passage.metadata, "doc_id")
+    if passage.doc_id is not None or key is None:
+        return None
+    value = passage.fields.read(passage.metadata, "doc_id")
+    given = "empty" if isinstance(value, str) else f"of the type {type(value).__name__}"
+    return f"{key} is {given}: a document's name must be text that is not empty, or a whole number"
+
+
+def why_unplaced(passage: Passage) -> str:
+    """Say why nobody knows where hits like this one stand in a chunk store, and what to do."""
+    wrong = misnamed(passage)
+    if wrong is not None:
+        return f"{wrong}; index them again with such a name"
+    missing = "document" if passage.doc_id is None else "chunk number"
+    return f"they have no {missing}; add it to their metadata, or make the chunk store of the pieces that were indexed"
+
+
 # ---- a store made of Documents or nodes
 
 
@@ -189,10 +208,10 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
     by_document: dict[str, list[Passage]] = {}
     for passage in passages:
         if passage.doc_id is None:
-            names = ", ".join(passage.fields.doc_id)
+            problem = misnamed(passage) or f"its metadata have nothing under {', '.join(passage.fields.doc_id)}"
             raise ChunkError(
-                f"{passage.text[:40]!r} names no document: its metadata have none of {names}; "
-                "add one, or say where it is with fields=FieldMap(doc_id=...)"
+                f"{passage.text[:40]!r} names no document: {problem}; "
+                "write a name there, or say where it is with fields=FieldMap(doc_id=...)"
             )
         if passage.text:
             by_document.setdefault(passage.doc_id, []).append(passage)

@@ -93,6 +93,10 @@ class FieldMap:
         """Return what `metadata` has under the first name for `name` that is present; None where none is."""
         return next((value for key in getattr(self, name) if (value := _at(metadata, key)) is not None), None)
 
+    def key(self, metadata: Mapping[str, Any], name: str) -> str | None:
+        """Return the first name for `name` that is present in `metadata`; None where none is."""
+        return next((key for key in getattr(self, name) if _at(metadata, key) is not None), None)
+
     def path(self, name: str) -> str | None:
         """Return the field of a record that a vector store filters by for `name`; None where there is none.
 

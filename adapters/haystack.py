@@ -3,6 +3,7 @@
 # No `from __future__ import annotations`: older versions of Haystack read the types of inputs as they stand.
 import inspect
 from collections.abc import Mapping
+from dataclasses import fields as fields_of
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from retrivex.waiting import in_thread
 
 from .fields import FieldMap, LayoutName, MakeId, colon_id, uuid5_id
+from .fixed_arguments import FixedArguments
 from .haystack_composer import DocumentComposer
 from .haystack_documents import as_config, as_fields, chunk_store_from_documents
 from .haystack_stores import DocumentStoreChunkStore
@@ -39,11 +41,12 @@ __all__ = [
     "uuid5_id",
 ]
 
+_FIXED = frozenset(field.name for field in fields_of(DocumentComposer))  # what is made of them stays as it is
 _NESTED = ("retriever", "document_store", "chunk_store", "parent_store")
 
 
 @component
-class RetriVexRetriever:
+class RetriVexRetriever(FixedArguments):
     """Asks another retriever for hits and returns the spans composed of them, one Document each.
 
     Documents come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Joined by
@@ -70,6 +73,8 @@ class RetriVexRetriever:
     RetrivexError
         If an argument breaks its rule.
     """
+
+    _fixed = _FIXED
 
     def __init__(
         self,
@@ -184,7 +189,7 @@ class RetriVexRetriever:
 
 
 @component
-class RetriVexRanker:
+class RetriVexRanker(FixedArguments):
     """Makes spans of the Documents that retrievers have found, best first; what comes out is as of `RetriVexRetriever`.
 
     It works behind anything that ends in Documents: a joiner, another ranker. `RetriVexRetriever` also asks its
@@ -199,6 +204,8 @@ class RetriVexRanker:
     RetrivexError
         If an argument breaks its rule.
     """
+
+    _fixed = _FIXED
 
     def __init__(
         self,

@@ -17,11 +17,15 @@ from retrivex.seed import SeedHit
 from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore
 
-from .documents import NumberedChunks, Passage, linked_chains
+from .documents import NumberedChunks, Passage, linked_chains, why_unplaced
 
 Direction: TypeAlias = Literal["as configured", "by order", "similarity"]
 """How to know whether larger scores are better: see `place`."""
 
+_DOUBLED = (
+    "they have the chunk number of another hit and another text; number the chunks of a document through, or name the "
+    "field with fields=FieldMap(chunk_id=...)"
+)
 _NO_GROWTH: Mapping[str, Any] = {"window": 0, "before": 0, "after": 0, "grow_until": None, "follow_links": 0}
 
 
@@ -90,7 +94,8 @@ def place(
     hits = []
     for rank, passage in enumerate(usable, start=1):
         try:
-            hits.append(SeedHit(places.found[_identity(passage)], 1 / rank if ranked else passage.score))
+            unplaced = None if store is None else places.unplaced(passage)
+            hits.append(SeedHit(places.found[_identity(passage)], 1 / rank if ranked else passage.score, unplaced))
         except HitError as error:
             if config.strict:
                 raise
@@ -102,17 +107,8 @@ def place(
     if store is None and not neighbours:
         overrides |= _NO_GROWTH
     doubled = sum(_identity(passage) in places.doubled for passage in usable)
-    if doubled:
-        warnings.append(
-            f"{doubled} of {len(usable)} hits have the chunk number of another hit and another text: they stay as they "
-            "are; number the chunks of a document through, or name the field with fields=FieldMap(chunk_id=...)"
-        )
-    unknown = sum(hit.chunk.metadata.doc_id in places.real_names for hit in hits) - doubled
-    if store is not None and unknown > 0 and max(config.reach) > 0:
-        warnings.append(
-            f"{unknown} of {len(hits)} hits have no chunk number and stay as they are: add chunk_id to their metadata, "
-            "or make the chunk store of the pieces that were indexed"
-        )
+    if doubled and store is None:  # else the composer says it
+        warnings.append(f"{doubled} of {len(usable)} hits stay as they are: {_DOUBLED}")
     return Placed(hits, places.gathered if store is None else store, overrides, places.real_names, ranked, warnings)
 
 
@@ -222,6 +218,13 @@ class _Places:
             self._number(doc_id, _chained(group))
         for (doc_id, _), group in placed.items():
             self._number(doc_id, _touching(group, self.max_gap))
+
+    def unplaced(self, passage: Passage) -> str | None:
+        """Say why nobody knows the place of a hit in the store; None where it is known."""
+        if _identity(passage) in self.doubled:
+            return _DOUBLED
+        made_up = self.found[_identity(passage)].metadata.doc_id in self.real_names
+        return why_unplaced(passage) if made_up else None
 
     def _is_another(self, chunk: Chunk) -> bool:
         """Whether its place is that of a chunk with another text; the same place of another tenant is its own."""

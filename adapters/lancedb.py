@@ -15,8 +15,7 @@ from retrivex.errors import StoreError
 from .clients import either_client
 from .collection import ByIds, ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
-from .lancedb_columns import Column, Columns, inside, of_scopes, read_columns
-from .lancedb_write import merge_fields
+from .lancedb_columns import Column, Columns, inside, merge_fields, of_scopes, read_columns
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 
 try:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import Field, PrivateAttr, SkipValidation, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, ValidationInfo, field_validator
 
 from retrivex.composer import SpanComposer
 from retrivex.composition import Composition
@@ -72,9 +72,11 @@ class RetriVexRetriever(BaseRetriever):
     of `RetrievalConfig` but `k`, for one call: `k` counts spans here.
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
+
     base_retriever: SkipValidation[RetrieverLike]
     config: RetrievalConfig = Field(default_factory=RetrievalConfig)
-    fields: FieldMap = Field(default_factory=FieldMap)
+    fields: FieldMap = Field(default_factory=FieldMap, frozen=True)  # the chunk store may be made with them
     chunk_store: Any = None
     parent_store: Any = None
     fetch_k: int | None = Field(default=50, ge=1)

@@ -38,10 +38,10 @@ class RetriVexCompressor(BaseDocumentCompressor):
     chunk_store, parent_store, k, scope, fields, reranker : as for `RetriVexRetriever`
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
 
     config: RetrievalConfig = Field(default_factory=RetrievalConfig)
-    fields: FieldMap = Field(default_factory=FieldMap)
+    fields: FieldMap = Field(default_factory=FieldMap, frozen=True)  # the chunk store may be made with them
     chunk_store: Any = None
     parent_store: Any = None
     k: int | None = Field(default=None, ge=1)
@@ -49,6 +49,7 @@ class RetriVexCompressor(BaseDocumentCompressor):
     reranker: Any = None
 
     _composer: SpanComposer | None = PrivateAttr(default=None)
+    _composed_for: tuple[Any, Any] = PrivateAttr(default=(None, None))
 
     def __init__(self, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
         super().__init__(  # type: ignore[call-arg]
@@ -66,7 +67,8 @@ class RetriVexCompressor(BaseDocumentCompressor):
     def __getstate__(self) -> dict[Any, Any]:
         """Leave the composer out: its caches hold locks, which cannot be pickled, and fill again by themselves."""
         state = super().__getstate__()
-        return {**state, "__pydantic_private__": {**(state["__pydantic_private__"] or {}), "_composer": None}}
+        fresh = {"_composer": None, "_composed_for": (None, None)}
+        return {**state, "__pydantic_private__": {**(state["__pydantic_private__"] or {}), **fresh}}
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -89,8 +91,10 @@ class RetriVexCompressor(BaseDocumentCompressor):
         return self._documents(made, placed)
 
     def _made_composer(self) -> SpanComposer:
-        if self._composer is None or self._composer.config is not self.config:
+        asked_for = (self.config, self.reranker)
+        if self._composer is None or any(a is not b for a, b in zip(asked_for, self._composed_for, strict=True)):
             self._composer = SpanComposer(self.config, reranker=self.reranker)
+            self._composed_for = asked_for
         return self._composer
 
     def _place(self, documents: Sequence[Document]) -> Placed:

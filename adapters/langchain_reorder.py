@@ -8,9 +8,10 @@ from typing import Any
 
 from retrivex.reorder import Reorderer, ReorderResult
 from retrivex.reorder.fields import FieldNames
-from retrivex.reorder.options import Strategy
+from retrivex.reorder.options import ReorderOptions, Strategy
 
 from .fields import FieldMap
+from .fixed_arguments import FixedArguments
 from .results import log_once
 
 try:
@@ -20,7 +21,7 @@ except ImportError as error:
     raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
 
 
-class RetriVexReorder(BaseDocumentTransformer):
+class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
     """Puts documents in order, by the strategies of `retrivex.Reorderer`; the best at both edges by default.
 
     The very Documents that were given come back, fewer where a knob says so. Their scores are those in the metadata,
@@ -44,6 +45,8 @@ class RetriVexReorder(BaseDocumentTransformer):
     >>> [document.page_content for document in RetriVexReorder().transform_documents(found)]
     ['best', 'third', 'fifth', 'fourth', 'second']
     """
+
+    _fixed = frozenset({"fields", *ReorderOptions.model_fields})
 
     def __init__(self, strategy: Strategy = "edge_balanced", fields: FieldMap | None = None, **knobs: Any) -> None:
         self._names = fields or FieldMap()

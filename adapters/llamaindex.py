@@ -1,9 +1,10 @@
-"""LlamaIndex: a retriever around any other one, which returns whole passages inside a token budget."""
+"""LlamaIndex: a retriever around any other one, and a postprocessor, which return whole passages inside a budget."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from typing import Any
 
 from retrivex.chunk import Scope
 from retrivex.composer import SpanComposer
@@ -12,15 +13,17 @@ from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
 from .fields import FieldMap, colon_id, uuid5_id
+from .fixed_arguments import FixedArguments
 from .hits import hits_to_ask
 from .llamaindex_composer import NodeComposer, ScopedQuery
 from .llamaindex_nodes import chunk_store_from_nodes
-from .llamaindex_postprocessor import RetriVexPostprocessor
 from .llamaindex_stores import DocstoreChunkStore, DocstoreParentStore, VectorStoreChunkStore
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
     from llama_index.core.storage.docstore import BaseDocumentStore
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
@@ -44,7 +47,7 @@ __all__ = [
 _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits
 
 
-class RetriVexRetriever(BaseRetriever):
+class RetriVexRetriever(FixedArguments, BaseRetriever):
     """Asks another retriever for hits and returns the spans composed of them, one node each.
 
     Nodes come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Their texts,
@@ -73,6 +76,11 @@ class RetriVexRetriever(BaseRetriever):
     StoreError
         If more than one of `chunk_store`, `docstore` and `vector_store` are given, or what is given is none.
     """
+
+    _fixed = frozenset(
+        {"base_retriever", "config", "chunk_store", "docstore", "vector_store", "parent_store", "fetch_k", "scope"}
+        | {"fields", "reranker"}
+    )
 
     def __init__(
         self,
@@ -122,3 +130,63 @@ def _asked_for(base: BaseRetriever, fetch_k: int | None) -> BaseRetriever:
     asked = copy.copy(base)
     setattr(asked, limit, fetch_k)
     return asked
+
+
+class RetriVexPostprocessor(BaseNodePostprocessor):
+    """Makes spans of the nodes that a retriever has found; for `node_postprocessors=[...]` of a query engine.
+
+    What comes out is what `RetriVexRetriever` returns, which also asks its base for enough hits: here they are as many
+    as the retriever's own `similarity_top_k`, so let that be some 50. Without a question, as some engines call it,
+    spans are scored by the published formula, which needs none.
+
+    Parameters
+    ----------
+    config : knobs of the composer; `max_spans` limits the nodes returned
+    chunk_store, docstore, vector_store, parent_store, scope, fields, reranker : as for `RetriVexRetriever`
+
+    Raises
+    ------
+    StoreError
+        If more than one of `chunk_store`, `docstore` and `vector_store` are given, or what is given is none.
+    """
+
+    _spans: NodeComposer = PrivateAttr()
+
+    def __init__(
+        self,
+        config: RetrievalConfig | None = None,
+        chunk_store: AnyChunkStore | Iterable[BaseNode] | None = None,
+        *,
+        docstore: BaseDocumentStore | None = None,
+        vector_store: BasePydanticVectorStore | None = None,
+        parent_store: AnyParentStore | None = None,
+        scope: Scope = None,
+        fields: FieldMap | None = None,
+        reranker: AnyReranker | Reranking | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._spans = NodeComposer(
+            SpanComposer(config, reranker=reranker),
+            chunk_store,
+            docstore=docstore,
+            vector_store=vector_store,
+            parent_store=parent_store,
+            scope=scope,
+            fields=fields,
+        )
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name under which LlamaIndex writes it down."""
+        return "RetriVexPostprocessor"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return self._spans.compose(nodes, query_bundle)
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return await self._spans.acompose(nodes, query_bundle)

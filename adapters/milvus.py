@@ -15,7 +15,6 @@ from .clients import check_clients
 from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
 from .milvus_filters import Schema, parse_schema
-from .milvus_query import MilvusQuery
 from .readings import AS_EXPECTED, Reading, Readings
 from .scopes import scope_columns_to_come
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
@@ -25,7 +24,7 @@ try:
     from pymilvus import DataType, MilvusClient
     from pymilvus.exceptions import MilvusException
 
-    from .milvus_write import write_fields
+    from .milvus_query import MilvusQuery, write_fields
 except ImportError as error:
     hint = "pip install 'retrivex-rag[milvus]'"
     raise ImportError(f"retrivex.adapters.milvus needs pymilvus: {hint}") from error
@@ -87,8 +86,9 @@ class MilvusCollection(Collection):
     Notes
     -----
     The schema is read when this is made; with an async client alone, before its first request. While one of the names
-    for the scope is no column, `describe_collection` is asked again before every request: a column for scopes may be
-    added, and counts at once. `FieldMap(scope=())` or a column of that name saves it.
+    for the scope is no column, `describe_collection` is asked again after every request: a column for scopes may be
+    added, and counts at once: what was asked without it is asked anew. `FieldMap(scope=())` or a column of that name
+    saves it.
 
     `scope` is part of every filter: a record without the field is one of no scope. A column of its own for it should be
     nullable. Where neither a column nor the dynamic field can hold a scope, nothing is filtered, and what comes back is
@@ -131,11 +131,37 @@ class MilvusCollection(Collection):
     # ---- asking
 
     def ask(self, request: Request) -> Records:
-        """Answer a request with one query or search."""
+        """Answer a request with one query or search, and again where the collection had got a column for scopes."""
         assert self._client is not None
-        client = self._client
-        schema = self._current(client)
+        schema = self._schema or self._current(self._client)
+        while True:
+            try:
+                answer = self._answer(self._client, request, schema)
+            except (MilvusException, StoreError) as error:
+                # a collection that was made anew may know nothing of its old columns
+                if not self._may_be_old(schema, error) or (newer := self._current(self._client)) is schema:
+                    raise
+            else:
+                if not self._may_get_scopes(schema) or (newer := self._current(self._client)) is schema:
+                    return answer
+            schema = newer
 
+    async def aask(self, request: Request) -> Records:
+        """Do the same through the async client."""
+        assert self._async_client is not None
+        schema = self._schema or await self._acurrent(self._async_client)
+        while True:
+            try:
+                answer = await self._aanswer(self._async_client, request, schema)
+            except (MilvusException, StoreError) as error:
+                if not self._may_be_old(schema, error) or (newer := await self._acurrent(self._async_client)) is schema:
+                    raise
+            else:
+                if not self._may_get_scopes(schema) or (newer := await self._acurrent(self._async_client)) is schema:
+                    return answer
+            schema = newer
+
+    def _answer(self, client: MilvusClient, request: Request, schema: Schema) -> Records:
         def send(reading: Reading) -> Records:
             call, arguments = self._call(request, schema, reading)
             return self._records(getattr(client, call)(self._collection, **arguments), request, schema)
@@ -144,12 +170,7 @@ class MilvusCollection(Collection):
             return self._readings.ask(self._query(schema).ways, send)
         return send(AS_EXPECTED)
 
-    async def aask(self, request: Request) -> Records:
-        """Do the same through the async client."""
-        assert self._async_client is not None
-        client = self._async_client
-        schema = await self._acurrent(client)
-
+    async def _aanswer(self, client: AsyncMilvusClient, request: Request, schema: Schema) -> Records:
         async def send(reading: Reading) -> Records:
             call, arguments = self._call(request, schema, reading)
             return self._records(await getattr(client, call)(self._collection, **arguments), request, schema)
@@ -247,9 +268,8 @@ class MilvusCollection(Collection):
     # ---- its schema
 
     def _current(self, client: MilvusClient) -> Schema:
+        """Return the schema as it is now: the one that is known, where its columns are the same."""
         schema = self._schema  # another thread may write meanwhile
-        if schema is not None and not self._may_get_scopes(schema):
-            return schema
         described = client.describe_collection(self._collection, **self._options)
         if schema is not None and schema.has_columns(described):
             return schema
@@ -259,8 +279,6 @@ class MilvusCollection(Collection):
 
     async def _acurrent(self, client: AsyncMilvusClient) -> Schema:
         schema = self._schema
-        if schema is not None and not self._may_get_scopes(schema):
-            return schema
         described = await client.describe_collection(self._collection, **self._options)
         if schema is not None and schema.has_columns(described):
             return schema
@@ -269,9 +287,15 @@ class MilvusCollection(Collection):
         return self._learn(described, indexes, await client.get_server_version(**self._options))
 
     def _may_get_scopes(self, schema: Schema) -> bool:
-        """Say whether a column for scopes may be added yet: not knowing it would show everybody everything."""
+        """Say whether a column for scopes may be added yet: not knowing it would show everybody everything.
+
+        Whether there was one is asked after each answer: what is not there then was not there before.
+        """
         # no column of Milvus has a dot in its name
         return any("." not in name for name in scope_columns_to_come(self.fields, schema.types))
+
+    def _may_be_old(self, schema: Schema, error: Exception) -> bool:
+        return self._may_get_scopes(schema) and self.failure(error) == "refused"
 
     def _read_at_once(self, client: MilvusClient) -> None:
         try:

@@ -1,11 +1,13 @@
-"""What RetriVex asks for, as filters of one collection of Milvus."""
+"""What RetriVex asks for, as filters of one collection of Milvus, and what it writes there."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from pymilvus import MilvusClient
 
 from retrivex.errors import StoreError
 from retrivex.intervals import Window
@@ -16,6 +18,7 @@ from .milvus_filters import Filter, Schema, any_of
 from .readings import AS_EXPECTED, Reading, ways_to_read, whole_digits
 from .scopes import scope_alternatives
 
+_BATCH = 1000  # records that are read, changed and upserted at a time
 _LARGEST = 2**63 - 1
 
 
@@ -125,3 +128,49 @@ def _between(number: str, start: int, end: int, written: Filter, reading: Readin
     if reading.as_text:
         return written.one_of(number, [str(n) for n in range(start, end)])
     return f"{number} >= {written.value(start)} and {number} < {written.value(end)}"
+
+
+# ---- writing
+
+
+def write_fields(
+    client: MilvusClient,
+    collection: str,
+    query: MilvusQuery,
+    changes: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> None:
+    """Read whole records, change and upsert them; `options` go with every request.
+
+    Raises
+    ------
+    StoreError
+        If the server makes the ids, as an upsert would give every record a new one, or there are several partitions.
+    """
+    schema = query.schema
+    if schema.auto_id:
+        raise StoreError(f"{query.name} makes ids by itself and would change them: keep the fields in a side-car")
+    if len(client.list_partitions(collection, **options)) > 1:
+        raise StoreError(
+            f"{query.name} has several partitions, and an upsert would move records: use the places file beside it"
+        )
+    ids = list(changes)
+    for start in range(0, len(ids), _BATCH):
+        written = Filter(schema)
+        asked = written.one_of(schema.key, query.ids(ids[start : start + _BATCH]))
+        values = written.values
+        rows = client.query(collection, filter=asked, filter_params=values, output_fields=["*"], **options)
+        data = [_changed(dict(row), changes[str(row[schema.key])], schema) for row in rows]
+        if data:
+            client.upsert(collection, data, **options)
+
+
+def _changed(row: dict[str, Any], change: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    for path, value in change.items():
+        here = row
+        *parents, last = [path] if path in schema.types else path.split(".")
+        for parent in parents:
+            here[parent] = dict(here.get(parent) or {})
+            here = here[parent]
+        here[last] = value
+    return row

@@ -19,9 +19,8 @@ from .clients import either_client
 from .collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from .fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from .pgvector_client import AsyncClient, SyncClient, TimedClient
-from .pgvector_query import FLOATS, OPERATORS, Metric, TableQuery
+from .pgvector_query import FLOATS, OPERATORS, Metric, TableQuery, updates
 from .pgvector_table import ADDED, LEARN, Field, Table, Values, learned, name, shown
-from .pgvector_write import updates
 from .readings import AS_EXPECTED, Reading, Readings
 from .vector_store import Embed, VectorChunkStore, VectorRetriever
 

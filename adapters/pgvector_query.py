@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from psycopg.sql import SQL, Composable, Composed, Identifier
+from psycopg.types.json import Jsonb
 
 from retrivex.errors import StoreError
 from retrivex.intervals import Window
 
 from .collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from .fields import FieldMap
-from .pgvector_spelling import Spelling, respelled
-from .pgvector_table import Field, Table, Values, name
-from .pgvector_types import Column
+from .pgvector_table import Column, Field, Table, Values, name
 from .readings import AS_EXPECTED, Reading, ways_to_read, whole_digits
 
 Metric: TypeAlias = Literal["cosine", "inner_product", "l2", "l1"]
@@ -254,3 +253,98 @@ def _nested(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
             inner = inner.setdefault(key, {})
         inner[keys[-1]] = value
     return made
+
+
+# ---- as they were asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """What values are called by whoever asked, such as UUIDs in upper case.
+
+    Parameters
+    ----------
+    ids : by what PostgreSQL writes
+    columns : the same for the values of columns
+    """
+
+    ids: Mapping[str, str]
+    columns: Mapping[str, Mapping[str, str]]
+
+    def id(self, written: str) -> str:
+        """Return an id as it was asked for."""
+        return self.ids.get(written, written)
+
+    def row(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return a row in which values of columns are as they were asked for."""
+        for column, known in self.columns.items():
+            values[column] = known.get(str(values.get(column)), values.get(column))
+        return values
+
+
+def respelled(field: Field | None, asked: Iterable[str]) -> dict[str, str]:
+    """Return those of the values asked for that PostgreSQL writes otherwise, by how it does; JSON stays as it is."""
+    if field is None or field.inside:
+        return {}
+    written = {field.column.written(value): value for value in asked}
+    return {key: value for key, value in written.items() if key != value}
+
+
+# ---- writing
+
+
+def updates(
+    table: Table, id: Field, changes: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[Composed, Sequence[Values]]]:
+    """Return one statement for all rows in which the same fields change, with what each row binds.
+
+    Raises
+    ------
+    StoreError
+        If the table has no column for a field.
+    """
+    alike: dict[tuple[str, ...], list[tuple[str, Mapping[str, Any]]]] = {}
+    for row_id, fields in changes.items():
+        if fields:
+            alike.setdefault(tuple(sorted(fields)), []).append((row_id, fields))
+    return [_update(table, id, paths, rows) for paths, rows in alike.items()]
+
+
+def _update(
+    table: Table, id: Field, paths: Sequence[str], rows: Sequence[tuple[str, Mapping[str, Any]]]
+) -> tuple[Composed, Sequence[Values]]:
+    columns: dict[str, Composed] = {}
+    inside: set[str] = set()
+    for i, path in enumerate(paths):
+        field = table.field(path)
+        if field is None:
+            raise StoreError(
+                f"the table has no column for {path!r}: ALTER TABLE ... ADD COLUMN it, or name a place that is there "
+                "with fields=FieldMap(...)"
+            )
+        column = path if not field.inside else path.split(".")[0]
+        if not field.inside:
+            columns[column] = Composed([SQL("%({})s").format(SQL(f"value_{i}"))])
+            continue
+        inside.add(path)
+        before = columns.get(column, SQL("coalesce(t.{}::jsonb, '{{}}')").format(name(column)))
+        columns[column] = SQL("jsonb_set({}, {}, {})").format(
+            before, SQL(f"%(path_{i})s::text[]"), SQL(f"%(value_{i})s")
+        )
+    assigned = [
+        SQL("{} = {}::{}").format(name(column), value, SQL(table.columns[column].type))
+        for column, value in columns.items()
+    ]
+    statement = SQL("UPDATE {} AS t SET {} WHERE {} = %(id)s::text::{}").format(
+        table.name, SQL(", ").join(assigned), id.compared, SQL(id.type)
+    )
+    return statement, [_bound(paths, inside, row_id, fields) for row_id, fields in rows]
+
+
+def _bound(paths: Sequence[str], inside: set[str], row_id: str, fields: Mapping[str, Any]) -> Values:
+    bound: Values = {"id": row_id}
+    for i, path in enumerate(paths):
+        bound[f"value_{i}"] = Jsonb(fields[path]) if path in inside else fields[path]
+        if path in inside:
+            bound[f"path_{i}"] = path.split(".")[1:]
+    return bound

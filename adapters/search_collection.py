@@ -12,8 +12,7 @@ from retrivex.errors import StoreError
 from .clients import either_client
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan
 from .fields import FieldMap, LayoutName, field_map
-from .search_answers import as_vector, nested, refusal, whole
-from .search_calls import Call, Matching, Steps
+from .search_calls import Call, Matching, Steps, as_vector, nested, refusal, whole
 from .search_fields import IndexFields
 from .search_mapping import IndexMapping
 from .search_query import MOST_CLAUSES, Clause, all_of, in_windows

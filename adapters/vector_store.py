@@ -19,7 +19,7 @@ from retrivex.waiting import in_thread
 
 from .asking import Patient
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
-from .documents import Passage, read_passage
+from .documents import Passage, misnamed, read_passage
 from .fields import MakeId
 
 logger = logging.getLogger("retrivex.adapters")
@@ -27,6 +27,10 @@ logger = logging.getLogger("retrivex.adapters")
 Embed: TypeAlias = Callable[[str], ArrayLike]
 """Turns a question into a vector, shape (d,); such as `embed_query` of LangChain's embeddings."""
 
+_UNPLACED = (
+    "they have no document or no chunk number; name the fields with fields=FieldMap(...), or write them with `retrivex "
+    "backfill`"
+)
 MOST_CHUNKS = 100_000
 """Chunks that one `fetch` may ask for: more is a mistake in a window, not a neighbourhood."""
 
@@ -275,18 +279,21 @@ class VectorRetriever:
 
     def _hits(self, answer: Records, request: Nearest) -> list[SeedHit]:
         hits: list[SeedHit] = []
-        unplaced = foreign = unread = 0
+        reasons: list[str] = []
+        foreign = unread = 0
         for warning in answer.warnings:
             self._warn(warning)
         for at, record in enumerate(answer.records):
             passage = read_record(record, self.collection)
             chunk = _chunk(record, self.collection, None)
+            unplaced = None
             if chunk is None and passage.text:
-                unplaced += 1
+                unplaced = misnamed(passage) or _UNPLACED
+                reasons.append(unplaced)
                 # a document of this one chunk: under the real name its number would mean another chunk
                 chunk = _placed(passage, f"{passage.doc_id or 'passage'} (unnumbered {at + 1})", 0, 1)
             if chunk is not None and chunk.metadata.scope in request.scopes:
-                hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1)))
+                hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced))
             elif chunk is not None:
                 foreign += 1
             else:
@@ -303,11 +310,8 @@ class VectorRetriever:
                 f"{self.collection.name}: hits left out that have no text, or metadata that cannot be read; name the "
                 "fields with fields=FieldMap(text=..., root=...)"
             )
-        if unplaced:
-            self._warn(
-                f"{self.collection.name}: hits without document or chunk number stay as they are; name the fields with "
-                "fields=FieldMap(...), or write them with `retrivex backfill`"
-            )
+        for reason in reasons:
+            self._warn(f"{self.collection.name}: hits stay as they are: {reason}")
         return hits
 
     def _warn(self, warning: str) -> None:

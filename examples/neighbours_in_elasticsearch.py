@@ -1,8 +1,7 @@
 """Elasticsearch: hits by words and by vectors, and their neighbours with one request, out of an index that is there."""
 
-import os
-
 from elasticsearch import Elasticsearch
+from stand_ins import search_url
 
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.adapters.elasticsearch import ElasticsearchChunkStore, ElasticsearchRetriever
@@ -12,7 +11,7 @@ TEXT = (
     "Honey bees spend the winter in their hive. They form a cluster and keep it warm. The queen stays in the middle. "
     "In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn. A hive may hold 50,000 bees."
 )
-client = Elasticsearch(os.environ.get("ELASTICSEARCH_URL", "http://localhost:9200"))
+client = Elasticsearch(search_url("elasticsearch"))  # such as "http://localhost:9200"
 encoder = HashingEncoder(256)  # in place of a model
 
 # An index as many have it: dynamic mapping, chunk numbers, vectors.

@@ -1,8 +1,7 @@
 """OpenSearch: hits by words and by vectors, and their neighbours with one request, out of an index that is there."""
 
-import os
-
 from opensearchpy import OpenSearch
+from stand_ins import search_url
 
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.adapters.opensearch import OpenSearchChunkStore, OpenSearchRetriever
@@ -12,7 +11,7 @@ TEXT = (
     "Honey bees spend the winter in their hive. They form a cluster and keep it warm. The queen stays in the middle. "
     "In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn. A hive may hold 50,000 bees."
 )
-client = OpenSearch(os.environ.get("OPENSEARCH_URL", "http://localhost:9200"))
+client = OpenSearch(search_url("opensearch"))  # such as "http://localhost:9200"
 encoder = HashingEncoder(256)  # in place of a model
 
 # An index as many have it: dynamic mapping, chunk numbers, vectors.

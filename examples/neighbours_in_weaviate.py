@@ -1,8 +1,7 @@
 """Neighbours out of a Weaviate collection, by ids made of document and number: one request for all hits."""
 
-import os
-
 import weaviate
+from stand_ins import weaviate_ports
 from weaviate.classes.config import Configure, DataType, Property, Tokenization
 from weaviate.classes.data import DataObject
 
@@ -25,11 +24,7 @@ def embed(text: str) -> list[float]:
     return [float(word in text.lower()) for word in WORDS]
 
 
-client = weaviate.connect_to_local(
-    port=int(os.environ.get("WEAVIATE_PORT", "8080")),
-    grpc_port=int(os.environ.get("WEAVIATE_GRPC_PORT", "50051")),
-    skip_init_checks=True,
-)
+client = weaviate.connect_to_local(**weaviate_ports(), skip_init_checks=True)  # such as port=8080, grpc_port=50051
 manuals = client.collections.create(
     "Manuals",
     properties=[

@@ -38,7 +38,7 @@ class Expansion:
 
 
 def growing_seeds(seeds: Sequence[Seed], config: RetrievalConfig) -> list[bool]:
-    """Per seed, best first, whether it may grow: `expand_top` hits of `expand_top_documents` documents."""
+    """Per seed, best first, whether it may grow: `expand_top` hits of `expand_top_documents` documents, if placed."""
     grows = [config.expand_top is None or rank < config.expand_top for rank in range(len(seeds))]
     if config.expand_top_documents is not None:
         documents: list[str] = []
@@ -46,7 +46,7 @@ def growing_seeds(seeds: Sequence[Seed], config: RetrievalConfig) -> list[bool]:
             if seed.key[0] not in documents and len(documents) < config.expand_top_documents:
                 documents.append(seed.key[0])
             grows[rank] = grows[rank] and seed.key[0] in documents
-    return grows
+    return [may and seed.unplaced is None for may, seed in zip(grows, seeds, strict=True)]
 
 
 def widened_reach(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from retrivex.chunk import Chunk, ChunkKey
+from retrivex.chunk import ChunkKey
 from retrivex.errors import HitError
 from retrivex.seed import SeedHit
 
@@ -29,7 +30,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[SeedHit]], k: int = DEFAU
     Returns
     -------
     list of SeedHit
-        One hit a chunk with the fused score. A chunk found in several rankings keeps the chunk object of the first.
+        One hit a chunk with the fused score. A chunk found in several rankings keeps all else of the first.
         Equal scores are ordered by `(doc_id, chunk_id)`.
 
     Raises
@@ -52,19 +53,20 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[SeedHit]], k: int = DEFAU
     """
     if k < 0:
         raise HitError(f"k of reciprocal rank fusion is {k}: it must be at least 0; {DEFAULT_RRF_K} is usual")
-    chunks: dict[ChunkKey, Chunk] = {}
+    hits: dict[ChunkKey, SeedHit] = {}
     shares: dict[ChunkKey, list[float]] = {}
     for ranking in rankings:
-        for rank, key in enumerate(_distinct(ranking, chunks), start=1):
+        for rank, key in enumerate(_distinct(ranking, hits), start=1):
             shares.setdefault(key, []).append(1.0 / (k + rank))
     # fsum: rounding must not depend on the order of the rankings
     scores = {key: math.fsum(parts) for key, parts in shares.items()}
-    return [SeedHit(chunks[key], scores[key]) for key in sorted(scores, key=lambda key: (-scores[key], key))]
+    best_first = sorted(scores, key=lambda key: (-scores[key], key))
+    return [replace(hits[key], similarity_score=scores[key]) for key in best_first]
 
 
-def _distinct(ranking: Sequence[SeedHit], chunks: dict[ChunkKey, Chunk]) -> list[ChunkKey]:
-    """Return the keys of `ranking` without repeats, and note chunks seen for the first time."""
+def _distinct(ranking: Sequence[SeedHit], hits: dict[ChunkKey, SeedHit]) -> list[ChunkKey]:
+    """Return the keys of `ranking` without repeats, and note hits whose chunk is seen for the first time."""
     keys = list(dict.fromkeys(hit.key for hit in ranking))
     for hit in ranking:
-        chunks.setdefault(hit.key, hit.chunk)
+        hits.setdefault(hit.key, hit)
     return keys

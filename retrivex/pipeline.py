@@ -6,6 +6,7 @@ composer run the very same steps.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -135,7 +136,7 @@ class Pipeline:
         reach = self._reach(seeds)
         planned = plan_windows(seeds, config, reach)
         merged = merge_windows(planned)
-        found, out_of_scope = yield from self._fetch(seeds, merged)
+        found, out_of_scope = yield from self._fetch(seeds, planned, merged)
         if out_of_scope:
             seeds, planned = self._without(seeds, planned, out_of_scope, dropped)
             merged = merge_windows(planned)
@@ -180,11 +181,17 @@ class Pipeline:
     # ---- what the stores know
 
     def _fetch(
-        self, seeds: Sequence[Seed], windows: Sequence[Window]
+        self, seeds: Sequence[Seed], planned: Sequence[Window], merged: Sequence[Window]
     ) -> Generator[Request, Reply, tuple[dict[ChunkKey, Chunk], list[ChunkKey]]]:
-        """Fetch all windows in one request; seeds stand in for what the store does not have."""
-        if not seeds:
-            return {}, []
+        """Fetch all planned windows, merged, in one request; seeds stand in for what the store does not have."""
+        placed = [seed for seed in seeds if seed.unplaced is None]
+        found = {seed.key: seed.chunk for seed in seeds if seed.unplaced is not None}
+        self._warn_of_unplaced(seeds)
+        if not placed:
+            return found, []
+        windows = merged
+        if len(placed) < len(seeds):
+            windows = merge_windows([w for seed, w in zip(seeds, planned, strict=True) if seed.unplaced is None])
         reply = yield ChunkRequest(tuple(windows))
         if not isinstance(reply, ChunkReply):
             raise TypeError(f"a chunk request was answered by {type(reply).__name__}")
@@ -194,9 +201,9 @@ class Pipeline:
             self.log.warn(reply.problem)
         if reply.conflicts:
             self._complain(sorted(reply.conflicts), "are in the chunk store with several texts; one of them is used")
-        found = reply.chunks
+        found |= reply.chunks
         hidden = set(reply.out_of_scope)
-        absent = [seed for seed in seeds if seed.key not in hidden and not self._reconcile(seed, found)]
+        absent = [seed for seed in placed if seed.key not in hidden and not self._reconcile(seed, found)]
         if absent and not reply.problem:
             self._complain([seed.key for seed in absent], "not in the chunk store; used as the retriever gave them")
         return found, reply.out_of_scope
@@ -242,6 +249,14 @@ class Pipeline:
         if self.config.strict:
             raise HitError(f"hits {shown}: {what}; index them again, or leave strict off")
         self.log.warn(f"hits {shown}: {what}")
+
+    def _warn_of_unplaced(self, seeds: Sequence[Seed]) -> None:
+        """Report hits whose place nobody knows, by the reason: one warning each, or an error with `strict`."""
+        for reason, count in Counter(seed.unplaced for seed in seeds if seed.unplaced is not None).items():
+            problem = f"{count} of {len(seeds)} hits stay as they are: {reason}"
+            if self.config.strict:
+                raise HitError(problem)
+            self.log.warn(problem)
 
     def _warn_of(self, expansion: Expansion) -> None:
         if expansion.holes:

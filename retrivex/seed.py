@@ -19,15 +19,18 @@ class SeedHit:
     chunk : what was found
     similarity_score : any finite number; direction and scale are declared on `RetrievalConfig`
         (`score_kind`, `score_scale`). A cosine may be negative, BM25 is unbounded.
+    unplaced : why nobody knows where in the chunk store its chunk is, said in the warnings: such a hit is not asked for
+        and stays as it is. None where `(doc_id, chunk_id)` is its place.
 
     Raises
     ------
     HitError
-        If the score is NaN, infinite or not a number, or `chunk` no `Chunk`.
+        If the score is NaN, infinite or not a number, `chunk` no `Chunk`, or `unplaced` neither text nor None.
     """
 
     chunk: Chunk
     similarity_score: float
+    unplaced: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.chunk, Chunk):
@@ -44,6 +47,8 @@ class SeedHit:
                 f"similarity_score of {self.chunk.key!r} is {given!r}: it must be a finite number; "
                 "drop the hit or give it the retriever's real score"
             )
+        if self.unplaced is not None and not isinstance(self.unplaced, str):
+            raise HitError(f"unplaced of {self.chunk.key!r} is {self.unplaced!r}: say in words why, or leave it out")
         object.__setattr__(self, "similarity_score", score)
 
     @property

@@ -35,6 +35,7 @@ class Seed:
     score : as the retriever gave it; with several lists, as the first one that holds it did
     relevance : in [0, 1] over the hits, 1 is the best; of the fused ranks where there are several lists
     by_list : relevance within each hit list that found it, by list number
+    unplaced : why its place in the chunk store is unknown; None where it is known
     """
 
     key: ChunkKey
@@ -42,6 +43,7 @@ class Seed:
     score: float
     relevance: float
     by_list: dict[int, float]
+    unplaced: str | None = None
 
 
 def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
@@ -192,7 +194,7 @@ def prepare_seeds(
         sorter.dropped.append(DroppedHit(*hit.key, given[hit.key], "beyond_k", detail))
     scores = [hit.similarity_score if fused else _similarity(hit.similarity_score, config) for hit in kept]
     seeds = [
-        Seed(key, hit.chunk, given[key], relevance, by_list[key])
+        Seed(key, hit.chunk, given[key], relevance, by_list[key], hit.unplaced)
         for hit, relevance in zip(kept, normalise(scores, config, fused=fused), strict=True)
         for key in (hit.key,)
     ]

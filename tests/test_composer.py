@@ -63,6 +63,40 @@ def test_one_request_whatever_the_number_of_seeds() -> None:
     assert made.trace.requests == 1
 
 
+def unplaced(text: str, score: float = 0.5, reason: str = "nobody numbered them") -> SeedHit:
+    return SeedHit(make_chunk(f"made up for {text}", 0, text), score, reason)
+
+
+def test_hits_without_a_place_stay_as_they_are_without_a_request() -> None:
+    store = CountingStore(TEN)
+    made = compose([unplaced("Owls hunt."), unplaced("Bees sleep.", 0.4)], store)
+    assert sorted(span.text for span in made.spans) == ["Bees sleep.", "Owls hunt."]
+    assert (store.asked, made.trace.requests) == ([], 0)
+    assert made.warnings == ("2 of 2 hits stay as they are: nobody numbered them",)
+    with pytest.raises(RetrivexError, match=r"^1 of 1 hits stay as they are: nobody numbered them$"):
+        compose([unplaced("Owls hunt.")], store, strict=True)
+
+
+def test_only_hits_with_a_place_are_asked_for_and_grow() -> None:
+    store = CountingStore(TEN)
+    hits = [*hits_of(TEN, {1: 0.9}), unplaced("Owls hunt."), unplaced("Elks roam.", 0.4, "no document")]
+    made = compose(hits, store)
+    assert store.asked == [[Window("d", 0, 4)]]
+    assert made.warnings == (
+        "1 of 3 hits stay as they are: nobody numbered them",
+        "1 of 3 hits stay as they are: no document",
+    )
+    assert {"Owls hunt.", "Elks roam."} < {span.text for span in made.spans}
+    assert {len(span.chunk_ids) for span in made.spans if span.doc_id == "d"} != {1}
+
+
+def test_fused_hits_without_a_place_have_none_either() -> None:
+    store = CountingStore(TEN)
+    made = compose([[unplaced("Owls hunt.")], [unplaced("Owls hunt."), unplaced("Elks roam.")]], store)
+    assert store.asked == []
+    assert made.warnings == ("2 of 2 hits stay as they are: nobody numbered them",)
+
+
 @pytest.mark.parametrize(("limit", "requests"), [(1, 10), (3, 4), (9, 2), (10, 1), (100, 1)])
 def test_a_batch_limit_makes_as_many_requests_as_it_must(limit: int, requests: int) -> None:
     store = CountingStore(TEN, limit)

@@ -14,8 +14,9 @@ ROOT = Path(__file__).parent.parent
 # An example called as the package it imports would import itself: neighbours_in_lancedb.py, not lancedb.py.
 PREFIX = "neighbours_in_"
 ADAPTERS = {prefix + path.stem for path in (ROOT / "adapters").glob("*.py") for prefix in ("", PREFIX)}
+STAND_INS = ROOT / "examples" / "stand_ins.py"  # servers for those of adapters, and no example
 OF_ADAPTERS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem in ADAPTERS)
-EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - set(OF_ADAPTERS))
+EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - {STAND_INS, *OF_ADAPTERS})
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -37,28 +38,29 @@ PRINTS = {
 def run(program: str, name: str, folder: Path | None = None) -> str:
     """Run a program as a user would, in a folder, warnings shown as errors; return what it prints."""
     paths = [str(ROOT), *filter(None, sys.path)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1"}
+    return _printed([sys.executable, "-W", "error", "-c", program], name, folder, PYTHONPATH=os.pathsep.join(paths))
+
+
+def run_example(name: str, warnings: str = "default") -> str:
+    """Run a script of `examples/` by its path, in the environment as it is; return what it prints.
+
+    Its warnings are shown and no errors by default: what other packages warn of is theirs to mend.
+    """
+    return _printed([sys.executable, "-W", warnings, str(ROOT / "examples" / name)], name)
+
+
+def _printed(command: list[str], name: str, folder: Path | None = None, **more: str) -> str:
+    environment = {**os.environ, "PYTHONUTF8": "1", **more}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
+        command, env=environment, cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False
     )
     assert done.returncode == 0, f"{name}:\n{done.stderr}"
     return done.stdout
 
 
-def run_example(path: str, *, quiet: bool = False) -> str:
-    """Run a file of the repository; `quiet` where other packages warn of what is theirs to mend."""
-    program = (ROOT / path).read_text(encoding="utf-8")
-    return run(("import warnings; warnings.simplefilter('ignore')\n" if quiet else "") + program, path)
-
-
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs(path: Path) -> None:
-    printed = run(path.read_text(encoding="utf-8"), path.name)
+    printed = run_example(path.name, warnings="error")
     assert all(words in printed for words in PRINTS[path.name]), printed
 
 
@@ -69,7 +71,16 @@ def test_every_example_is_here() -> None:
 @pytest.mark.parametrize("path", OF_ADAPTERS, ids=lambda path: path.name)
 def test_the_example_of_an_adapter_is_run_where_its_extra_is(path: Path) -> None:
     tests = ROOT / "tests" / "adapters" / f"test_{path.name.removeprefix(PREFIX)}"
-    assert f"examples/{path.name}" in tests.read_text(encoding="utf-8")
+    assert path.name in tests.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not (ROOT / "Makefile").exists(), reason="no Makefile here, as beside an unpacked wheel")
+def test_make_examples_runs_every_example() -> None:
+    planned = subprocess.run(
+        ["make", "--dry-run", "examples"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    ran = re.findall(r"bin/python (examples/\w+\.py) &&", planned.stdout)
+    assert sorted(ran) == sorted(f"examples/{path.name}" for path in [*EXAMPLES, *OF_ADAPTERS])
 
 
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="no README here, as in an unpacked wheel")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -163,3 +164,30 @@ def test_what_needs_an_extra_of_another_environment_is_listed() -> None:
         if foreign.search(path.read_text())
     }
     assert found <= listed
+
+
+# ---- adapters
+
+OF_NO_FRAMEWORK = {"grpc", "httpx"}  # ways in which several clients talk
+
+
+def _imported(path: Path) -> set[str]:
+    """Return the packages that a module of `adapters/` imports, but for what the core has."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
+    names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0]
+    core = {re.split(r"[^\w-]", needed)[0].replace("-", "_") for needed in PROJECT["project"]["dependencies"]}
+    return {name.split(".")[0] for name in names} - {"retrivex", *core, *sys.stdlib_module_names}
+
+
+def test_a_framework_is_imported_only_in_files_that_begin_with_its_name() -> None:
+    adapters = re.findall(r"^ADAPTERS_\w+ := (.*)$", MAKEFILE, re.MULTILINE)
+    known = {name for names in adapters for name in names.split()}
+    assert len(known) == 11
+    used_by: dict[str, set[str]] = {}
+    for path in (ROOT / "adapters").glob("*.py"):
+        for package in _imported(path):
+            used_by.setdefault(package, set()).add(path.stem.split("_")[0])
+    assert set().union(*used_by.values()) == known
+    assert {package for package, names in used_by.items() if len(names) > 1} <= OF_NO_FRAMEWORK
+    assert all((ROOT / "adapters" / f"{name}.py").exists() for name in known)

@@ -25,6 +25,12 @@ def test_a_score_must_be_a_finite_number(score: Any) -> None:
         SeedHit(CHUNK, score)
 
 
+def test_why_a_hit_has_no_place_is_said_in_words() -> None:
+    assert SeedHit(CHUNK, 0.5, "nobody numbered them").unplaced == "nobody numbered them"
+    with pytest.raises(HitError, match=r"unplaced of .* is True: say in words why"):
+        SeedHit(CHUNK, 0.5, unplaced=True)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("score", [0, -0.7, 31.4, 1e300, np.float32(0.5), "0.5"])
 def test_any_finite_number_is_a_score(score: Any) -> None:
     hit = SeedHit(CHUNK, score)

@@ -76,8 +76,14 @@ def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> 
     return connection
 
 
-def store_path(path: str | os.PathLike[str], *, read_only: bool) -> Path:
+def store_path(path: str | os.PathLike[str], *, read_only: bool, in_memory: str | None = None) -> Path:
     """Return `path` if a store can be opened there.
+
+    Parameters
+    ----------
+    path : of a file: SQLite's `:memory:` is none
+    read_only : whether the file must exist
+    in_memory : what keeps chunks in memory instead, for the error
 
     Raises
     ------
@@ -85,7 +91,8 @@ def store_path(path: str | os.PathLike[str], *, read_only: bool) -> Path:
         If it is a folder or no file at all, does not exist and `read_only`, or lies in a folder that does not exist.
     """
     if os.fspath(path) in ("", ":memory:"):
-        raise StoreError(f"{os.fspath(path)!r} is no file: name one, or use InMemoryChunkStore for chunks in memory")
+        instead = "" if in_memory is None else f", or use {in_memory} for chunks in memory"
+        raise StoreError(f"{os.fspath(path)!r} is no file: name one{instead}")
     found = Path(path)
     if found.is_dir():
         raise StoreError(f"{found} is a folder: name a file in it, such as {found / 'retrivex.db'}")

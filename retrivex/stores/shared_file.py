@@ -7,11 +7,10 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from retrivex.stores.connection import connect, sqlite_errors
+from retrivex.stores.connection import connect, sqlite_errors, store_path
 
 
 class SharedFile:
@@ -23,15 +22,24 @@ class SharedFile:
     schema : statements that make its tables, where they are not there
     busy_timeout_s : seconds to wait for another process that writes
     cache_kib : bound of the page cache, in KiB
+    in_memory : what does the same in memory, for the error where `path` is `:memory:`
 
     Raises
     ------
     StoreError
-        If the file cannot be opened, or is no database.
+        If the file cannot be opened, is none, or is no database.
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: str, *, busy_timeout_s: float, cache_kib: int) -> None:
-        self.path = Path(path)
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        schema: str,
+        *,
+        busy_timeout_s: float,
+        cache_kib: int,
+        in_memory: str | None = None,
+    ) -> None:
+        self.path = store_path(path, read_only=False, in_memory=in_memory)
         self._lock = threading.Lock()
         with sqlite_errors(str(self.path)):
             self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s, cache_kib=cache_kib)

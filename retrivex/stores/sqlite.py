@@ -72,7 +72,7 @@ class SQLiteStore:
         with_embeddings: bool = True,
         busy_timeout_s: float = 10.0,
     ) -> None:
-        self.path = store_path(path, read_only=read_only)
+        self.path = store_path(path, read_only=read_only, in_memory="InMemoryChunkStore")
         self._with_embeddings = with_embeddings
         self._lock = threading.RLock()
         self._batch_limit = 0

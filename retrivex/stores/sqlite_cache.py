@@ -27,7 +27,7 @@ class SQLiteCache(SharedFile):
 
     Parameters
     ----------
-    path : the file, made where it does not exist
+    path : the file, made where it does not exist; `:memory:` is none, see `MemoryCache`
     max_places : places kept at most; the oldest go first
     ttl_s : seconds that a place is kept
     busy_timeout_s : seconds to wait for another process that writes
@@ -54,7 +54,9 @@ class SQLiteCache(SharedFile):
         clock: Callable[[], float] = time.time,
     ) -> None:
         check_limits(max_places, ttl_s)
-        super().__init__(path, _SCHEMA, busy_timeout_s=busy_timeout_s, cache_kib=_CACHE_KIB)
+        super().__init__(
+            path, _SCHEMA, busy_timeout_s=busy_timeout_s, cache_kib=_CACHE_KIB, in_memory="memory_cache.MemoryCache"
+        )
         self._max_places = max_places
         self._ttl_s = ttl_s
         self._clock = clock

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from search_kit import OnServer
 from search_server import SearchServer
-from test_examples import run
+from test_examples import run_example
 
 from retrivex.adapters.backfill import backfill
 from retrivex.adapters.collection import ByWindows, Scan
@@ -19,7 +19,6 @@ from retrivex.errors import StoreError
 from retrivex.intervals import Window
 from retrivex.testing import contract_chunks
 
-ROOT = Path(__file__).parents[2]
 RECORDS = json.loads((Path(__file__).parent / "search_records.json").read_text(encoding="utf-8"))
 """What the integration packages of the frameworks wrote into an index, and how they mapped it."""
 
@@ -88,9 +87,16 @@ class RecordCases(OnServer):
 
     def test_the_example_runs(self, server: SearchServer, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"{self.kit.flavour.upper()}_URL", server.url)
-        printed = run((ROOT / self.kit.example).read_text(encoding="utf-8"), self.kit.example)
+        printed = run_example(self.kit.example)
         assert printed.count("In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn.") == 2
-        assert server.indices == {}
+        assert "stand-in" not in printed
+        assert (len(server.log) > 0, server.indices) == (True, {})
+
+    def test_the_example_brings_a_server_where_there_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv(f"{self.kit.flavour.upper()}_URL", raising=False)
+        printed = run_example(self.kit.example)
+        assert printed.startswith(f"No {self.kit.flavour.upper()}_URL in the environment: a stand-in of the tests")
+        assert printed.count("In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn.") == 2
 
     @pytest.mark.parametrize("framework", ["langchain", "llamaindex"])
     def test_records_without_numbers_get_them(self, client: Any, framework: str, tmp_path: Path) -> None:

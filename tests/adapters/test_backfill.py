@@ -193,6 +193,8 @@ def test_a_batch_is_a_number(batch: Any, tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_says_how_to_make_it(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="retrivex backfill --places"):
         Places(tmp_path / "none.db")
+    with pytest.raises(StoreError, match=r"':memory:' is no file: name one$"):
+        Places(":memory:", create=True)
 
 
 # ---- neighbours through the file

@@ -203,6 +203,6 @@ def test_without_chromadb_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_example_prints_neighbours() -> None:
-    printed = run_example("examples/neighbours_in_chroma.py", quiet=True)
+    printed = run_example("neighbours_in_chroma.py")
     assert "1 request" in printed
     assert "They shiver to keep warm." in printed

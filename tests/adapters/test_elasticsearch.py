@@ -29,7 +29,7 @@ pytestmark = pytest.mark.integration
 
 class ElasticsearchKit(Kit):
     flavour = "elasticsearch"
-    example = "examples/neighbours_in_elasticsearch.py"
+    example = "neighbours_in_elasticsearch.py"
     collection = ElasticsearchCollection
     store = ElasticsearchChunkStore
     retriever = ElasticsearchRetriever

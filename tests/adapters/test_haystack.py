@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import inspect
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from test_examples import run_example
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
-from retrivex.errors import RetrivexError, StoreError
+from retrivex.errors import ChunkError, RetrivexError, StoreError
 
 pytest.importorskip("haystack", reason="needs haystack-ai")
 
@@ -197,12 +198,42 @@ def test_other_fields() -> None:
     assert contents(made) == ["Bees live in hives. A hive has one queen."]
 
 
+@pytest.mark.parametrize("made", [RetriVexRetriever(Found(BEES)), RetriVexRanker()])
+def test_arguments_that_are_set_later_count_or_are_refused(made: Any) -> None:
+    for name in inspect.signature(type(made).__init__).parameters.keys() - {"self", "retriever", "fetch_k"}:
+        with pytest.raises(RetrivexError, match=f"{name} of a {type(made).__name__} cannot be set later"):
+            setattr(made, name, None)
+    if isinstance(made, RetriVexRetriever):
+        made.retriever, made.fetch_k = Found(BEES[:1]), 1
+        assert contents(made.run("bees")) == [BEES[0].content]
+
+
+def test_without_a_place_nothing_is_asked_for() -> None:
+    store = filled(BEES)
+    foreign = [Document(content="Owls hunt.", meta={"source_id": "owls"}), Document(content="Elks roam.")]
+    made = RetriVexRanker(CONFIG, document_store=store).run("owls", foreign)
+    assert set(contents(made)) == {"Owls hunt.", "Elks roam."}
+    assert store.requests == 0
+    assert [warning.split(";")[0] for warning in made["warnings"]] == [
+        "1 of 2 hits stay as they are: they have no chunk number",
+        "1 of 2 hits stay as they are: they have no document",
+    ]
+
+
+def test_names_that_are_neither_text_nor_numbers_are_told_of() -> None:
+    foreign = Document(content="Owls hunt.", meta={"source_id": ["owls"], "split_id": 0})
+    with pytest.raises(ChunkError, match="names no document: source_id is of the type list: a document's name must be"):
+        chunk_store_from_documents([foreign])
+    made = RetriVexRanker(CONFIG, document_store=filled(BEES)).run("owls", [foreign])
+    assert ["source_id is of the type list" in warning for warning in made["warnings"]] == [True]
+
+
 def test_documents_without_place_or_text_pass_with_a_warning() -> None:
     foreign = [Document(content="Bees sleep."), Document(content=None, meta={"source_id": "x"}), BEES[1]]
     made = RetriVexRanker(CONFIG.override(window=1), document_store=filled(BEES)).run("sleep", foreign)
     assert set(contents(made)) == {"Bees sleep.", "Bees live in hives. A hive has one queen. She lays all eggs."}
     assert any("1 of 3 hits left out: they have no text" in warning for warning in made["warnings"])
-    assert any("have no chunk number" in warning for warning in made["warnings"])
+    assert any("1 of 2 hits stay as they are: they have no document" in warning for warning in made["warnings"])
 
 
 def test_a_store_in_trouble_costs_neighbours_only() -> None:
@@ -357,6 +388,6 @@ def test_without_haystack_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
 
 def test_the_example_prints_whole_passages() -> None:
     pytest.importorskip("haystack.core.serialization_security", reason="loads() takes no allowed_modules yet")
-    printed = run_example("examples/neighbours_in_haystack.py", quiet=True)
+    printed = run_example("neighbours_in_haystack.py")
     assert "shivering. The queen stays in the middle of the cluster. In spring the queen lays" in printed
     assert "answers the same: True" in printed

@@ -174,6 +174,6 @@ def test_what_others_write_is_seen_as_the_connection_says(lance: lancedb.DBConne
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run_example("examples/neighbours_in_lancedb.py")
+    printed = run_example("neighbours_in_lancedb.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed

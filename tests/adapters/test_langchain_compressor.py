@@ -15,14 +15,19 @@ from retrivex import RetrievalConfig
 
 pytest.importorskip("langchain_core")
 
-from langchain_classic.retrievers import ContextualCompressionRetriever
-from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
+try:
+    from langchain_classic.retrievers import ContextualCompressionRetriever
+    from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
+except ImportError:  # before 1.0 they were in langchain itself
+    from langchain.retrievers import ContextualCompressionRetriever
+    from langchain.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_community.document_transformers import LongContextReorder
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 
 from retrivex.adapters.langchain import FieldMap, RetriVexCompressor, RetriVexReorder, RetriVexRetriever
+from retrivex.errors import RetrivexError
 
 pytestmark = pytest.mark.integration
 
@@ -96,13 +101,46 @@ def test_limits_scope_and_fields_are_those_of_the_retriever() -> None:
 def test_a_reranker_scores_the_hits() -> None:
     knobs = RetrievalConfig(window=0, token_budget=8, max_spans=1, scoring="weighted", ordering_strategy="score_desc")
 
-    def drones_first(query: str, texts: Sequence[str]) -> list[float]:
-        return [float("Drones" in text) for text in texts]
-
     shown = [
         RetriVexCompressor(knobs, **said).compress_documents(BEES, "Who?") for said in ({}, {"reranker": drones_first})
     ]
     assert [texts_of(documents) for documents in shown] == [["Bees live in hives."], ["Drones do not work."]]
+
+
+def drones_first(query: str, texts: Sequence[str]) -> list[float]:
+    return [float("Drones" in text) for text in texts]
+
+
+@pytest.mark.parametrize("kind", [RetriVexCompressor, RetriVexRetriever])
+def test_what_is_set_later_counts_or_is_refused(kind: Any) -> None:
+    base = Fixed(documents=BEES)
+    asked = kind(CONFIG) if kind is RetriVexCompressor else kind(base, CONFIG)
+
+    def shown() -> list[str]:
+        found = asked.compress_documents(BEES, "Who?") if kind is RetriVexCompressor else asked.invoke("Who?")
+        return texts_of(found)
+
+    assert len(shown()) == 1
+    asked.config = RetrievalConfig(
+        window=0, token_budget=8, max_spans=1, scoring="weighted", ordering_strategy="score_desc"
+    )
+    assert shown() == ["Bees live in hives."]
+    asked.reranker = drones_first
+    assert shown() == ["Drones do not work."]
+    asked.config, asked.reranker, asked.k = CONFIG.override(token_budget=4000), None, 1
+    asked.chunk_store = cut("bees", *texts_of(BEES), "They sleep in winter.")
+    assert shown()[0].endswith("They sleep in winter.")
+    for name, value in [("k", 0), ("config", 5), ("fields", FieldMap()), ("chunk_store", 5), ("chunkstore", BEES)]:
+        with pytest.raises(ValueError, match=name):
+            setattr(asked, name, value)
+    with pytest.raises(ValueError, match="chunkstore"):
+        kind(**({} if kind is RetriVexCompressor else {"base_retriever": base}), chunkstore=BEES)
+
+
+@pytest.mark.parametrize("name", ["strategy", "fields", "top_k"])
+def test_what_an_order_is_made_of_cannot_be_set_later(name: str) -> None:
+    with pytest.raises(RetrivexError, match=f"{name} of a RetriVexReorder cannot be set later: make a new one"):
+        setattr(RetriVexReorder(), name, "document")
 
 
 def test_without_a_store_it_says_so() -> None:

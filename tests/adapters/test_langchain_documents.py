@@ -1,5 +1,6 @@
 """Documents of LangChain as a chunk store, and other chunk stores under the LangChain retriever."""
 
+import uuid
 from typing import Any
 
 import numpy as np
@@ -101,9 +102,22 @@ def test_headings_of_the_markdown_splitter_guard() -> None:
     assert made[0].metadata["heading_path"] == ["Bees"]
 
 
+@pytest.mark.parametrize("name", [uuid.UUID(int=7), 7.5, ["bees.md"]])
+def test_names_that_are_neither_text_nor_numbers_are_told_of(name: Any) -> None:
+    foreign = Document("Owls hunt.", metadata={"source": name, "chunk_id": 3})
+    told = f"source is of the type {type(name).__name__}: a document's name must be text that is not empty, or a whole"
+    with pytest.raises(ChunkError, match=f"^'Owls hunt.' names no document: {told}"):
+        chunk_store_from_documents([foreign])
+    made = RetriVexRetriever(Fixed(documents=[foreign]), CONFIG, chunk_store=BEES).invoke("owls")
+    (warning,) = made[0].metadata["warnings"]
+    assert warning.startswith(f"1 of 1 hits stay as they are: {told}")
+
+
 def test_a_store_needs_names_and_whole_numbering() -> None:
     with pytest.raises(ChunkError, match=r"names no document.*FieldMap"):
         chunk_store_from_documents([Document("Bees sleep.")])
+    with pytest.raises(ChunkError, match="nothing under doc_id, document_id, source, file_path"):
+        chunk_store_from_documents([Document("Bees sleep.", metadata={"source": None})])
     with pytest.raises(ChunkError, match="1 of 2 pieces of 'bees' have a chunk number"):
         chunk_store_from_documents([BEES[0], Document("More.", metadata={"doc_id": "bees"})])
     with pytest.raises(StoreError, match="not the text"):

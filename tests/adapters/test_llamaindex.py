@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import inspect
 import json
 import logging
 import os
@@ -399,6 +400,8 @@ def _bare(nodes: list[BaseNode]) -> list[TextNode]:
 def test_nodes_without_a_document_cannot_be_numbered() -> None:
     with pytest.raises(ChunkError, match="names no document"):
         chunk_store_from_nodes([TextNode(text="Bees sleep.")])
+    with pytest.raises(ChunkError, match="names no document: source is of the type float: a document's name must be"):
+        chunk_store_from_nodes([TextNode(text="Bees sleep.", metadata={"source": 7.5})])
     named = TextNode(text="Bees sleep.", metadata={"file": "bees.txt"})
     assert list(chunk_store_from_nodes([named], FieldMap(doc_id="file"))) == [("bees.txt", 0)]
 
@@ -417,6 +420,16 @@ def test_without_a_store_touching_hits_are_merged_and_it_is_said(
     assert "no chunk store" in made[0].node.metadata["warnings"][0]
 
 
+def test_arguments_that_are_set_later_are_refused() -> None:
+    retriever = RetriVexRetriever(Fixed([(BEES[1], 0.9)]), CONFIG, BEES)
+    arguments = list(inspect.signature(RetriVexRetriever).parameters)
+    assert arguments.pop() == "callback_manager"  # LlamaIndex's own
+    for name in arguments:
+        with pytest.raises(RetrivexError, match=f"{name} of a RetriVexRetriever cannot be set later: make a new one"):
+            setattr(retriever, name, None)
+    assert retriever.retrieve("queen")
+
+
 def test_foreign_nodes_pass_as_they_are() -> None:
     foreign: list[tuple[BaseNode, float | None]] = [
         (TextNode(text="Bees sleep."), 0.9), (TextNode(text=""), 0.8), (TextNode(text="Owls do not."), 0.7),
@@ -427,7 +440,10 @@ def test_foreign_nodes_pass_as_they_are() -> None:
         "Bees sleep.", "Owls do not.", "Bees live in hives. A hive has one queen. She lays all eggs.",
     }  # fmt: skip
     assert [hit.node.ref_doc_id for hit in made if hit.text == "Owls do not."] == [None]
-    assert any("1 of 4 hits left out" in warning for warning in made[0].node.metadata["warnings"])
+    warnings = made[0].node.metadata["warnings"]
+    assert any("1 of 4 hits left out" in warning for warning in warnings)
+    assert any("2 of 3 hits stay as they are: they have no document" in warning for warning in warnings)
+    assert len(warnings) == 2
 
 
 def test_scope_fails_closed() -> None:
@@ -455,7 +471,7 @@ def test_without_llamaindex_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 
 def test_the_example_prints_whole_passages() -> None:
-    printed = run_example("examples/neighbours_in_llamaindex.py", quiet=True)
+    printed = run_example("neighbours_in_llamaindex.py")
     assert "Node found: The queen stays in the middle of the cluster." in printed
     assert "Passage: They form a cluster and keep it warm by shivering. The queen stays" in printed
     assert "nodes in, 1 passage out" in printed

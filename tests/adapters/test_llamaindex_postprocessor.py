@@ -230,3 +230,9 @@ def test_a_scope_comes_with_the_question_through_a_query_engine() -> None:
     ]
     own = RetriVexRetriever(index.as_retriever(), CONFIG, scope="zebra")
     assert [found.text for found in own.retrieve(ScopedQuery("plan"))] == ["The plan of zebra."]
+
+
+@pytest.mark.parametrize("name", ["config", "chunk_store", "docstore", "scope", "fields", "reranker"])
+def test_arguments_that_are_set_later_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        setattr(RetriVexPostprocessor(), name, None)

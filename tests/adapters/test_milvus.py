@@ -152,7 +152,7 @@ def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run_example("examples/neighbours_in_milvus.py")
+    printed = run_example("neighbours_in_milvus.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
     assert "1 request to Milvus" in printed

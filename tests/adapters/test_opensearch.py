@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 
 class OpenSearchKit(Kit):
     flavour = "opensearch"
-    example = "examples/neighbours_in_opensearch.py"
+    example = "neighbours_in_opensearch.py"
     collection = OpenSearchCollection
     store = OpenSearchChunkStore
     retriever = OpenSearchRetriever

@@ -267,6 +267,6 @@ def test_layouts_are_named() -> None:
 
 
 def test_the_example_prints_neighbours() -> None:
-    printed = run_example("examples/neighbours_in_pgvector.py", quiet=True)
+    printed = run_example("neighbours_in_pgvector.py")
     assert "1 statement" in printed
     assert "They shiver to keep warm." in printed

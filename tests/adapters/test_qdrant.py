@@ -269,6 +269,6 @@ def test_an_async_client_in_local_mode() -> None:
 
 
 def test_the_example_finds_a_hit_and_its_neighbours() -> None:
-    printed = run_example("examples/neighbours_in_qdrant.py")
+    printed = run_example("neighbours_in_qdrant.py")
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed

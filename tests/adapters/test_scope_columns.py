@@ -237,6 +237,27 @@ def test_an_async_client_sees_such_a_column_too(
     asyncio.run(look())
 
 
+@pytest.mark.parametrize("call", ["query", "search"])
+def test_a_column_that_comes_between_looking_at_milvus_and_asking_it_counts(
+    call: str, lite: MilvusServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = InMilvus(lite, {}, dynamic=False)
+    collection = world.collection(FieldMap())
+    sent, late = getattr(lite.client, call), iter(["scope"])
+
+    def send(*args: Any, **kwargs: Any) -> Any:
+        for column in late:
+            world.add(column, {1: "acme"})
+        return sent(*args, **kwargs)
+
+    monkeypatch.setattr(lite.client, call, send)
+    if call == "query":
+        found = VectorChunkStore(collection).fetch(WINDOW)
+    else:
+        found = [hit.chunk for hit in VectorRetriever(collection, lambda question: [1.0] * 8).retrieve("x")]
+    assert sorted(chunk.metadata.chunk_id for chunk in found) == [0, 2, 3]
+
+
 def test_a_column_beside_a_struct_takes_no_scope_away() -> None:
     with tempfile.TemporaryDirectory() as folder:
         world = InLanceDB(folder, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -252,9 +253,29 @@ def test_hits_without_a_place_stay_as_they_are_with_a_warning() -> None:
     retriever = VectorRetriever(collection, lambda question: vector)
     hits = retriever.retrieve("which?")
     assert [hit.chunk.text for hit in hits] == ["one", "two"]
-    assert "stay as they are" in retriever.warnings[0]
+    assert len(retriever.warnings) == 1
+    assert "stay as they are: they have no document or no chunk number" in retriever.warnings[0]
+    asked = len(collection.asked)
     made = SpanComposer().compose(hits, VectorChunkStore(collection), query="which?")
     assert sorted(span.text for span in made.spans) == ["one", "two"]
+    assert (len(collection.asked), made.trace.requests) == (asked, 0)
+    (warning,) = made.warnings
+    assert warning.startswith("2 of 2 hits stay as they are: they have no document or no chunk number; name the fields")
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [(uuid.UUID(int=7), "of the type UUID"), (7.5, "of the type float"), (["a"], "of the type list"), ("", "empty")],
+)
+def test_a_name_that_is_none_is_told_of(name: Any, given: str) -> None:
+    collection = MemoryCollection()
+    vector = np.ones(8, dtype=np.float32)
+    collection.records = [Record("a", {"text": "one", "doc_id": name, "chunk_id": 0}, None, vector)]
+    retriever = VectorRetriever(collection, lambda question: vector)
+    (hit,) = retriever.retrieve("which?")
+    assert hit.unplaced is not None
+    assert f"doc_id is {given}: a document's name must be text that is not empty, or a whole number" in hit.unplaced
+    assert retriever.warnings == (f"memory 'test': hits stay as they are: {hit.unplaced}",)
 
 
 def test_hits_of_another_scope_and_what_the_store_says_are_told_of() -> None:

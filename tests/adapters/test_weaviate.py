@@ -19,7 +19,7 @@ pytest.importorskip("weaviate")
 import weaviate
 from grpc import StatusCode
 from httpx import Response
-from test_examples import ROOT, run
+from test_examples import run_example
 from weaviate.classes.config import DataType, Property
 from weaviate.exceptions import (
     UnexpectedStatusCodeError,
@@ -366,11 +366,23 @@ def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 @needs_double
 def test_the_example_finds_a_hit_and_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = (ROOT / "examples/neighbours_in_weaviate.py").read_text(encoding="utf-8")
-    with weaviate_server() as (_, http, grpc):
+    with weaviate_server() as (double, http, grpc):
         monkeypatch.setenv("WEAVIATE_PORT", str(http))
         monkeypatch.setenv("WEAVIATE_GRPC_PORT", str(grpc))
-        printed = run(program, "neighbours_in_weaviate.py")
+        printed = run_example("neighbours_in_weaviate.py")
+    assert double.searches
+    assert printed.startswith("Found")
+    _check_example(printed)
+
+
+def test_the_example_brings_a_server_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WEAVIATE_PORT", raising=False)
+    printed = run_example("neighbours_in_weaviate.py")
+    assert printed.startswith("No WEAVIATE_PORT in the environment: a stand-in of the tests answers.")
+    _check_example(printed)
+
+
+def _check_example(printed: str) -> None:
     assert "Found: The queen stays in the middle of the cluster." in printed
     assert "warm by shivering. The queen stays in the middle of the cluster. In spring" in printed
     assert "1 request to Weaviate" in printed

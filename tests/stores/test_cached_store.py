@@ -247,6 +247,16 @@ def test_a_file_that_is_no_cache_is_one_clear_error(tmp_path: Path) -> None:
         SQLiteCache(tmp_path / "notes.txt")
 
 
+@pytest.mark.parametrize("name", ["", ":memory:"])
+def test_a_cache_in_a_file_needs_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        StoreError, match=r"is no file: name one, or use memory_cache\.MemoryCache for chunks in memory"
+    ):
+        SQLiteCache(name)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("limits", [{"max_places": 0}, {"max_places": 2.5}, {"ttl_s": 0}, {"ttl_s": float("nan")}])
 def test_limits_must_be_positive(limits: dict[str, Any], cache_of: Any) -> None:
     with pytest.raises(StoreError, match=f"{next(iter(limits))} is"):

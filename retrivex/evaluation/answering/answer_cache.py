@@ -7,10 +7,8 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from retrivex.stores.connection import store_path
 from retrivex.stores.shared_file import SharedFile
 
 _SCHEMA = """
@@ -46,8 +44,7 @@ class AnswerCache(SharedFile):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        checked = store_path(Path(path), read_only=False)
-        super().__init__(checked, _SCHEMA, busy_timeout_s=_BUSY_TIMEOUT_S, cache_kib=_CACHE_KIB)
+        super().__init__(path, _SCHEMA, busy_timeout_s=_BUSY_TIMEOUT_S, cache_kib=_CACHE_KIB)
 
     def __len__(self) -> int:
         with self.transaction() as connection:

@@ -1,0 +1,19 @@
+"""Arguments that are read once, when an object is made."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from retrivex.errors import RetrivexError
+
+
+class FixedArguments:
+    """Refuses to have an argument set later, where nothing would read it."""
+
+    _fixed: ClassVar[frozenset[str]]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._fixed:
+            kind = type(self).__name__
+            raise RetrivexError(f"{name} of a {kind} cannot be set later: make a new one, {kind}({name}=...)")
+        super().__setattr__(name, value)
