@@ -45,7 +45,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[SeedHit]], k: int = DEFAU
 
     Examples
     --------
-    >>> from retrivex.chunk import ChunkMetadata
+    >>> from retrivex.chunk import Chunk, ChunkMetadata
     >>> bees, wasps = (Chunk(text, ChunkMetadata(text, 0)) for text in ("bees", "wasps"))
     >>> words, meaning = [SeedHit(bees, 11.2), SeedHit(wasps, 3.0)], [SeedHit(wasps, 0.8)]
     >>> [(hit.chunk.text, round(hit.similarity_score, 4)) for hit in reciprocal_rank_fusion([words, meaning])]
