@@ -14,8 +14,8 @@ from retrivex import RetrievalConfig
 LENGTHS = (4096, 8192, 16384, 32768, 65536, 131072)
 LENGTHS_OF_FOUR = (4096, 131072)
 BUDGET = 2000
-# what the knob for questions in other words than the documents' brings, and what it costs the others
-NEARER = {"balanced, hedge 3": RetrievalConfig(hedge=3.0)}
+# what the knobs for questions in other words than the documents' bring, and what they cost the others
+NEARER = {"balanced, by disagreement": RetrievalConfig(hedge=1.3, hedge_by="disagreement")}
 
 
 def main() -> int:

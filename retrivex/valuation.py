@@ -15,6 +15,7 @@ from retrivex.config import RetrievalConfig
 from retrivex.continuity import Continuity
 from retrivex.errors import RetrivexError
 from retrivex.nearness import Room, nearest_that_fit
+from retrivex.scoring.agreement import disagreement
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.weighted import chunk_values
@@ -88,7 +89,8 @@ class Valuer:
 
     Parameters
     ----------
-    config : `scoring`, `coefficients`, `boosts`, `hedge`, `selection_unit`, and the weights of the weighted scorer
+    config : `scoring`, `coefficients`, `boosts`, `hedge`, `hedge_by`, `selection_unit`, and the weights of the
+        weighted scorer
     question : None without one
     cutter : cuts runs into units
 
@@ -162,6 +164,8 @@ class Valuer:
         # kind), the less is it right to show the surroundings of a few hits in place of the next ones.
         if len(p) and self.config.hedge:
             doubt = 1.0 - model.confidence_of(float(log_odds.max()))
+            if self.config.hedge_by == "disagreement":
+                doubt = doubt**0.5 * disagreement(table)
             least = nearest_that_fit(runs, units, seeds, room) * min(1.0, self.config.hedge * doubt)
             hedged = least > shares
             shares = np.maximum(shares, least)

@@ -65,6 +65,15 @@ def test_hedge() -> None:
     assert not any(unit.hedged for unit in near[0.0].trace.units)
 
 
+def test_hedge_by() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "doubting.json"
+        path.write_text(json.dumps({**shipped_coefficients().to_dict(), "confidence": [0.0, -30.0]}), encoding="utf-8")
+        near = {by: asked(coefficients=path, hedge=1.0, hedge_by=by) for by in ("doubt", "disagreement")}
+    least = {by: min(unit.value for unit in made.trace.units) for by, made in near.items()}
+    assert least["disagreement"] < least["doubt"] == pytest.approx(1.0)
+
+
 def test_similarity_weight() -> None:
     assert factors(similarity_weight=2.0).score == pytest.approx(factors().score + 1.0)
 

@@ -184,6 +184,25 @@ def test_how_much_a_near_hit_counts_is_a_knob(
     assert found == pytest.approx({"first": counted, "long": 0.0, "third": 0.0, "queen": 1.0}, abs=1e-3)
 
 
+def test_where_words_and_nearness_disagree_the_nearest_hits_count(by_words_alone: Callable[[float], Path]) -> None:
+    # the word stands in the farthest hit: the root of the doubt, nearly whole
+    found = values(by_words_alone(0.75), 3, hedge=1.0, hedge_by="disagreement")
+    assert found == pytest.approx({"first": 0.5, "long": 0.0, "third": 0.0, "queen": 1.0}, abs=1e-2)
+
+
+def test_where_words_and_nearness_agree_the_scorer_has_its_way(by_words_alone: Callable[[float], Path]) -> None:
+    store = {key: chunk for name, parts in LEAVES.items() for key, chunk in tile(name, parts).items()}
+    hits = [SeedHit(store[name, 0], 0.9 - at / 10) for at, name in enumerate("qabc")]
+
+    def made(by: str) -> list[float]:
+        knobs: dict[str, Any] = {"coefficients": by_words_alone(0.2), "hedge": 1.0, "hedge_by": by}
+        found = SpanComposer(tokenizer=count_words).value_units(hits, store, query="queen", token_budget=9, **knobs)
+        return sorted(row[0] for row in found.valuation.chunks)
+
+    assert made("doubt") == pytest.approx([0.0, 0.8, 0.8, 1.0], abs=1e-3)
+    assert made("disagreement") == pytest.approx([0.0, 0.0, 0.0, 1.0], abs=1e-3)
+
+
 def test_a_sure_scorer_is_not_hedged(by_words_alone: Callable[[float], Path]) -> None:
     found = values(by_words_alone(0.9999), 15)
     assert found == pytest.approx({"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0}, abs=1e-3)
