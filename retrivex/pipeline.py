@@ -89,7 +89,7 @@ class Pipeline:
         build = partial(build_candidates, runs, valuation, exclusions, call.counter.cache, call.style, config)
         candidates = build()
         self.log.mark("score", sum(map(len, runs)), len(candidates.pieces))
-        parents = yield from self._fetch_parents(runs, valued.out_of_scope)
+        parents = yield from self._fetch_parents(seeds, runs, valued.out_of_scope)
         scorer = SpanScorer.of(seeds, expansion.continuity, parents, config, valuation.scorer)
         writer = Writer(call, self.log, runs, candidates, build, scorer, pinned, self._list_values(valued), exclusions)
         layout = writer.write()
@@ -280,17 +280,19 @@ class Pipeline:
         return linked, links
 
     def _fetch_parents(
-        self, runs: Sequence[Run], out_of_scope: Sequence[ChunkKey]
+        self, seeds: Sequence[Seed], runs: Sequence[Run], out_of_scope: Sequence[ChunkKey]
     ) -> Generator[Request, Reply, dict[str, PlacedParent]]:
         """All parents of all candidates in one request.
 
-        A parent that is plain text carries no scope: where part of its document may not be seen, it is left alone.
+        A parent that is plain text carries no scope: where part of its document may not be seen, it is left alone. So
+        is that of a hit without a place: the chunks around it, which would tell, cannot be asked for.
         """
+        unplaced = {seed.key for seed in seeds if seed.unplaced is not None}
         children: dict[str, list[Chunk]] = {}
         if self.call.with_parents:
             for run in runs:
                 for chunk in run.chunks:
-                    if chunk.metadata.parent_id is not None:
+                    if chunk.metadata.parent_id is not None and chunk.key not in unplaced:
                         children.setdefault(chunk.metadata.parent_id, []).append(chunk)
         if not children:
             return {}

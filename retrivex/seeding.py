@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from retrivex.chunk import Chunk, ChunkKey
@@ -66,6 +66,31 @@ def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
                     "wrap what your retriever returns, or give one list of them per query"
                 )
     return [list(hits) for hits in lists]
+
+
+def _unmixed(lists: Sequence[Sequence[SeedHit]]) -> Sequence[Sequence[SeedHit]]:
+    """Keep hits without a place apart from those that have one: `(doc_id, chunk_id)` is no place of theirs.
+
+    One that another hit places has that place. Others of a document with placed hits are given a document of their
+    own, as their number there may be that of another chunk, or of a neighbour.
+    """
+    unplaced = [hit for hits in lists for hit in hits if hit.unplaced is not None]
+    if not unplaced:
+        return lists
+    placed = {(hit.key, hit.chunk.text) for hits in lists for hit in hits if hit.unplaced is None}
+    documents = {doc_id for (doc_id, _), _ in placed}
+
+    def apart(hit: SeedHit) -> SeedHit:
+        doc_id = hit.key[0]
+        if hit.unplaced is None or doc_id not in documents:
+            return hit
+        if (hit.key, hit.chunk.text) in placed:
+            return replace(hit, unplaced=None)
+        chunk = hit.chunk
+        metadata = replace(chunk.metadata, doc_id=f"{doc_id} (unplaced)")
+        return replace(hit, chunk=Chunk(chunk.text, metadata, chunk.embedding))
+
+    return [[apart(hit) for hit in hits] for hits in lists]
 
 
 def normalise(scores: Sequence[float], config: RetrievalConfig, *, fused: bool = False) -> list[float]:
@@ -177,7 +202,7 @@ def prepare_seeds(
         With `strict`, at the first hit that cannot be used.
     """
     sorter = _Sorter(config, allowed)
-    lists = [sorter.usable(hits) for hits in as_hit_lists(seed_hits)]
+    lists = [sorter.usable(hits) for hits in _unmixed(as_hit_lists(seed_hits))]
     given: dict[ChunkKey, float] = {}
     by_list: dict[ChunkKey, dict[int, float]] = {}
     for number, hits in enumerate(lists):
