@@ -109,6 +109,14 @@ def test_the_number_of_a_hit_without_a_place_is_that_of_no_other_chunk(number: i
     assert made.dropped == ()
 
 
+def test_a_hit_without_a_place_is_no_pinned_chunk_of_its_number() -> None:
+    hit, pinned = SeedHit(make_chunk("d", 4, "Owls hunt."), 0.5, "cut anew"), TEN["d", 4]
+    made = compose([hit], TEN, pinned=[pinned])
+    assert [(span.doc_id, span.text) for span in made.spans] == [("d", pinned.text), ("d (unplaced)", "Owls hunt.")]
+    again = compose([hit], TEN, pinned=[hit.chunk])
+    assert [(span.doc_id, span.text) for span in again.spans] == [("d", "Owls hunt.")]
+
+
 def test_a_place_that_another_list_knows_counts() -> None:
     hit = hits_of(TEN, {1: 0.9})[0]
     lists = [[replace(hit, unplaced="cut anew")], [hit]]
