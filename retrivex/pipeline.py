@@ -79,6 +79,7 @@ class Pipeline:
         self.log = Log(call.warnings)
         self.exclusions = Exclusions.of(call.config.exclude)
         self.left = call.config.token_budget  # beside what is pinned
+        self.is_told_all = True  # by the chunk store
 
     def run(self) -> Generator[Request, Reply, Composition]:
         """Yield requests, be sent replies, return the composition."""
@@ -198,6 +199,7 @@ class Pipeline:
         self.log.requests += reply.requests
         self.log.mark("fetch", len(windows), len(reply.chunks))
         if reply.problem:
+            self.is_told_all = False
             self.log.warn(reply.problem)
         if reply.conflicts:
             self._complain(sorted(reply.conflicts), "are in the chunk store with several texts; one of them is used")
@@ -259,7 +261,7 @@ class Pipeline:
             self.log.warn(problem)
 
     def _warn_of(self, expansion: Expansion) -> None:
-        if expansion.holes:
+        if expansion.holes and self.is_told_all:  # a store that failed may have them
             keys = sorted(expansion.holes)
             shown = ", ".join(repr(key) for key in keys[:5]) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
             self.log.warn(f"neighbours missing from the chunk store, spans end there: {shown}")
