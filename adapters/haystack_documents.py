@@ -89,9 +89,20 @@ def saved_config(config: RetrievalConfig) -> dict[str, Any]:
     Raises
     ------
     StoreError
-        If one of them is a function, which no file can hold.
+        If one of them is or holds what no file can hold: functions, chunks, spans.
     """
     functions = [name for name, value in config if callable(value)]
     if functions:
         raise StoreError(f"{', '.join(functions)} is a function: a pipeline with it cannot be saved; leave it out")
+    for name, value in config:
+        odd = [type(item).__name__ for item in value if not _is_plain(item)] if isinstance(value, tuple) else []
+        if odd:
+            raise StoreError(f"{name} holds a {odd[0]}: a pipeline with it cannot be saved; leave it out")
     return config.model_dump(mode="json", exclude_defaults=True)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it comes out of a file as it went in."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int | float)

@@ -64,6 +64,14 @@ class RetriVexCompressor(BaseDocumentCompressor):
     def _as_store(cls, given: Any, info: ValidationInfo) -> AnyChunkStore | None:
         return as_store(given, info.data.get("fields"))
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse at once what no composer can be made of."""
+        if name == "config" and isinstance(value, RetrievalConfig):
+            SpanComposer(value)
+        elif name == "reranker":
+            SpanComposer(self.config, reranker=value)
+        super().__setattr__(name, value)
+
     def __getstate__(self) -> dict[Any, Any]:
         """Leave the composer out: its caches hold locks, which cannot be pickled, and fill again by themselves."""
         state = super().__getstate__()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import TypeAlias
 
 from retrivex.config import RetrievalConfig
-from retrivex.errors import StoreError
+from retrivex.errors import HitError, StoreError
 from retrivex.waiting import await_in_time, call_in_time, in_thread
 
 from .documents import Passage
@@ -49,6 +50,8 @@ class NodeLinks:
 
         Raises
         ------
+        HitError
+            With `strict`, if hits have no links.
         StoreError
             With `strict`, if the store fails or takes longer than `store_timeout_s`.
         """
@@ -59,7 +62,7 @@ class NodeLinks:
                 walk.add([read_node(node, self._fields) for node in nodes])
         except Exception as error:  # noqa: BLE001 - a store is somebody else's code; hits go on alone, and it is said
             return walk.found, [_failed(error, config)]
-        return walk.found, []
+        return walk.found, walk.problems()
 
     async def aneighbours(self, hits: Sequence[Passage], config: RetrievalConfig) -> tuple[list[Passage], list[str]]:
         """Do the same without blocking the event loop."""
@@ -70,7 +73,7 @@ class NodeLinks:
                 walk.add([read_node(node, self._fields) for node in nodes])
         except Exception as error:  # noqa: BLE001 - as above
             return walk.found, [_failed(error, config)]
-        return walk.found, []
+        return walk.found, walk.problems()
 
 
 def check_node_store(store: object) -> NodeStore:
@@ -131,6 +134,10 @@ class Walk:
         self.ends = [list(hits), list(hits)]
         self.known = {hit.id for hit in hits}
         self.found: list[Passage] = []
+        self.missing: dict[str, None] = {}
+        self._hits = hits
+        self._strict = config.strict
+        self._grows = max(self.left) > 0
 
     def wanted(self) -> list[str]:
         """Return ids of the next nodes outwards; none where the windows or the documents end."""
@@ -146,6 +153,7 @@ class Walk:
     def add(self, passages: Sequence[Passage]) -> None:
         """Take a step to what was found; a link that leads to another document is the end."""
         by_id = {passage.id: passage for passage in passages}
+        self.missing |= dict.fromkeys(id for id in self.wanted() if id not in by_id)
         for direction in (0, 1):
             ends = [(end, by_id.get(_link(end, direction))) for end in self.ends[direction]]
             self.ends[direction] = [new for end, new in ends if new is not None and new.doc_id == end.doc_id]
@@ -157,6 +165,39 @@ class Walk:
                     self.known.add(new.id)
                     self.found.append(new)
 
+    def problems(self) -> list[str]:
+        """Say what ended the walk that should not have.
+
+        Raises
+        ------
+        HitError
+            With `strict`, if hits have no links.
+        """
+        problems = []
+        unlinked = _unlinked(self._hits) if self._grows else 0
+        if unlinked:
+            problems.append(
+                f"{unlinked} of {len(self._hits)} hits stay as they are: they have no PREVIOUS and no NEXT; parse the "
+                "documents with a node parser that writes them, or pass chunk_store"
+            )
+            if self._strict:
+                raise HitError(problems[0])
+        if self.missing:
+            first = next(iter(self.missing))
+            problems.append(
+                f"{len(self.missing)} neighbours missing from the node store, first {first!r}: spans end there; give "
+                "the store that holds the nodes: a docstore is empty where the vector store keeps the texts"
+            )
+        return problems
+
 
 def _link(passage: Passage, direction: int) -> str | None:
     return passage.after if direction else passage.before
+
+
+def _unlinked(hits: Sequence[Passage]) -> int:
+    """Count hits without links; the only hit of a document may be all of it."""
+    pieces = Counter(hit.doc_id for hit in hits)
+    return sum(
+        hit.before is None and hit.after is None and (hit.doc_id is None or pieces[hit.doc_id] > 1) for hit in hits
+    )

@@ -290,8 +290,10 @@ class VectorRetriever:
             if chunk is None and passage.text:
                 unplaced = misnamed(passage) or _UNPLACED
                 reasons.append(unplaced)
-                # a document of this one chunk: under the real name its number would mean another chunk
-                chunk = _placed(passage, f"{passage.doc_id or 'passage'} (unnumbered {at + 1})", 0, 1)
+                # a document of this one chunk: under the real name its number would mean another chunk; by its id, as
+                # another question finds it at another rank, and other records at this one
+                name = f"{passage.doc_id or self.collection.name} (unnumbered {record.id})"
+                chunk = _placed(passage, name, 0, 1)
             if chunk is not None and chunk.metadata.scope in request.scopes:
                 hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced))
             elif chunk is not None:

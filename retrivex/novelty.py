@@ -44,7 +44,7 @@ def discounted(valuation: Valuation, runs: Sequence[Run], diversity: float) -> t
         value * max(rows[unit.run][unit.first : unit.last + 1])
         for value, unit in zip(valuation.values, units, strict=False)
     ]
-    return replace(valuation, make_chunks=lambda: chunk_values, values=values or valuation.values), warnings
+    return replace(valuation, make_chunks=chunk_values.copy, values=values or valuation.values), warnings
 
 
 def _factors(values: Floats, runs: NDArray[np.int64], likeness: Likeness, diversity: float) -> Floats:

@@ -79,6 +79,7 @@ class Pipeline:
         self.log = Log(call.warnings)
         self.exclusions = Exclusions.of(call.config.exclude)
         self.left = call.config.token_budget  # beside what is pinned
+        self.is_told_all = True  # by the chunk store
 
     def run(self) -> Generator[Request, Reply, Composition]:
         """Yield requests, be sent replies, return the composition."""
@@ -89,7 +90,7 @@ class Pipeline:
         build = partial(build_candidates, runs, valuation, exclusions, call.counter.cache, call.style, config)
         candidates = build()
         self.log.mark("score", sum(map(len, runs)), len(candidates.pieces))
-        parents = yield from self._fetch_parents(runs, valued.out_of_scope)
+        parents = yield from self._fetch_parents(seeds, runs, valued.out_of_scope)
         scorer = SpanScorer.of(seeds, expansion.continuity, parents, config, valuation.scorer)
         writer = Writer(call, self.log, runs, candidates, build, scorer, pinned, self._list_values(valued), exclusions)
         layout = writer.write()
@@ -198,6 +199,7 @@ class Pipeline:
         self.log.requests += reply.requests
         self.log.mark("fetch", len(windows), len(reply.chunks))
         if reply.problem:
+            self.is_told_all = False
             self.log.warn(reply.problem)
         if reply.conflicts:
             self._complain(sorted(reply.conflicts), "are in the chunk store with several texts; one of them is used")
@@ -259,7 +261,7 @@ class Pipeline:
             self.log.warn(problem)
 
     def _warn_of(self, expansion: Expansion) -> None:
-        if expansion.holes:
+        if expansion.holes and self.is_told_all:  # a store that failed may have them
             keys = sorted(expansion.holes)
             shown = ", ".join(repr(key) for key in keys[:5]) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
             self.log.warn(f"neighbours missing from the chunk store, spans end there: {shown}")
@@ -280,17 +282,19 @@ class Pipeline:
         return linked, links
 
     def _fetch_parents(
-        self, runs: Sequence[Run], out_of_scope: Sequence[ChunkKey]
+        self, seeds: Sequence[Seed], runs: Sequence[Run], out_of_scope: Sequence[ChunkKey]
     ) -> Generator[Request, Reply, dict[str, PlacedParent]]:
         """All parents of all candidates in one request.
 
-        A parent that is plain text carries no scope: where part of its document may not be seen, it is left alone.
+        A parent that is plain text carries no scope: where part of its document may not be seen, it is left alone. So
+        is that of a hit without a place: the chunks around it, which would tell, cannot be asked for.
         """
+        unplaced = {seed.key for seed in seeds if seed.unplaced is not None}
         children: dict[str, list[Chunk]] = {}
         if self.call.with_parents:
             for run in runs:
                 for chunk in run.chunks:
-                    if chunk.metadata.parent_id is not None:
+                    if chunk.metadata.parent_id is not None and chunk.key not in unplaced:
                         children.setdefault(chunk.metadata.parent_id, []).append(chunk)
         if not children:
             return {}

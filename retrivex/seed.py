@@ -20,7 +20,8 @@ class SeedHit:
     similarity_score : any finite number; direction and scale are declared on `RetrievalConfig`
         (`score_kind`, `score_scale`). A cosine may be negative, BM25 is unbounded.
     unplaced : why nobody knows where in the chunk store its chunk is, said in the warnings: such a hit is not asked for
-        and stays as it is. None where `(doc_id, chunk_id)` is its place.
+        and stays as it is; beside placed hits or pinned chunks of its document it counts as one of
+        `<doc_id> (unplaced)`, as its number says nothing there. None where `(doc_id, chunk_id)` is its place.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from retrivex.chunk import Chunk, ChunkKey
@@ -11,6 +11,7 @@ from retrivex.config import RetrievalConfig
 from retrivex.errors import HitError
 from retrivex.fusion import reciprocal_rank_fusion
 from retrivex.seed import DroppedHit, DropReason, SeedHit
+from retrivex.span import Span
 
 SeedHits: TypeAlias = Sequence[SeedHit] | Sequence[Sequence[SeedHit]]
 """Hits of one retriever, or one list for each query, retriever or sub-question."""
@@ -66,6 +67,33 @@ def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
                     "wrap what your retriever returns, or give one list of them per query"
                 )
     return [list(hits) for hits in lists]
+
+
+def _unmixed(lists: Sequence[Sequence[SeedHit]], pinned: Sequence[Any]) -> Sequence[Sequence[SeedHit]]:
+    """Keep hits without a place apart from what has one: `(doc_id, chunk_id)` is no place of theirs.
+
+    One that another hit places has that place. Others of a document with placed hits, or with other pinned chunks, are
+    given a document of their own, as their number there may be that of another chunk, or of a neighbour.
+    """
+    if all(hit.unplaced is None for hits in lists for hit in hits):
+        return lists
+    placed = {(hit.key, hit.chunk.text) for hits in lists for hit in hits if hit.unplaced is None}
+    pins = [chunk for item in pinned for chunk in (item.chunks if isinstance(item, Span) else [item])]
+    shown = {(chunk.key, chunk.text) for chunk in pins if isinstance(chunk, Chunk)}
+    documents = {doc_id for (doc_id, _), _ in placed | shown}
+
+    def apart(hit: SeedHit) -> SeedHit:
+        chunk, known = hit.chunk, (hit.key, hit.chunk.text)
+        if hit.unplaced is None or hit.key[0] not in documents:
+            return hit
+        if known in placed:
+            return replace(hit, unplaced=None)
+        if known in shown:
+            return hit
+        metadata = replace(chunk.metadata, doc_id=f"{hit.key[0]} (unplaced)")
+        return replace(hit, chunk=Chunk(chunk.text, metadata, chunk.embedding))
+
+    return [[apart(hit) for hit in hits] for hits in lists]
 
 
 def normalise(scores: Sequence[float], config: RetrievalConfig, *, fused: bool = False) -> list[float]:
@@ -177,7 +205,7 @@ def prepare_seeds(
         With `strict`, at the first hit that cannot be used.
     """
     sorter = _Sorter(config, allowed)
-    lists = [sorter.usable(hits) for hits in as_hit_lists(seed_hits)]
+    lists = [sorter.usable(hits) for hits in _unmixed(as_hit_lists(seed_hits), config.pinned)]
     given: dict[ChunkKey, float] = {}
     by_list: dict[ChunkKey, dict[int, float]] = {}
     for number, hits in enumerate(lists):

@@ -36,7 +36,7 @@ class Valuation:
 
     Parameters
     ----------
-    make_chunks : called once, when `chunks` is read
+    make_chunks : called once, when `chunks` is read; can be pickled, as a composition keeps it
     units : what is picked; None where whole chunks are
     values : of the units, as shares of the best
     scores : probability of each unit; empty with the weighted scorer
@@ -137,9 +137,9 @@ class Valuer:
             relevance = {seed.key: seed.relevance for seed in seeds}
             rows = chunk_values(runs, relevance, linked, continuity, self.config, share_of_best(similarity))
             if self.config.selection_unit != "unit":
-                return Valuation(lambda: rows)
+                return Valuation(rows.copy)
             units = self.cutter.units(runs)
-            return Valuation(lambda: rows, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
+            return Valuation(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
         return self._calibrated(self.model, runs, seeds, linked, similarity, room)
 
     def _calibrated(

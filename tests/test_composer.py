@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,35 @@ def test_fused_hits_without_a_place_have_none_either() -> None:
     made = compose([[unplaced("Owls hunt.")], [unplaced("Owls hunt."), unplaced("Elks roam.")]], store)
     assert store.asked == []
     assert made.warnings == ("2 of 2 hits stay as they are: nobody numbered them",)
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 9])
+def test_the_number_of_a_hit_without_a_place_is_that_of_no_other_chunk(number: int) -> None:
+    store = CountingStore(TEN)
+    made = compose([*hits_of(TEN, {1: 0.9}), SeedHit(make_chunk("d", number, "Owls hunt."), 0.5, "cut anew")], store)
+    assert store.asked == [[Window("d", 0, 4)]]
+    placed = [span for span in made.spans if span.doc_id == "d"]
+    assert all(chunk is TEN[chunk.key] for span in placed for chunk in span.chunks)
+    assert [(s.doc_id, s.text) for s in made.spans if s not in placed] == [("d (unplaced)", "Owls hunt.")]
+    assert made.dropped == ()
+
+
+def test_a_hit_without_a_place_is_no_pinned_chunk_of_its_number() -> None:
+    hit, pinned = SeedHit(make_chunk("d", 4, "Owls hunt."), 0.5, "cut anew"), TEN["d", 4]
+    made = compose([hit], TEN, pinned=[pinned])
+    assert [(span.doc_id, span.text) for span in made.spans] == [("d", pinned.text), ("d (unplaced)", "Owls hunt.")]
+    again = compose([hit], TEN, pinned=[hit.chunk])
+    assert [(span.doc_id, span.text) for span in again.spans] == [("d", "Owls hunt.")]
+
+
+def test_a_place_that_another_list_knows_counts() -> None:
+    hit = hits_of(TEN, {1: 0.9})[0]
+    lists = [[replace(hit, unplaced="cut anew")], [hit]]
+    for given in (lists, lists[::-1]):
+        made = compose(given, CountingStore(TEN))
+        assert made.warnings == ()
+        assert [note.chunk_id for note in made.trace.notes if note.role == "seed"] == [1]
+        assert len(made.trace.windows[0]) == 4
 
 
 @pytest.mark.parametrize(("limit", "requests"), [(1, 10), (3, 4), (9, 2), (10, 1), (100, 1)])

@@ -117,6 +117,13 @@ def test_a_composition_that_was_not_read_yet_is_like_one_that_was(made: Composit
     assert pickle.loads(pickle.dumps(fresh())) == read
 
 
+@pytest.mark.parametrize("knobs", [{}, {"selection_unit": "unit"}, {"diversity": 0.5}])
+@pytest.mark.parametrize("query", [None, "Who lays eggs?"])
+def test_a_composition_can_be_pickled_before_it_is_read(query: str | None, knobs: dict[str, Any]) -> None:
+    made = compose(hits_of(STORE, {0: 0.1, 3: 0.4}, "bees"), STORE, window=0, query=query, **knobs)
+    assert json.loads(pickle.loads(pickle.dumps(made)).to_json()) == json.loads(made.to_json())
+
+
 def test_every_step_is_traced(made: Composition) -> None:
     assert {"seeds", "expand", "merge", "score", "select", "render"} <= {step.name for step in made.trace.steps}
     assert all(step.microseconds >= 0 for step in made.trace.steps)

@@ -27,7 +27,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 
 from retrivex.adapters.langchain import FieldMap, RetriVexCompressor, RetriVexReorder, RetriVexRetriever
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, TokenizerError
 
 pytestmark = pytest.mark.integration
 
@@ -130,9 +130,14 @@ def test_what_is_set_later_counts_or_is_refused(kind: Any) -> None:
     asked.config, asked.reranker, asked.k = CONFIG.override(token_budget=4000), None, 1
     asked.chunk_store = cut("bees", *texts_of(BEES), "They sleep in winter.")
     assert shown()[0].endswith("They sleep in winter.")
-    for name, value in [("k", 0), ("config", 5), ("fields", FieldMap()), ("chunk_store", 5), ("chunkstore", BEES)]:
+    for name, value in [
+        ("k", 0), ("config", 5), ("fields", FieldMap()), ("chunk_store", 5), ("chunkstore", BEES), ("reranker", 5),
+    ]:  # fmt: skip
         with pytest.raises(ValueError, match=name):
             setattr(asked, name, value)
+    with pytest.raises(TokenizerError, match="no-such-tokenizer"):
+        asked.config = RetrievalConfig(tokenizer="no-such-tokenizer")
+    assert shown()[0].endswith("They sleep in winter.")
     with pytest.raises(ValueError, match="chunkstore"):
         kind(**({} if kind is RetriVexCompressor else {"base_retriever": base}), chunkstore=BEES)
 

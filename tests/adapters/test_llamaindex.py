@@ -262,6 +262,29 @@ def test_walk_ends_where_nodes_are_missing(nodes: list[BaseNode]) -> None:
     store.add_documents([node for at, node in enumerate(nodes) if at != 9])
     made = RetriVexRetriever(hits(nodes, 10), RetrievalConfig(window=3), docstore=store).retrieve(QUESTION)
     assert ids_of(made) == [[node.node_id for node in nodes[10:14]]]
+    [warning] = made[0].node.metadata["warnings"]
+    assert warning.startswith(f"1 neighbours missing from the node store, first {nodes[9].node_id!r}: spans end there")
+
+
+def test_a_docstore_that_was_never_filled_is_told_of(nodes: list[BaseNode]) -> None:
+    retriever = RetriVexRetriever(hits(nodes, 10, 20), ROOMY, docstore=SimpleDocumentStore())
+    for made in (retriever.retrieve(QUESTION), asyncio.run(retriever.aretrieve(QUESTION))):
+        [warning] = made[0].node.metadata["warnings"]
+        assert warning.startswith("4 neighbours missing from the node store")
+    as_found = RetrievalConfig(window=0)
+    [alone] = RetriVexRetriever(hits(nodes, 10), as_found, docstore=SimpleDocumentStore()).retrieve("x")
+    assert "warnings" not in alone.node.metadata
+
+
+def test_hits_without_links_are_told_of(docstore: SimpleDocumentStore) -> None:
+    foreign: list[BaseNode] = [TextNode(id_=f"f{n}", text=f"Foreign text {n}.") for n in range(2)]
+    pieces, whole = numbered("cut", "One.", "Two."), numbered("whole", "All of it.")
+    base = Fixed([(node, 0.5) for node in (*foreign, *pieces, *whole)])
+    made = RetriVexRetriever(base, ROOMY, docstore=docstore).retrieve("text")
+    [warning] = made[0].node.metadata["warnings"]
+    assert warning.startswith("4 of 5 hits stay as they are: they have no PREVIOUS and no NEXT")
+    with pytest.raises(HitError, match="4 of 5 hits stay as they are"):
+        RetriVexRetriever(base, ROOMY.override(strict=True), docstore=docstore).retrieve("text")
 
 
 def test_neighbours_of_another_document_are_none() -> None:

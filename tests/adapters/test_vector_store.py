@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from memory_collection import MemoryCollection
 
-from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.adapters.collection import ByWindows, Record, Records, Request
 from retrivex.adapters.fields import LAYOUTS, FieldMap, MakeId, colon_id, uuid5_id
 from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
@@ -263,6 +263,42 @@ def test_hits_without_a_place_stay_as_they_are_with_a_warning() -> None:
     assert warning.startswith("2 of 2 hits stay as they are: they have no document or no chunk number; name the fields")
 
 
+def test_hits_without_a_place_are_the_same_in_every_list_and_no_others() -> None:
+    collection = MemoryCollection()
+    axes = np.eye(3, dtype=np.float32)
+    texts = ["Owls hunt.", "Bees sleep.", "Elks roam."]
+    collection.records = [
+        Record(f"r{n}", {"text": text, "doc_id": "zoo"}, None, axis)
+        for n, (text, axis) in enumerate(zip(texts, axes, strict=True))
+    ]
+
+    def best(*question: float) -> list[SeedHit]:
+        return VectorRetriever(collection, lambda _: question).retrieve("which?", k=2)
+
+    owls_bees, elks_owls = best(1.0, 0.5, 0.0), best(0.5, 0.0, 1.0)
+    made = SpanComposer().compose([owls_bees, elks_owls], VectorChunkStore(collection))
+    assert sorted(span.text for span in made.spans) == sorted(texts)
+    assert made.dropped == ()
+    assert made.warnings[0].startswith("3 of 3 hits")
+
+
+def test_parents_of_hits_without_a_place_are_not_asked_for() -> None:
+    # the chunks around a hit tell what of its parent may be seen: here the second half is another tenant's
+    own, foreign = "Bees sleep five to eight hours a day, and longer in winter.", " Acme's secret."
+    collection = MemoryCollection()
+    vector = np.ones(8, dtype=np.float32)
+    collection.records = [
+        Record("a", {"text": own, "doc_id": "d", "parent_id": "p"}, None, vector),
+        Record("b", {"text": foreign, "doc_id": "d", "parent_id": "p", "scope": "acme"}, None, vector),
+    ]
+    hits = VectorRetriever(collection, lambda question: vector).retrieve("which?")
+    asked = len(collection.asked)
+    composer = SpanComposer(RetrievalConfig(return_parents="auto"))
+    made = composer.compose(hits, VectorChunkStore(collection), {"p": own + foreign}, query="How long do bees sleep?")
+    assert [span.text for span in made.spans] == [own]
+    assert (len(collection.asked), made.trace.requests) == (asked, 0)
+
+
 @pytest.mark.parametrize(
     ("name", "given"),
     [(uuid.UUID(int=7), "of the type UUID"), (7.5, "of the type float"), (["a"], "of the type list"), ("", "empty")],
@@ -371,7 +407,7 @@ def test_a_number_that_is_none_leaves_a_hit_as_it_is(number: Any) -> None:
     collection = MemoryCollection()
     collection.records = [Record("a", {"text": "text", "doc_id": "d", "chunk_id": number}, None, vector)]
     (hit,) = VectorRetriever(collection, lambda question: vector).retrieve("which?")
-    assert (hit.chunk.text, hit.chunk.metadata.doc_id) == ("text", "d (unnumbered 1)")
+    assert (hit.chunk.text, hit.chunk.metadata.doc_id) == ("text", "d (unnumbered a)")
 
 
 # ---- what is told of
