@@ -15,7 +15,7 @@ from retrivex.quotes import bare, find_quote, flat
 from retrivex.seeding import SeedHits
 from retrivex.stores.protocol import AnyChunkStore
 
-FORMS = '{"doc_id", "quote"}, {"doc_id", "start", "end"} or {"quote"}'
+FORMS = 'a quote as text, {"quote"}, {"doc_id", "quote"} or {"doc_id", "start", "end"}'
 """How a passage of evidence may be given."""
 
 
@@ -133,8 +133,10 @@ class EvidenceFinder:
         LoadError
             If it is none of them, or stands nowhere, or at several places.
         """
+        if isinstance(claim, str):
+            return self._of_quote(None, claim)
         if not isinstance(claim, Mapping):
-            raise LoadError(f"evidence is {claim!r}: it must be an object, {FORMS}")
+            raise LoadError(f"evidence is {claim!r}: it must be one of {FORMS}")
         doc_id, quote = claim.get("doc_id"), claim.get("quote")
         if doc_id is not None and (not isinstance(doc_id, str) or doc_id not in self._documents):
             raise LoadError(f"evidence names document {doc_id!r}, which is not there: check its doc_id")

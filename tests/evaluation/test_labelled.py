@@ -25,18 +25,20 @@ def written(path: Path, *lines: Any) -> Path:
     [
         ({"doc_id": "bees", "quote": "They sleep at night."}, 20, 40),
         ({"quote": "IN HIVES.  they sleep"}, 10, 30),
+        ("IN HIVES.  they sleep", 10, 30),
         ({"doc_id": "bees", "start": 3, "end": 7}, 3, 7),
         ({"doc_id": "bees", "quote": "Bees eat honey."}, 41, 56),
     ],
 )
-def test_evidence_is_found(claim: dict[str, Any], start: int, end: int) -> None:
+def test_evidence_is_found(claim: Any, start: int, end: int) -> None:
     assert FINDER.find(claim) == Evidence("bees", start, end)
 
 
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        ("They sleep", "must be an object"),
+        (7, "must be one of"),
+        ("Hornets", "is not in any document"),
         ({}, "must be one of"),
         ({"start": 1, "end": 2}, "must be one of"),
         ({"quote": 7}, "must be one of"),
