@@ -100,7 +100,7 @@ def variants() -> Iterator[tuple[str, Cell, System]]:
     for hedge in (0.0, 1.5, 3.0):
         yield calibrated(f"hedge = {hedge}", hedge=hedge)
     for hedge in (1.0, 1.3):
-        yield calibrated(f"hedge = {hedge} by disagreement", hedge=hedge, hedge_by="disagreement")
+        yield calibrated(f"hedge = {hedge}, unrelated", hedge=hedge, hedge_by="unrelated")
     for floor in (0.2, 0.4):
         yield calibrated(f"continuity floor {floor}", window=2, continuity_floor=floor)
     for hits in (3, 6, 50):

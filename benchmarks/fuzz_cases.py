@@ -151,7 +151,7 @@ CHOICES: dict[str, Sequence[Any]] = {
     "selection_unit": ("span", "chunk", "unit"),
     "run_cost": (0.0, 1.0, 5.0),
     "hedge": (0.0, 0.3, 3.0),
-    "hedge_by": ("disagreement",),
+    "hedge_by": ("unrelated",),
     "prefer_fewer_spans": (False,),
     "min_value": (0.1, 0.5, 1.0),
     "max_spans": (1, 2, 3),

@@ -15,7 +15,7 @@ LENGTHS = (4096, 8192, 16384, 32768, 65536, 131072)
 LENGTHS_OF_FOUR = (4096, 131072)
 BUDGET = 2000
 # what the knobs for questions in other words than the documents' bring, and what they cost the others
-NEARER = {"balanced, by disagreement": RetrievalConfig(hedge=1.3, hedge_by="disagreement")}
+NEARER = {"balanced, unrelated": RetrievalConfig(hedge=1.3, hedge_by="unrelated")}
 
 
 def main() -> int:

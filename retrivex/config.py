@@ -200,11 +200,10 @@ class RetrievalConfig(BaseModel):
         "scorer doubts: as a share of the best unit, times the doubt, 1 at most; higher where questions are asked in "
         "other words than the documents', 0 is off",
     )
-    hedge_by: Literal["doubt", "disagreement"] = Field(
+    hedge_by: Literal["doubt", "unrelated"] = Field(
         default="doubt",
-        description="what hedge is multiplied by. disagreement: the root of the doubt, times how little the question's "
-        "words and its nearest chunks point to the same candidates; with hedge=1.3 for questions in other words than "
-        "the documents'",
+        description="what hedge is multiplied by. unrelated: the root of the doubt, times how little the question's "
+        "words have to do with what is near to it; with hedge=1.3 for questions in other words than the documents'",
     )
     similarity_weight: float = Field(default=1.0, ge=0, description="w0: weight of the best seed's similarity")
     adjacency_weight: float = Field(default=0.6, ge=0, description="w1: weight of nearness to seeds")

@@ -15,9 +15,9 @@ from retrivex.config import RetrievalConfig
 from retrivex.continuity import Continuity
 from retrivex.errors import RetrivexError
 from retrivex.nearness import Room, nearest_that_fit
-from retrivex.scoring.agreement import disagreement
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.features import UnitTable, unit_features
+from retrivex.scoring.relation import unrelatedness
 from retrivex.scoring.weighted import chunk_values
 from retrivex.seeding import Seed
 from retrivex.similarity import share_of_best
@@ -164,8 +164,8 @@ class Valuer:
         # kind), the less is it right to show the surroundings of a few hits in place of the next ones.
         if len(p) and self.config.hedge:
             doubt = 1.0 - model.confidence_of(float(log_odds.max()))
-            if self.config.hedge_by == "disagreement":
-                doubt = doubt**0.5 * disagreement(table)
+            if self.config.hedge_by == "unrelated":
+                doubt = doubt**0.5 * unrelatedness(table)
             least = nearest_that_fit(runs, units, seeds, room) * min(1.0, self.config.hedge * doubt)
             hedged = least > shares
             shares = np.maximum(shares, least)

@@ -69,9 +69,9 @@ def test_hedge_by() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "doubting.json"
         path.write_text(json.dumps({**shipped_coefficients().to_dict(), "confidence": [0.0, -30.0]}), encoding="utf-8")
-        near = {by: asked(coefficients=path, hedge=1.0, hedge_by=by) for by in ("doubt", "disagreement")}
+        near = {by: asked(coefficients=path, hedge=1.0, hedge_by=by) for by in ("doubt", "unrelated")}
     least = {by: min(unit.value for unit in made.trace.units) for by, made in near.items()}
-    assert least["disagreement"] < least["doubt"] == pytest.approx(1.0)
+    assert least["unrelated"] < least["doubt"] == pytest.approx(1.0)
 
 
 def test_similarity_weight() -> None:
