@@ -6,17 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, ValidationInfo, field_validator
+from pydantic import Field, SkipValidation
 
-from retrivex.composer import SpanComposer
 from retrivex.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.stores.protocol import AnyChunkStore
 
 from .fields import FieldMap, colon_id, uuid5_id
 from .hits import Direction, Placed, hits_to_ask, place
+from .langchain_composing import Composing
 from .langchain_compressor import RetriVexCompressor
-from .langchain_documents import SCORE_KEY, as_store, chunk_store_from_documents, documents_of, read_document
+from .langchain_documents import SCORE_KEY, chunk_store_from_documents, documents_of, read_document
 from .langchain_reorder import RetriVexReorder
 from .langchain_stores import BaseStoreChunkStore, FilteredChunkStore, VectorStoreChunkStore
 from .results import NO_STORE, PLAIN_TEXT, logger
@@ -46,7 +45,7 @@ __all__ = [
 _LIMITS = ("k", "top_k")  # how LangChain's own retrievers call the number of hits
 
 
-class RetriVexRetriever(BaseRetriever):
+class RetriVexRetriever(BaseRetriever, Composing):
     """Asks another retriever for hits and returns the spans composed of them, one Document each.
 
     Documents come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Joined by
@@ -72,8 +71,6 @@ class RetriVexRetriever(BaseRetriever):
     of `RetrievalConfig` but `k`, for one call: `k` counts spans here.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
-
     base_retriever: SkipValidation[RetrieverLike]
     config: RetrievalConfig = Field(default_factory=RetrievalConfig)
     fields: FieldMap = Field(default_factory=FieldMap, frozen=True)  # the chunk store may be made with them
@@ -84,34 +81,12 @@ class RetriVexRetriever(BaseRetriever):
     scope: Any = None
     reranker: Any = None
 
-    _composer: SpanComposer | None = PrivateAttr(default=None)
-    _composed_for: tuple[Any, Any] = PrivateAttr(default=(None, None))
-
     def __init__(self, base_retriever: RetrieverLike, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
         knobs = RetrievalConfig() if config is None else config
         super().__init__(base_retriever=base_retriever, config=knobs, **kwargs)  # type: ignore[call-arg]
         self._made_composer()  # a tokenizer that cannot be had shows now, not at the first question
-        if self.chunk_store is None and max(self.config.reach) > 0:
+        if self._alone:
             logger.warning("%s", NO_STORE)
-
-    @field_validator("chunk_store")
-    @classmethod
-    def _as_store(cls, given: Any, info: ValidationInfo) -> AnyChunkStore | None:
-        return as_store(given, info.data.get("fields"))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse at once what no composer can be made of."""
-        if name == "config" and isinstance(value, RetrievalConfig):
-            SpanComposer(value)
-        elif name == "reranker":
-            SpanComposer(self.config, reranker=value)
-        super().__setattr__(name, value)
-
-    def __getstate__(self) -> dict[Any, Any]:
-        """Leave the composer out: its caches hold locks, which cannot be pickled, and fill again by themselves."""
-        state = super().__getstate__()
-        fresh = {"_composer": None, "_composed_for": (None, None)}
-        return {**state, "__pydantic_private__": {**(state["__pydantic_private__"] or {}), **fresh}}
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **overrides: Any
@@ -134,13 +109,6 @@ class RetriVexRetriever(BaseRetriever):
             placed.hits, placed.store, self.parent_store, query=query, **call.arguments, **call.knobs | placed.overrides
         )
         return self._documents(made, placed)
-
-    def _made_composer(self) -> SpanComposer:
-        asked_for = (self.config, self.reranker)
-        if self._composer is None or any(a is not b for a, b in zip(asked_for, self._composed_for, strict=True)):
-            self._composer = SpanComposer(self.config, reranker=self.reranker)
-            self._composed_for = asked_for
-        return self._composer
 
     def _call(self, overrides: dict[str, Any]) -> _Call:
         knobs = {name: value for name, value in overrides.items() if name not in _OWN}
@@ -166,8 +134,7 @@ class RetriVexRetriever(BaseRetriever):
         return place(passages, self.chunk_store, call.config, direction=call.direction)
 
     def _documents(self, made: Composition, placed: Placed) -> list[Document]:
-        alone = self.chunk_store is None and max(self.config.reach) > 0
-        return documents_of(made, placed, self.fields, alone=alone)
+        return documents_of(made, placed, self.fields, alone=self._alone)
 
 
 _OWN = ("k", "fetch_k", "scope", "query_embedding", "verbose")  # of `invoke`, and no knobs of the composer

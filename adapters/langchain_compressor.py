@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import Field
 
-from retrivex.composer import SpanComposer
 from retrivex.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.stores.protocol import AnyChunkStore
 
 from .fields import FieldMap
 from .hits import Placed, place
-from .langchain_documents import as_store, documents_of, read_document
+from .langchain_composing import Composing
+from .langchain_documents import documents_of, read_document
 from .results import NO_STORE, PLAIN_TEXT, logger
 
 try:
@@ -25,7 +24,7 @@ except ImportError as error:
     raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
 
 
-class RetriVexCompressor(BaseDocumentCompressor):
+class RetriVexCompressor(BaseDocumentCompressor, Composing):
     """Makes spans of documents, best first as a retriever gave them; for `ContextualCompressionRetriever`.
 
     What comes out is what `RetriVexRetriever` returns. Scores are read from the metadata, as vector store retrievers
@@ -38,8 +37,6 @@ class RetriVexCompressor(BaseDocumentCompressor):
     chunk_store, parent_store, k, scope, fields, reranker : as for `RetriVexRetriever`
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
-
     config: RetrievalConfig = Field(default_factory=RetrievalConfig)
     fields: FieldMap = Field(default_factory=FieldMap, frozen=True)  # the chunk store may be made with them
     chunk_store: Any = None
@@ -48,9 +45,6 @@ class RetriVexCompressor(BaseDocumentCompressor):
     scope: Any = None
     reranker: Any = None
 
-    _composer: SpanComposer | None = PrivateAttr(default=None)
-    _composed_for: tuple[Any, Any] = PrivateAttr(default=(None, None))
-
     def __init__(self, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
         super().__init__(  # type: ignore[call-arg]
             config=RetrievalConfig() if config is None else config, **kwargs
@@ -58,25 +52,6 @@ class RetriVexCompressor(BaseDocumentCompressor):
         self._made_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
             logger.warning("%s", NO_STORE)
-
-    @field_validator("chunk_store")
-    @classmethod
-    def _as_store(cls, given: Any, info: ValidationInfo) -> AnyChunkStore | None:
-        return as_store(given, info.data.get("fields"))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse at once what no composer can be made of."""
-        if name == "config" and isinstance(value, RetrievalConfig):
-            SpanComposer(value)
-        elif name == "reranker":
-            SpanComposer(self.config, reranker=value)
-        super().__setattr__(name, value)
-
-    def __getstate__(self) -> dict[Any, Any]:
-        """Leave the composer out: its caches hold locks, which cannot be pickled, and fill again by themselves."""
-        state = super().__getstate__()
-        fresh = {"_composer": None, "_composed_for": (None, None)}
-        return {**state, "__pydantic_private__": {**(state["__pydantic_private__"] or {}), **fresh}}
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -98,13 +73,6 @@ class RetriVexCompressor(BaseDocumentCompressor):
         )
         return self._documents(made, placed)
 
-    def _made_composer(self) -> SpanComposer:
-        asked_for = (self.config, self.reranker)
-        if self._composer is None or any(a is not b for a, b in zip(asked_for, self._composed_for, strict=True)):
-            self._composer = SpanComposer(self.config, reranker=self.reranker)
-            self._composed_for = asked_for
-        return self._composer
-
     def _place(self, documents: Sequence[Document]) -> Placed:
         return place([read_document(document, self.fields) for document in documents], self.chunk_store, self.config)
 
@@ -114,7 +82,3 @@ class RetriVexCompressor(BaseDocumentCompressor):
 
     def _documents(self, made: Composition, placed: Placed) -> list[Document]:
         return documents_of(made, placed, self.fields, alone=self._alone)
-
-    @property
-    def _alone(self) -> bool:
-        return self.chunk_store is None and max(self.config.reach) > 0
