@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, field_validator
@@ -13,6 +14,22 @@ from retrivex.stores.protocol import AnyChunkStore
 from .langchain_documents import as_store
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A composer and what it was made of.
+
+    Deep copies and pickles hold None in its place: the composer's caches have locks, which can be neither copied nor
+    pickled, and fill again by themselves.
+    """
+
+    composer: SpanComposer
+    config: RetrievalConfig
+    reranker: Any
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
 class Composing(BaseModel):
     """Keeps a composer of `config` and `reranker`, and refuses at once what none can be made of.
 
@@ -21,13 +38,12 @@ class Composing(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
 
-    if TYPE_CHECKING:  # fields of the classes themselves: declared here, they would come before those of theirs
+    if TYPE_CHECKING:  # fields of the classes themselves: made here, they would come before those of LangChain
         config: RetrievalConfig
         chunk_store: Any
         reranker: Any
 
-    _composer: SpanComposer | None = PrivateAttr(default=None)
-    _composed_for: tuple[Any, Any] = PrivateAttr(default=(None, None))
+    _kept: _Kept | None = PrivateAttr(default=None)
 
     @field_validator("chunk_store", check_fields=False)
     @classmethod
@@ -42,18 +58,12 @@ class Composing(BaseModel):
             SpanComposer(self.config, reranker=value)
         super().__setattr__(name, value)
 
-    def __getstate__(self) -> dict[Any, Any]:
-        """Leave the composer out: its caches hold locks, which cannot be pickled, and fill again by themselves."""
-        state = super().__getstate__()
-        fresh = {"_composer": None, "_composed_for": (None, None)}
-        return {**state, "__pydantic_private__": {**(state["__pydantic_private__"] or {}), **fresh}}
-
     def _made_composer(self) -> SpanComposer:
-        asked_for = (self.config, self.reranker)
-        if self._composer is None or any(a is not b for a, b in zip(asked_for, self._composed_for, strict=True)):
-            self._composer = SpanComposer(self.config, reranker=self.reranker)
-            self._composed_for = asked_for
-        return self._composer
+        kept = self._kept
+        if kept is None or kept.config is not self.config or kept.reranker is not self.reranker:
+            kept = _Kept(SpanComposer(self.config, reranker=self.reranker), self.config, self.reranker)
+            self._kept = kept
+        return kept.composer
 
     @property
     def _alone(self) -> bool:

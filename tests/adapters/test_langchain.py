@@ -1,12 +1,13 @@
 """The LangChain retriever over LangChain's own vector store, splitters and callbacks."""
 
 import asyncio
+import copy
 import importlib
 import json
 import logging
 import pickle
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from itertools import pairwise
 from typing import Any
@@ -106,6 +107,27 @@ def test_batch_gives_the_same(vectors: InMemoryVectorStore, pieces: list[Documen
 def test_pickled_retriever_gives_the_same(pieces: list[Document]) -> None:
     retriever = RetriVexRetriever(Fixed(documents=pieces[3:8]), CONFIG, chunk_store=pieces)
     assert pickle.loads(pickle.dumps(retriever)).invoke(QUESTION) == retriever.invoke(QUESTION)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: one.model_copy(deep=True)])
+def test_a_copy_gives_the_same_and_is_its_own(copied: Callable[[Any], Any], pieces: list[Document]) -> None:
+    retriever = RetriVexRetriever(Fixed(documents=pieces[3:8]), CONFIG, chunk_store=pieces)
+    expected = retriever.invoke(QUESTION)
+    again = copied(retriever)
+    assert again.invoke(QUESTION) == expected
+    again.config = CONFIG.override(window=0)
+    assert again.invoke(QUESTION) != expected
+    assert retriever.invoke(QUESTION) == expected
+
+
+def test_a_deep_copy_shares_nothing_that_can_change() -> None:
+    retriever = RetriVexRetriever(Fixed(documents=list(BEES[1:2])), CONFIG, chunk_store=BEES)
+    for again in (copy.deepcopy(retriever), copy.deepcopy([retriever, retriever])[1]):
+        again.base_retriever.documents.clear()
+        assert again.invoke("queen") == []
+        assert retriever.invoke("queen")[0].metadata["chunk_ids"] == [0, 1, 2]
+    changed = retriever.model_copy(update={"k": 1}, deep=True)
+    assert (changed.k, retriever.k) == (1, None)
 
 
 def drones_first(query: str, texts: Sequence[str]) -> list[float]:

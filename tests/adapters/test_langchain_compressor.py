@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -159,6 +160,17 @@ def test_a_pickled_compressor_gives_the_same() -> None:
     compressor = RetriVexCompressor(CONFIG, chunk_store=BEES)
     first = compressor.compress_documents([BEES[1]], "queen")
     assert pickle.loads(pickle.dumps(compressor)).compress_documents([BEES[1]], "queen") == first
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: one.model_copy(deep=True)])
+def test_a_copied_compressor_gives_the_same_and_is_its_own(copied: Callable[[Any], Any]) -> None:
+    compressor = RetriVexCompressor(CONFIG, chunk_store=BEES)
+    first = compressor.compress_documents([BEES[1]], "queen")
+    again = copied(compressor)
+    assert again.compress_documents([BEES[1]], "queen") == first
+    again.config = CONFIG.override(window=0)
+    assert texts_of(again.compress_documents([BEES[1]], "queen")) == ["A hive has one queen."]
+    assert compressor.compress_documents([BEES[1]], "queen") == first
 
 
 # ---- the transformer
