@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, ChunkMetadata, Embedding
@@ -156,9 +156,16 @@ def why_unplaced(passage: Passage) -> str:
 
 
 class NumberedChunks(Mapping[ChunkKey, Chunk]):
-    """Chunks by `(doc_id, chunk_id)`, which also finds the chunk of a hit that does not know its number."""
+    """Chunks by `(doc_id, chunk_id)`, which also finds the chunk of a hit that does not know its number.
 
-    def __init__(self, chunks: Iterable[Chunk]) -> None:
+    Parameters
+    ----------
+    chunks : of any number of documents
+    row_ends : places that stay free between rows of neighbours, and where nothing is missing
+    """
+
+    def __init__(self, chunks: Iterable[Chunk], row_ends: Iterable[ChunkKey] = ()) -> None:
+        self.row_ends = frozenset(row_ends)
         self._chunks = index_chunks(chunks)
         self._by_id: dict[str, Chunk] = {}
         self._by_text: dict[tuple[str, str], list[Chunk]] = {}
@@ -206,7 +213,9 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
         If two pieces of a document have the same number and different texts.
     """
     by_document: dict[str, list[Passage]] = {}
+    given: set[str | None] = {None}
     for passage in passages:
+        given.add(passage.id)
         if passage.doc_id is None:
             problem = misnamed(passage) or f"its metadata have nothing under {', '.join(passage.fields.doc_id)}"
             raise ChunkError(
@@ -215,7 +224,13 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
             )
         if passage.text:
             by_document.setdefault(passage.doc_id, []).append(passage)
-    return NumberedChunks(chunk for doc_id, group in by_document.items() for chunk in _number(doc_id, group))
+    chunks: list[Chunk] = []
+    row_ends: list[ChunkKey] = []
+    for doc_id, group in by_document.items():
+        numbered, free = _number(doc_id, group, given)
+        chunks += numbered
+        row_ends += free
+    return NumberedChunks(chunks, row_ends)
 
 
 def as_chunk_store(given: Any, kind: type[T], make: Callable[[list[T]], NumberedChunks]) -> AnyChunkStore | None:
@@ -240,7 +255,8 @@ def as_chunk_store(given: Any, kind: type[T], make: Callable[[list[T]], Numbered
     return make(pieces)
 
 
-def _number(doc_id: str, group: Sequence[Passage]) -> list[Chunk]:
+def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tuple[list[Chunk], list[ChunkKey]]:
+    """Return the chunks of a document, and the places before rows that do not go on backwards among what is `given`."""
     numbered = [(passage.chunk_id, passage) for passage in group if passage.chunk_id is not None]
     if numbered and len(numbered) < len(group):
         raise ChunkError(
@@ -248,16 +264,20 @@ def _number(doc_id: str, group: Sequence[Passage]) -> list[Chunk]:
             f"it is read from {', '.join(group[0].fields.chunk_id)}"
         )
     count = None
+    free: list[ChunkKey] = []
     if not numbered:
         chains = linked_chains(group)
         count = len(group) if len(chains) == 1 else None
         # one number stays free between chains, as their ends are no neighbours
-        starts = [sum(len(chain) + 1 for chain in chains[:at]) for at in range(len(chains))]
+        starts = list(accumulate((len(chain) + 1 for chain in chains[:-1]), initial=0))
+        # a parser may link what belongs together and nothing else, as within a parent: no link, nothing to miss
+        heads = zip(starts, chains, strict=True)
+        free = [(doc_id, start - 1) for start, chain in heads if start and chain[0].before in given]
         numbered = [(start + i, p) for start, chain in zip(starts, chains, strict=True) for i, p in enumerate(chain)]
     numbered.sort(key=lambda pair: pair[0])
     if not _offsets_ascend(numbered):
         numbered = [(number, replace(p, char_start=None, char_end=None)) for number, p in numbered]
-    return [passage.to_chunk(doc_id, number, count) for number, passage in numbered]
+    return [passage.to_chunk(doc_id, number, count) for number, passage in numbered], free
 
 
 def _offsets_ascend(numbered: Sequence[tuple[int, Passage]]) -> bool:

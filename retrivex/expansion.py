@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -105,10 +105,13 @@ def _boundaries(
 class _Walker:
     """Walks outwards from seeds over what was fetched."""
 
-    def __init__(self, found: Mapping[ChunkKey, Chunk], config: RetrievalConfig, made: Expansion) -> None:
+    def __init__(
+        self, found: Mapping[ChunkKey, Chunk], config: RetrievalConfig, made: Expansion, ends: Collection[ChunkKey]
+    ) -> None:
         self.found = found
         self.config = config
         self.made = made
+        self.ends = ends
         self.stop: Callable[[Chunk, Chunk], bool] | None = stop_rule(config)
 
     def walk(self, seed: ChunkKey, step: int, reach: int) -> int:
@@ -141,6 +144,9 @@ class _Walker:
             return
         if self.made.refused.get(key) == "scope":
             return
+        if key in self.ends:
+            self.made.refused[key] = "document end"
+            return
         self.made.refused[key] = "missing"
         # without a chunk count, nothing tells a hole behind the last chunk from the end of the document, nor a missing
         # first chunk from numbers that begin at 1
@@ -157,6 +163,7 @@ def grow(
     reach: tuple[int, int],
     signatures: SignatureCache,
     out_of_scope: Sequence[ChunkKey] = (),
+    ends: Collection[ChunkKey] = (),
 ) -> Expansion:
     """Grow every seed inside its planned window, guards asked at every boundary.
 
@@ -167,6 +174,7 @@ def grow(
     found : every chunk that may be used, seeds included
     reach : neighbours before and after a seed, further ones only under `grow_until`
     out_of_scope : chunks the store returned although the caller may not see them
+    ends : places where the store says that there is nothing and nothing is missing
 
     Returns
     -------
@@ -175,7 +183,7 @@ def grow(
     """
     made = Expansion(refused=dict.fromkeys(out_of_scope, "scope"))
     made.continuity, made.mixed = _boundaries(merged, found, signatures)
-    walker = _Walker(found, config, made)
+    walker = _Walker(found, config, made, ends)
     before, after = reach
     for seed, plan in zip(seeds, planned, strict=True):
         if len(plan) == 1:

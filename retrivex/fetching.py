@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -45,6 +45,7 @@ class ChunkReply:
     conflicts : chunks that the store returned with several texts
     problem : why there is nothing, or less than there should be
     requests : calls that were made
+    ends : places where the store says that there is nothing and nothing is missing
     """
 
     chunks: dict[ChunkKey, Chunk] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class ChunkReply:
     conflicts: list[ChunkKey] = field(default_factory=list)
     problem: str | None = None
     requests: int = 0
+    ends: Collection[ChunkKey] = ()
 
 
 @dataclass(slots=True)
@@ -237,7 +239,7 @@ class StoreAccess:
         return ParentReply(kept, None, 1)
 
     def _chunks(self, request: ChunkRequest, chunks: Iterable[Chunk], requests: int) -> ChunkReply:
-        reply = ChunkReply(requests=requests)
+        reply = ChunkReply(requests=requests, ends=getattr(self.store, "row_ends", ()))
         asked_for = _membership(request.windows)
         trusted = isinstance(self.store, Mapping)
         for chunk in chunks:

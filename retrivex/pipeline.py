@@ -137,11 +137,11 @@ class Pipeline:
         reach = self._reach(seeds)
         planned = plan_windows(seeds, config, reach)
         merged = merge_windows(planned)
-        found, out_of_scope = yield from self._fetch(seeds, planned, merged)
+        found, out_of_scope, ends = yield from self._fetch(seeds, planned, merged)
         if out_of_scope:
             seeds, planned = self._without(seeds, planned, out_of_scope, dropped)
             merged = merge_windows(planned)
-        expansion = grow(seeds, planned, merged, found, config, reach, call.signatures, out_of_scope)
+        expansion = grow(seeds, planned, merged, found, config, reach, call.signatures, out_of_scope, ends)
         self._warn_of(expansion)
         linked, links = yield from self._follow_links(seeds, found, expansion)
         self.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
@@ -183,13 +183,13 @@ class Pipeline:
 
     def _fetch(
         self, seeds: Sequence[Seed], planned: Sequence[Window], merged: Sequence[Window]
-    ) -> Generator[Request, Reply, tuple[dict[ChunkKey, Chunk], list[ChunkKey]]]:
+    ) -> Generator[Request, Reply, tuple[dict[ChunkKey, Chunk], list[ChunkKey], Collection[ChunkKey]]]:
         """Fetch all planned windows, merged, in one request; seeds stand in for what the store does not have."""
         placed = [seed for seed in seeds if seed.unplaced is None]
         found = {seed.key: seed.chunk for seed in seeds if seed.unplaced is not None}
         self._warn_of_unplaced(seeds)
         if not placed:
-            return found, []
+            return found, [], ()
         windows = merged
         if len(placed) < len(seeds):
             windows = merge_windows([w for seed, w in zip(seeds, planned, strict=True) if seed.unplaced is None])
@@ -208,7 +208,7 @@ class Pipeline:
         absent = [seed for seed in placed if seed.key not in hidden and not self._reconcile(seed, found)]
         if absent and not reply.problem:
             self._complain([seed.key for seed in absent], "not in the chunk store; used as the retriever gave them")
-        return found, reply.out_of_scope
+        return found, reply.out_of_scope, reply.ends
 
     def _without(
         self,

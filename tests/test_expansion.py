@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences
 
 from retrivex.chunk import MAX_CHUNK_ID
+from retrivex.stores.memory import InMemoryChunkStore
 
 TEN = bare("d", sentences("d", 10))
 
@@ -54,6 +55,22 @@ def test_a_missing_neighbour_before_a_seed_is_warned_of() -> None:
     store = {key: chunk for key, chunk in TEN.items() if key[1] != 4}
     made = compose(hits_of(TEN, {5: 1.0}), store)
     assert "('d', 4)" in " ".join(made.warnings)
+
+
+class Rows(InMemoryChunkStore):
+    """Two rows, and a chunk of the second one that is really missing."""
+
+    row_ends = frozenset({("d", 4)})
+
+    def __init__(self) -> None:
+        super().__init__(chunk for key, chunk in TEN.items() if key[1] not in (4, 7))
+
+
+def test_where_a_store_says_that_nothing_is_missing_there_is_no_warning() -> None:
+    made = compose(hits_of(TEN, {5: 1.0}), Rows())
+    assert made.warnings == ()
+    assert [note.reason for note in made.trace.notes if note.chunk_id == 4] == ["document end"]
+    assert "('d', 7)" in " ".join(compose(hits_of(TEN, {8: 1.0}), Rows()).warnings)
 
 
 def test_the_end_of_a_document_is_no_warning() -> None:

@@ -19,7 +19,7 @@ Entry: TypeAlias = tuple[Chunk, ...]
 """What a store holds at one place: usually one chunk, none where there is none."""
 
 _MOST_PLACES = 100_000
-_PASSED_ON = ("fetch_parents", "batch_limit")
+_PASSED_ON = ("fetch_parents", "batch_limit", "row_ends")
 
 
 class ChunkCache(Protocol):

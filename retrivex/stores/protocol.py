@@ -15,7 +15,8 @@ class ChunkStore(Protocol):
 
     Optional members that are used where a store has them: `afetch` (the same, awaited), `batch_limit` (most
     chunks one request may ask for; the composer then sends `ceil(n / batch_limit)` requests), `in_process`
-    (True where `fetch` cannot block, so that no time-out is needed), `fetch_parents`, and
+    (True where `fetch` cannot block, so that no time-out is needed), `row_ends` (places without a chunk where
+    nothing is missing, as between two rows of numbers: no warning names them), `fetch_parents`, and
     `fetch_counted(windows, scope, *, tokenizer)`, which gives `(chunk, tokens or None)` pairs with the counts that
     the named tokenizer made at index time.
     """

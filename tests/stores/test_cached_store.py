@@ -267,6 +267,8 @@ def test_members_that_the_store_behind_has_are_passed_on() -> None:
     store = CachedChunkStore(InMemoryChunkStore(contract_chunks(1, 1), {"p": "whole"}), MemoryCache(), name="inner")
     assert store.fetch_parents(["p"]) == {"p": "whole"}
     assert not hasattr(store, "batch_limit")
+    store.store.row_ends = frozenset({("d", 1)})  # type: ignore[attr-defined]
+    assert store.row_ends == {("d", 1)}
     with pytest.raises(StoreError, match="name is ''"):
         CachedChunkStore(store, MemoryCache(), name="")
     with pytest.raises(StoreError, match="store is dict"):
