@@ -13,6 +13,7 @@ from retrivex.config import RetrievalConfig
 from retrivex.errors import HitError, StoreError
 from retrivex.fetching import cannot_hang
 from retrivex.intervals import Window
+from retrivex.real import real
 from retrivex.seed import SeedHit
 from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore
@@ -143,7 +144,7 @@ def check_limit(name: str, limit: int | None) -> None:
 
 def _is_score(score: Any) -> bool:
     try:
-        return math.isfinite(score)
+        return math.isfinite(real(score))
     except (TypeError, ValueError, OverflowError):
         return False
 

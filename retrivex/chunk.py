@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import ChunkError, RetrivexError
+from retrivex.real import real
 
 ChunkKey: TypeAlias = tuple[str, int]
 """`(doc_id, chunk_id)`: what identifies a chunk everywhere in RetriVex."""
@@ -84,7 +85,7 @@ def _check_heading_path(path: Any, key: ChunkKey) -> None:
 
 def _plain_timestamp(value: Any, key: ChunkKey) -> float:
     try:
-        seconds = value if type(value) is int else float(value)
+        seconds = value if type(value) is int else real(value)
         known = not isinstance(value, str) and math.isfinite(seconds)
     except (TypeError, ValueError, OverflowError):
         known = False

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from retrivex.chunk import Chunk, ChunkKey
 from retrivex.errors import HitError
+from retrivex.real import real
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class SeedHit:
         if not isinstance(self.chunk, Chunk):
             raise HitError(f"chunk is {type(self.chunk).__name__}: give a Chunk(text, ChunkMetadata(doc_id, chunk_id))")
         try:
-            score = float(self.similarity_score) + 0.0  # -0.0 and 0.0 are the same score
+            score = real(self.similarity_score) + 0.0  # -0.0 and 0.0 are the same score
         except (TypeError, ValueError):
             score = math.nan
         except OverflowError:  # a whole number that no float can hold, too long to be shown

@@ -87,6 +87,7 @@ def test_scopes_fail_closed(scope: Any, seen: set[str | None]) -> None:
         ({"custom_metadata": None}, "leave it out"),
         ({"timestamp": "today"}, "must be finite Unix seconds"),
         ({"timestamp": float("nan")}, "must be finite Unix seconds"),
+        ({"timestamp": np.complex128(3)}, "must be finite Unix seconds"),
     ],
 )
 def test_metadata_of_another_type_is_refused_by_name(fields: dict[str, Any], message: str) -> None:

@@ -19,7 +19,9 @@ CHUNK = make_chunk("d", 0, "Bees sleep.")
 OPEN = frozenset([None])
 
 
-@pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf"), None, "high", [0.5]])
+@pytest.mark.parametrize(
+    "score", [float("nan"), float("inf"), float("-inf"), None, "high", [0.5], 1j, np.complex64(0.5)]
+)
 def test_a_score_must_be_a_finite_number(score: Any) -> None:
     with pytest.raises(RetrivexError, match="must be a finite number"):
         SeedHit(CHUNK, score)

@@ -11,6 +11,7 @@ from operator import attrgetter, contains, countOf, itemgetter, length_hint
 from typing import Any, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
+from retrivex.real import real
 
 T = TypeVar("T")
 
@@ -183,7 +184,8 @@ def all_finite(values: Iterable[Any]) -> bool:
     overflows. It starts as a float, so that whole numbers that no float can hold do not cancel each other.
     """
     try:
-        return isfinite(sum(values, 0.0))
+        total = sum(values, 0.0)
+        return isfinite(total if isinstance(total, float) else real(total))
     except Exception:  # noqa: BLE001 - a reader of the caller's, or an odd value, may raise anything
         return False
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.fields import Field, all_finite, listed, named, quick_values, reader, score_of
+from retrivex.real import real
 
 T = TypeVar("T")
 
@@ -70,7 +71,8 @@ def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
     """
     try:
         scores = _named(items, score) if isinstance(score, str) else list(map(score, items))
-        finite = isfinite(sum(scores, 0.0))  # see `all_finite`
+        total = sum(scores, 0.0)  # see `all_finite`
+        finite = isfinite(total if isinstance(total, float) else real(total))
     except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
         finite = False
     if finite:
@@ -105,7 +107,7 @@ def _checked(item: Any, read: Callable[[Any], Any]) -> Any:
             "score=callable"
         ) from error
     try:
-        finite = not isinstance(value, str) and isfinite(value)
+        finite = not isinstance(value, str) and isfinite(real(value))
     except (TypeError, ValueError, OverflowError):
         finite = False
     if not finite:

@@ -288,13 +288,16 @@ def test_without_scores_rank_counts(kind: Any) -> None:
     assert made[0].metadata["score_source"] == "rank"
 
 
-def test_bad_score_loses_its_hit_only() -> None:
-    documents = [cut(f"doc{n}", f"Text number {n}.", score=s)[0] for n, s in enumerate([0.5, float("nan")])]
+@pytest.mark.parametrize("bad", [float("nan"), np.complex64(0.5)])
+def test_bad_score_loses_its_hit_only(bad: Any) -> None:
+    documents = [cut(f"doc{n}", f"Text number {n}.", score=s)[0] for n, s in enumerate([0.5, bad])]
     made = RetriVexRetriever(Fixed(documents=documents)).invoke("text")
     assert [document.metadata["doc_id"] for document in made] == ["doc0"]
     assert any("must be a finite number" in warning for warning in made[0].metadata["warnings"])
     with pytest.raises(RetrivexError, match="must be a finite number"):
         RetriVexRetriever(Fixed(documents=documents), RetrievalConfig(strict=True)).invoke("text")
+    alone = RetriVexRetriever(Fixed(documents=documents[1:])).invoke("text")
+    assert any("their order counts" in warning for warning in alone[0].metadata["warnings"])
 
 
 # ---- no store, no position, no scope

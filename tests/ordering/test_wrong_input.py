@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,31 @@ def test_every_score_is_finite_as_a_float(name: str, scores: list[Any]) -> None:
     rows = [{"score": score, "source_id": "x"} for score in scores]
     with pytest.raises(OrderingError, match="it must be a finite number; leave such items out"):
         SCORED[name](rows, score="score")
+
+
+COMPLEX = [np.complex64(1 + 2j), np.complex128(0.5), np.clongdouble(1j), np.array(1 + 2j)]
+
+
+@pytest.mark.parametrize("name", SCORED)
+@pytest.mark.parametrize("score", COMPLEX, ids=["single", "no imaginary part", "long", "array"])
+@pytest.mark.parametrize("other", [0.25, -2j], ids=["beside a float", "beside its opposite"])
+def test_complex_scores_of_numpy_are_no_numbers(name: str, score: Any, other: Any) -> None:
+    # as floats they would lose their imaginary part, with a warning of numpy at most
+    rows = [{"score": 0.5, "source_id": "x"}, {"score": score, "source_id": "x"}, {"score": other, "source_id": "x"}]
+    for items in (rows, [SimpleNamespace(**row) for row in rows]):
+        with pytest.raises(OrderingError, match="it must be a finite number; leave such items out"):
+            SCORED[name](items, score="score")
+
+
+@pytest.mark.parametrize("time", COMPLEX)
+def test_complex_times_of_numpy_are_none(time: Any) -> None:
+    with pytest.raises(OrderingError, match=r"timestamp is .*: it must be a number that grows"):
+        chronological([{"timestamp": 3}, {"timestamp": time}], ranked=True)
+
+
+def test_scores_of_numpy_are_numbers() -> None:
+    scores = [np.float32(0.25), np.float64(0.5), np.int64(1), np.float16(0.75), np.longdouble(0.1), np.array(0.6)]
+    assert score_desc(scores, score=lambda score: score) == sorted(scores, reverse=True)
 
 
 def test_scores_of_other_exact_types_are_numbers() -> None:

@@ -143,6 +143,7 @@ def test_passages_without_scores_count_as_ranked() -> None:
         ([passage("a", "0.5")], "'0.5'"),  # type: ignore[arg-type]
         ([passage("a", Decimal("0.5"))], "Decimal"),  # type: ignore[arg-type]
         ([passage("a", 10**400)], "finite"),
+        ([passage("a", np.complex128(0.5))], "it must be a finite number"),  # type: ignore[arg-type]
         ([{**passage("a", 1), "metadata": "x"}], "a mapping"),
         ([{**passage("a", 1), "token_count": -1}], "at least 0"),
         ([passage("a", 1, token_count="many")], "'token_count'.*'many'"),
