@@ -70,6 +70,20 @@ _ANYTHING_ELSE = re.compile(
 _CONJUNCTION = re.compile(rf" ({'|'.join(_WHENEVER.split())}) when(?= )")
 """`when` asks nothing: "what happens when a queen dies"."""
 
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_MONTHS = (
+    "january february april june july august september october november december "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+_MONTH_OF_A_YEAR = re.compile(
+    # march and may are verbs too
+    rf"(?: (?:{'|'.join(_MONTHS.split())})|(?:^| (?:in|of|on|by|for|from|the|early|mid|late|{_DAY})) (?:march|may))"
+    rf"(?: {_DAY})?(?: of)? (?:1\d|20)\d\d(?= )"
+    r"| (?:\d{4}|[一二] (?:[〇零一二三四五六七八九] ){2}[〇零一二三四五六七八九]) 年 (?:的 )?"
+    r"(?:\d{1,2}|[一二三四五六七八九十]|十 [一二]) 月(?= )"
+)
+"""Names a month as the cue "month" does: "in March 2021", "on May 3rd, 1997", 2021年3月."""
+
 _LEFT = (
     (_ADDRESS, ""),
     (_WHICHEVER, r"\1"),
@@ -88,11 +102,11 @@ _CHINESE_WAY = re.compile("如 何|怎 么|怎 样")
 
 _TRADITIONAL = (
     "麼麽時幾間線順後來歷變較對區別異優點個總結綜釋說説講驟過樣節經龍脈嗎還貴強輕長遠"
-    "館醫銀車鐵廳機場學藥郵號週種賽爾與誰裡聯絡讀稱發書紀針寫簡語話紹"
+    "館醫銀車鐵廳機場學藥郵號週種賽爾與誰裡聯絡讀稱發書紀針寫簡語話紹戰爭內統"
 )
 _SIMPLIFIED = (
     "么么时几间线顺后来历变较对区别异优点个总结综释说说讲骤过样节经龙脉吗还贵强轻长远"
-    "馆医银车铁厅机场学药邮号周种赛尔与谁里联络读称发书纪针写简语话绍"
+    "馆医银车铁厅机场学药邮号周种赛尔与谁里联络读称发书纪针写简语话绍战争内统"
 )
 _TO_SIMPLIFIED = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 
@@ -111,8 +125,9 @@ def question_type(
     """Return the first type of which a cue stands in the question: temporal, comparison, narrative; else factual.
 
     Cues are matched as whole words, in any case and width; those in Chinese or Japanese characters anywhere, Simplified
-    and Traditional alike. Anything may stand in place of `...` in a cue, nothing too. What opens with who, where, how
-    many and the like asks for a fact, however it goes on, unless it is about time or compares.
+    and Traditional alike. A month with its year counts as the word month. Anything may stand in place of `...` in a
+    cue, nothing too. What opens with who, where, how many and the like asks for a fact, however it goes on, unless it
+    is about time or compares.
 
     Parameters
     ----------
@@ -204,7 +219,7 @@ def _plain(question: str) -> str:
         text = text.replace(phrase, " ")
     for pattern, left in _LEFT:
         text = pattern.sub(left, text)
-    return text
+    return f"{text}month " if _MONTH_OF_A_YEAR.search(text) else text
 
 
 def _asks_a_fact(text: str) -> bool:

@@ -154,6 +154,37 @@ EVERYDAY = {
 }
 
 
+DATED = {
+    "temporal": """What did the minister say in March 2021? | Who won the election of May 1997? | Sales in Sept. 2019?
+        | What was decided on 12 March 2021? | What was signed on June 28th, 1919? | March 2021 sales figures
+        | How many hives were sold in April of 2020? | Which bridges closed from 3rd of May 2018 on?
+        | What did people eat during the war? | Who was king during the Second World War?
+        | How were hives kept during the Tang dynasty? | Which bridges were built during the 19th century?
+        | 2021年3月卖了多少蜂蜜？ | 二〇二一年十二月发生了什么？ | 谁在2021年的3月当选？ | ２０２１年３月賣了多少蜂蜜？
+        | 战争期间人们吃什么？ | 二战期间谁是首相？ | 戰爭期間人們吃什麼？ | 內戰期間誰是總統？
+        | 统治时期发行了哪些货币？""",
+    "narrative": """How do I keep bees calm during an inspection? | How did the army march 1500 miles?
+        | 考试期间如何保持冷静？""",
+    "factual": """What should I eat during pregnancy? | Why did the build fail during the tests?
+        | Is the 2021 model red? | Is it true that bees march 2000 m? | Does the March sun burn?
+        | Who sells 2021 april bikes?
+        | 2021年的冠军是谁？ | 他买了2021部手机？ | 挑战赛期间住在哪里？""",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [(" ".join(question.split()), kind) for kind, asked in DATED.items() for question in asked.split("|")],
+)
+def test_a_month_with_its_year_or_an_age_is_a_time(question: str, expected: str) -> None:
+    assert question_type(question) == expected
+
+
+def test_a_month_with_its_year_is_a_cue_that_can_be_left_out() -> None:
+    assert question_type("Who won in March 2021?", temporal=("when",)) == "factual"
+    assert question_type("Who won in March 2021?", temporal=("march 2021",)) == "temporal"
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [(" ".join(question.split()), kind) for kind, asked in EVERYDAY.items() for question in asked.split("|")],
@@ -186,7 +217,17 @@ def test_questions_in_english_and_chinese_of_both_scripts(question: str, expecte
     assert question_type(question) == expected
 
 
-@pytest.mark.parametrize("phrase", ["how to say ", "how do i choose between ", "how can i spell ", "是 more than "])
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "how to say ",
+        "how do i choose between ",
+        "how can i spell ",
+        "是 more than ",
+        "in march 3rd of ",
+        "二 〇 年 的 ",
+    ],
+)
 def test_a_long_question_is_read_in_no_time(phrase: str) -> None:
     began = time.process_time()
     question_type(phrase * 20_000)
