@@ -97,10 +97,8 @@ def variants() -> Iterator[tuple[str, Cell, System]]:
         yield calibrated(f"L = {window}", window=window)
     for gamma in (0.0, 0.1, 0.25, 0.5, 1.0):
         yield calibrated(f"gamma = {gamma}", run_cost=gamma)
-    for hedge in (0.0, 1.5, 3.0):
+    for hedge in (0.0, 0.3, 1.0):
         yield calibrated(f"hedge = {hedge}", hedge=hedge)
-    for hedge in (1.0, 1.3):
-        yield calibrated(f"hedge = {hedge}, unrelated", hedge=hedge, hedge_by="unrelated")
     for floor in (0.2, 0.4):
         yield calibrated(f"continuity floor {floor}", window=2, continuity_floor=floor)
     for hits in (3, 6, 50):

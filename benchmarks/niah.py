@@ -14,8 +14,8 @@ from retrivex import RetrievalConfig
 LENGTHS = (4096, 8192, 16384, 32768, 65536, 131072)
 LENGTHS_OF_FOUR = (4096, 131072)
 BUDGET = 2000
-# what the knobs for questions in other words than the documents' bring, and what they cost the others
-NEARER = {"balanced, unrelated": RetrievalConfig(hedge=1.3, hedge_by="unrelated")}
+# what it brings that nearest neighbours count where the scorer has lost its bearings
+UNHEDGED = {"balanced, no hedge": RetrievalConfig(hedge=0)}
 
 
 def main() -> int:
@@ -29,7 +29,7 @@ def main() -> int:
         retrievers=("dense", "fused"),
         hits=50,
         composers=COMPOSERS,
-        configs=NEARER,
+        configs=UNHEDGED,
         budgets=BUDGET,
     )
     return 0

@@ -194,16 +194,12 @@ class RetrievalConfig(BaseModel):
         "units, e.g. for recent or trusted documents",
     )
     hedge: float = Field(
-        default=0.7,
+        default=0.6,
         ge=0,
-        description="what the hits that plain nearest neighbours would show count at least where the calibrated "
-        "scorer doubts: as a share of the best unit, times the doubt, 1 at most; higher where questions are asked in "
-        "other words than the documents', 0 is off",
-    )
-    hedge_by: Literal["doubt", "unrelated"] = Field(
-        default="doubt",
-        description="what hedge is multiplied by. unrelated: the root of the doubt, times how little the question's "
-        "words have to do with what is near to it; with hedge=1.3 for questions in other words than the documents'",
+        le=1,
+        description="what the hits that plain nearest neighbours would show count at least where the calibrated scorer "
+        "has lost its bearings (it is unsure, no unit stands out, the question's words have nothing to do with what is "
+        "near to it): as a share of the best unit; 0 is off",
     )
     similarity_weight: float = Field(default=1.0, ge=0, description="w0: weight of the best seed's similarity")
     adjacency_weight: float = Field(default=0.6, ge=0, description="w1: weight of nearness to seeds")

@@ -16,8 +16,8 @@ from retrivex.continuity import Continuity
 from retrivex.errors import RetrivexError
 from retrivex.nearness import Room, nearest_that_fit
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
+from retrivex.scoring.doubt import doubt
 from retrivex.scoring.features import UnitTable, unit_features
-from retrivex.scoring.relation import unrelatedness
 from retrivex.scoring.weighted import chunk_values
 from retrivex.seeding import Seed
 from retrivex.similarity import share_of_best
@@ -89,8 +89,8 @@ class Valuer:
 
     Parameters
     ----------
-    config : `scoring`, `coefficients`, `boosts`, `hedge`, `hedge_by`, `selection_unit`, and the weights of the
-        weighted scorer
+    config : `scoring`, `coefficients`, `boosts`, `hedge`, `selection_unit`, and the weights of the weighted
+        scorer
     question : None without one
     cutter : cuts runs into units
 
@@ -159,14 +159,12 @@ class Valuer:
         p = probabilities(log_odds)
         shares = _shares(p, units)
         hedged = np.zeros(len(p), dtype=np.bool_)
-        # What plain nearest neighbours would show. Where the model is sure, it knows better; the more it doubts that
-        # anything is evidence (a question in other words than those of its answer, a fact among matters of another
-        # kind), the less is it right to show the surroundings of a few hits in place of the next ones.
+        # What plain nearest neighbours would show. Where the model has lost its bearings (a question in other words
+        # than those of its answer, a fact among matters of another kind), it is not right to show the surroundings of
+        # a few hits in place of the next ones.
         if len(p) and self.config.hedge:
-            doubt = 1.0 - model.confidence_of(float(log_odds.max()))
-            if self.config.hedge_by == "unrelated":
-                doubt = doubt**0.5 * unrelatedness(table)
-            least = nearest_that_fit(runs, units, seeds, room) * min(1.0, self.config.hedge * doubt)
+            lost = doubt(table, p, model.confidence_of(float(log_odds.max())))
+            least = nearest_that_fit(runs, units, seeds, room) * (self.config.hedge * lost)
             hedged = least > shares
             shares = np.maximum(shares, least)
         scores: list[float] = p.tolist()

@@ -138,8 +138,11 @@ def test_the_weighted_scorer_asks_no_boost() -> None:
     assert valuation(boosts=broken, scoring="weighted").scorer == "weighted"
 
 
+Doubting = Callable[[float], Path]
+
+
 @pytest.fixture
-def by_words_alone(tmp_path: Path) -> Callable[[float], Path]:
+def doubting(tmp_path: Path) -> Doubting:
     """Write coefficients that know nothing but words, and are as sure as they are told."""
 
     def write(confidence: float) -> Path:
@@ -152,67 +155,85 @@ def by_words_alone(tmp_path: Path) -> Callable[[float], Path]:
     return write
 
 
+def favoured(chunk: Chunk) -> float:
+    """Make the scorer favour two documents, neither of which stands out, in words that stand nowhere."""
+    return 20.0 if chunk.metadata.doc_id in ("queen", "rook") else 0.0
+
+
+FAVOURED = {"queen": ["Queen."], "rook": ["Rook."]}
+
+
 def values(coefficients: Path, budget: int, **said: Any) -> dict[str, float]:
-    """Return what four hits are worth, each a document of its own: three nearest ones, and one that has the word."""
-    texts = {"first": "One two three.", "long": "A b c d e f g h i.", "third": "Four five six.", "queen": "Queen."}
-    store = {key: chunk for name, text in texts.items() for key, chunk in tile(name, [text]).items()}
+    """Return what three nearest hits and two favoured ones are worth, each a document of its own."""
+    texts = {"first": ["One two three."], "long": ["A b c d e f g h i."], "third": ["Four five six."], **FAVOURED}
+    store = {key: chunk for name, parts in texts.items() for key, chunk in tile(name, parts).items()}
     hits = [SeedHit(store[name, 0], 0.9 - at / 10) for at, name in enumerate(texts)]
     made = SpanComposer(tokenizer=count_words).value_units(
-        hits, store, query="queen", token_budget=budget, coefficients=coefficients, **said
+        hits, store, query="bishop", token_budget=budget, coefficients=coefficients, boosts=favoured, **said
     )
     return {run.doc_id: row[0] for run, row in zip(made.runs, made.valuation.chunks, strict=True)}
 
 
-@pytest.mark.parametrize("confidence", [0.2, 0.5])
+NONE = {"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0, "rook": 1.0}
+
+
+# the root of the doubt counts: 0.01 is a ninth of the doubt from which on there is no bearing left
+@pytest.mark.parametrize(("confidence", "counted"), [(0.2, 0.6), (0.9, 0.6), (0.99, 0.2)])
 def test_where_nothing_looks_like_evidence_the_nearest_hits_count(
-    by_words_alone: Callable[[float], Path], confidence: float
+    doubting: Doubting, confidence: float, counted: float
 ) -> None:
-    known, doubt = by_words_alone(confidence), 0.7 * (1 - confidence)
-    none = {"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0}
-    assert values(known, 2) == pytest.approx(none, abs=1e-3)
-    assert values(known, 3) == pytest.approx({**none, "first": doubt}, abs=1e-3)
+    known = doubting(confidence)
+    assert values(known, 2) == pytest.approx(NONE, abs=1e-3)
+    assert values(known, 3) == pytest.approx({**NONE, "first": counted}, abs=0.01)
     # the second hit has nine words and is passed over, the third is not
-    assert values(known, 6) == pytest.approx({**none, "first": doubt, "third": doubt}, abs=1e-3)
-    assert values(known, 15) == pytest.approx(dict.fromkeys(none, doubt) | {"queen": 1.0}, abs=1e-3)
+    assert values(known, 6) == pytest.approx({**NONE, "first": counted, "third": counted}, abs=0.01)
+    expected = {**dict.fromkeys(NONE, counted), "queen": 1.0, "rook": 1.0}
+    assert values(known, 15) == pytest.approx(expected, abs=0.01)
 
 
-@pytest.mark.parametrize(("hedge", "counted"), [(0.0, 0.0), (0.3, 0.15), (1.5, 0.75), (50.0, 1.0)])
-def test_how_much_a_near_hit_counts_is_a_knob(
-    by_words_alone: Callable[[float], Path], hedge: float, counted: float
-) -> None:
-    found = values(by_words_alone(0.5), 3, hedge=hedge)
-    assert found == pytest.approx({"first": counted, "long": 0.0, "third": 0.0, "queen": 1.0}, abs=1e-3)
+@pytest.mark.parametrize("hedge", [0.0, 0.3, 1.0])
+def test_how_much_a_near_hit_counts_is_a_knob(doubting: Doubting, hedge: float) -> None:
+    assert values(doubting(0.5), 3, hedge=hedge) == pytest.approx({**NONE, "first": hedge}, abs=0.01)
 
 
-@pytest.mark.parametrize(("order", "counted"), [("aqbc", 0.9), ("qabc", 0.0), ("abcq", 0.0)])
-def test_near_hits_count_where_words_have_nothing_to_do_with_nearness(
-    by_words_alone: Callable[[float], Path], order: str, counted: float
-) -> None:
-    # the word stands in one of four hits: next to the best, where the correlation is small; in the best; in the worst
-    store = {key: chunk for name, parts in LEAVES.items() for key, chunk in tile(name, parts).items()}
-    scores = {"aqbc": (0.9, 0.5, 0.5, 0.1), "qabc": (0.9, 0.5, 0.4, 0.3), "abcq": (0.9, 0.8, 0.7, 0.1)}[order]
-    hits = [SeedHit(store[name, 0], score) for name, score in zip(order, scores, strict=True)]
-    knobs: dict[str, Any] = {"coefficients": by_words_alone(0.05), "hedge": 1.0, "hedge_by": "unrelated"}
-    found = SpanComposer(tokenizer=count_words).value_units(hits, store, query="queen", token_budget=4, **knobs)
+def test_a_sure_scorer_is_not_hedged(doubting: Doubting) -> None:
+    assert values(doubting(0.999999), 15) == pytest.approx(NONE, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("words", "counted"),
+    [
+        ((0, 0, 1, 1, 0, 0), 0.6),  # words have nothing to do with nearness
+        ((0, 0, 1, 0, 0), 0.0),  # nor here, but one hit alone has them
+        ((0, 1, 1, 0, 0, 0), 0.0),  # in what is near
+        ((0, 0, 0, 0, 1, 1), 0.0),  # in what is not: words correct nearness
+    ],
+)
+def test_near_hits_count_where_words_lead_nowhere(doubting: Doubting, words: tuple[int, ...], counted: float) -> None:
+    texts = [f"Queen number {at}." if word else f"Pawn {at} moves." for at, word in enumerate(words)]
+    store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
+    hits = [SeedHit(store[f"d{at}", 0], 0.9 - at / 10) for at in range(len(texts))]
+    found = SpanComposer(tokenizer=count_words).value_units(
+        hits, store, query="queen", token_budget=4, coefficients=doubting(0.05)
+    )
     worth = {run.doc_id: row[0] for run, row in zip(found.runs, found.valuation.chunks, strict=True)}
-    assert worth["a"] == pytest.approx(counted, abs=0.02)
-    assert worth["q"] == pytest.approx(1.0)
-
-
-def test_a_sure_scorer_is_not_hedged(by_words_alone: Callable[[float], Path]) -> None:
-    found = values(by_words_alone(0.9999), 15)
-    assert found == pytest.approx({"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0}, abs=1e-3)
+    assert worth["d0"] == pytest.approx(counted, abs=0.03)
 
 
 # ---- which hits are the nearest that fit
 
 
 def hedged(texts: dict[str, list[str]], hits: list[tuple[str, int]], coefficients: Path, **said: Any) -> set[str]:
-    """Return the texts of the units that count for being near, in a composition of hits given best first."""
-    store = {key: chunk for name, parts in texts.items() for key, chunk in tile(name, parts).items()}
-    seeds = [SeedHit(store[key], 0.9 - at / 10) for at, key in enumerate(hits)]
+    """Return the texts of the units that count for being near; hits come best first, two favoured ones behind them."""
+    store = {key: chunk for name, parts in {**texts, **FAVOURED}.items() for key, chunk in tile(name, parts).items()}
+    keys = [*hits, *((name, 0) for name in FAVOURED)]
     composed = SpanComposer(tokenizer=count_words).compose(
-        seeds, store, query="queen", coefficients=coefficients, **said
+        [SeedHit(store[key], 0.9 - at / 10) for at, key in enumerate(keys)],
+        store,
+        query="bishop",
+        coefficients=coefficients,
+        boosts=favoured,
+        **said,
     )
     for unit in composed.trace.units:
         assert unit.hedged is (unit.value > 0.5 and unit.probability < 0.5)
@@ -223,44 +244,43 @@ LEAVES = {
     "a": ["One two three four."],
     "b": ["Five six seven eight."],
     "c": ["Nine ten eleven twelve."],
-    "q": ["Queen."],
 }
-NEAR = [("a", 0), ("b", 0), ("c", 0), ("q", 0)]
+NEAR = [("a", 0), ("b", 0), ("c", 0)]
 
 
-def test_a_hit_that_melts_into_the_chunk_before_it_is_near(by_words_alone: Callable[[float], Path]) -> None:
-    texts = {"d": ["Alpha beta gamma ", "delta epsilon zeta."], "q": ["Queen."]}
-    found = hedged(texts, [("d", 1), ("q", 0)], by_words_alone(0.2), token_budget=20)
+def test_a_hit_that_melts_into_the_chunk_before_it_is_near(doubting: Doubting) -> None:
+    texts = {"d": ["Alpha beta gamma ", "delta epsilon zeta."]}
+    found = hedged(texts, [("d", 1)], doubting(0.2), token_budget=20)
     assert found == {"Alpha beta gamma delta epsilon zeta."}
 
 
-def test_what_is_excluded_takes_no_room_from_the_nearest(by_words_alone: Callable[[float], Path]) -> None:
-    known = by_words_alone(0.2)
+def test_what_is_excluded_takes_no_room_from_the_nearest(doubting: Doubting) -> None:
+    known = doubting(0.2)
     assert hedged(LEAVES, NEAR, known, token_budget=8) == {LEAVES["a"][0], LEAVES["b"][0]}
     found = hedged(LEAVES, NEAR, known, token_budget=8, exclude=[("a", 0, 100)])
     assert found == {LEAVES["b"][0], LEAVES["c"][0]}
 
 
-def test_what_is_pinned_leaves_less_room_for_the_nearest(by_words_alone: Callable[[float], Path]) -> None:
+def test_what_is_pinned_leaves_less_room_for_the_nearest(doubting: Doubting) -> None:
     pinned = tile("a", LEAVES["a"])["a", 0]
-    found = hedged(LEAVES, NEAR, by_words_alone(0.2), token_budget=16, pinned=[pinned])
+    found = hedged(LEAVES, NEAR, doubting(0.2), token_budget=16, pinned=[pinned])
     assert found == {LEAVES["b"][0], LEAVES["c"][0]}
-    found = hedged(LEAVES, NEAR, by_words_alone(0.2), token_budget=11, pinned=[pinned])
+    found = hedged(LEAVES, NEAR, doubting(0.2), token_budget=11, pinned=[pinned])
     assert found == {LEAVES["b"][0]}
 
 
-def test_a_document_is_near_up_to_its_cap(by_words_alone: Callable[[float], Path]) -> None:
-    texts = {"a": ["One two three four. ", "Five six seven eight."], "b": LEAVES["c"], "q": ["Queen."]}
-    hits = [("a", 0), ("a", 1), ("b", 0), ("q", 0)]
-    found = hedged(texts, hits, by_words_alone(0.2), token_budget=9, max_tokens_per_document=4)
+def test_a_document_is_near_up_to_its_cap(doubting: Doubting) -> None:
+    texts = {"a": ["One two three four. ", "Five six seven eight."], "b": LEAVES["c"]}
+    hits = [("a", 0), ("a", 1), ("b", 0)]
+    found = hedged(texts, hits, doubting(0.2), token_budget=9, max_tokens_per_document=4)
     assert found == {"One two three four.", "Nine ten eleven twelve."}
 
 
-def test_copies_take_room_once(by_words_alone: Callable[[float], Path]) -> None:
+def test_copies_take_room_once(doubting: Doubting) -> None:
     copied = ["Alpha beta gamma delta epsilon zeta eta theta."]
-    texts = {"a": copied, "b": copied, "c": LEAVES["a"], "q": ["Queen."]}
-    hits = [("a", 0), ("b", 0), ("c", 0), ("q", 0)]
-    known = by_words_alone(0.2)
+    texts = {"a": copied, "b": copied, "c": LEAVES["a"]}
+    hits = [("a", 0), ("b", 0), ("c", 0)]
+    known = doubting(0.2)
     assert hedged(texts, hits, known, token_budget=12) == {copied[0], LEAVES["a"][0]}
     assert hedged(texts, hits, known, token_budget=12, dedupe_overlaps=False) == {copied[0], LEAVES["a"][0]}
     assert hedged(texts, hits, known, token_budget=16) == {copied[0], LEAVES["a"][0]}

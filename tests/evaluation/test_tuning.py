@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import tune as real
 
-from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
-from retrivex.evaluation import knob_search
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer, valuation
 from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.labelled import LabelledQuestion
 from retrivex.evaluation.tuning import TuneResult, tune
@@ -75,11 +74,9 @@ def test_a_price_of_spans_that_is_far_too_high_is_repaired(repaired: TuneResult)
     assert repaired.searched[1] > repaired.searched[0]
 
 
-def test_nearness_that_counts_too_much_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knob_search, "RIDGES", {})  # a model fitted anew would doubt less
-    doubting = tmp_path / "doubting.json"
-    doubting.write_text(json.dumps({**shipped_coefficients().to_dict(), "confidence": [0.0, -30.0]}))
-    config = RetrievalConfig(token_budget=60, hedge=50.0, coefficients=doubting)
+def test_nearness_that_counts_too_much_is_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(valuation, "doubt", lambda *_: 1.0)
+    config = RetrievalConfig(token_budget=60, hedge=1.0)
     made = tune(questions(160), config=config, tokenizer=WORDS, trials=12)
     assert made.accepted
     assert made.changes["hedge"] < 1.0

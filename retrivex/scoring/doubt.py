@@ -1,0 +1,83 @@
+"""Where the scorer has lost its bearings, so that plain nearness is the better guide."""
+
+from __future__ import annotations
+
+from math import exp, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.scoring.features import NAMES, UnitTable
+
+MIDDLE = 0.15
+"""Relation that is half of one: it lies between those of public questions and of facts among foreign matter that are
+asked for in other words."""
+
+WIDTH = 0.03
+
+UNSURE = 0.09
+"""Doubt that anything is evidence from which on there is no bearing left; half of those questions have twice as much."""
+
+STANDS_OUT = 0.5
+"""A unit this much more probable than the next one is what was asked for, whatever else holds."""
+
+_LEVEL = 1e-9  # below this spread a signal says nothing
+
+_WORDS, _SIMILARITY = NAMES.index("words"), NAMES.index("similarity")
+
+
+def doubt(table: UnitTable, p: NDArray[np.float64], confidence: float) -> float:
+    r"""How little the scorer knows where to look, in [0, 1].
+
+    .. math:: \min\left(1, \sqrt{\frac{1 - c}{d}}\;\min\left(1, \frac{p_2}{s\,p_1}\right)
+        \frac{1}{1 + e^{(r - m) / w}}\right)
+
+    with the confidence c, the two largest probabilities p1 and p2, the relation r of words and nearness, d = `UNSURE`,
+    s = `STANDS_OUT`, m = `MIDDLE` and w = `WIDTH`. Each factor alone says little: there are unsure answers to questions
+    that are well put, and many a question whose words have nothing to do with what is near is answered by one passage
+    that has them all.
+
+    Parameters
+    ----------
+    table : of the query's units
+    p : shape (n,), probabilities of the units
+    confidence : that any of them holds evidence
+    """
+    if len(p) < 2:
+        return 0.0
+    second, first = np.partition(p, -2)[-2:].tolist()
+    unclear = min(1.0, second / (STANDS_OUT * first)) if first > 0 else 1.0
+    unrelated = 1.0 / (1.0 + exp((relation(table) - MIDDLE) / WIDTH))
+    return min(1.0, sqrt((1.0 - confidence) / UNSURE) * unclear * unrelated)
+
+
+def relation(table: UnitTable) -> float:
+    """How much words in common with the question have to do with similarity to it, in [0, 1].
+
+    The larger of two correlations of Pearson's over the units: of the two signals, whatever its sign, as one may
+    correct the other; and of their exponentials, in which the peaks count, as where both find the same few units. It
+    does not depend on the scale of either signal. Hits that words alone have found are nearly the same as the words.
+
+    Parameters
+    ----------
+    table : of the query's units; 0 where a signal is level
+
+    Examples
+    --------
+    >>> values = np.zeros((4, len(NAMES)))
+    >>> words, similarity = NAMES.index("words"), NAMES.index("similarity")
+    >>> values[:, words], values[:, similarity] = [1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]
+    >>> relation(UnitTable([], values))
+    0.0
+    >>> values[:, similarity] = [1.5, -0.5, -0.5, -0.5]
+    >>> round(relation(UnitTable([], values)), 2)
+    0.58
+    """
+    words, alike = table.values[:, _WORDS], table.values[:, _SIMILARITY]
+    return max(abs(_correlation(words, alike)), _correlation(np.exp(words), np.exp(alike)))
+
+
+def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    one, other = one - one.mean(), other - other.mean()
+    spread = sqrt(float(one @ one) * float(other @ other))
+    return float(one @ other) / spread if spread > _LEVEL else 0.0
