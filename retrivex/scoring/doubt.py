@@ -16,7 +16,7 @@ asked for in other words."""
 WIDTH = 0.03
 
 UNSURE = 0.09
-"""Doubt that anything is evidence from which on there is no bearing left; half of those questions have twice as much."""
+"""Doubt that anything is evidence from which on no bearing is left; half of those questions have twice as much."""
 
 STANDS_OUT = 0.5
 """A unit this much more probable than the next one is what was asked for, whatever else holds."""
