@@ -1,4 +1,4 @@
-"""Which hits plain nearest neighbours would show: the best ones that fit, one after the other."""
+"""What plain nearest neighbours would show: the best hits that fit, one after the other."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from retrivex.ranges import remaining
 from retrivex.seeding import Seed
 from retrivex.stitching import Run
 from retrivex.units import Unit, Units
+
+LAST = 0.5
+"""What the last hit that fits counts beside the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +37,12 @@ class Room:
 
 
 def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], room: Room) -> NDArray[np.float64]:
-    """Return 1 for units of the best hits that there is room for, taken whole one after the other, and 0 for others.
+    """Return how much units count for being near: 1 at most, 0 where there is no room left for their hits.
 
-    A unit that lies across chunks, or where chunks overlap, belongs to every hit that it says something of, and is
-    paid once. A hit that there is no room for is passed over.
+    Hits are taken whole, one after the other: the first counts 1, and the fuller the room is before a hit, the less it
+    counts, down to `LAST`. So where something else is worth more, it takes the place of the last ones, as it would with
+    plain nearest neighbours. A unit that lies across chunks, or where chunks overlap, belongs to every hit that it says
+    something of, and is paid once. A hit that there is no room for is passed over.
 
     Parameters
     ----------
@@ -46,7 +51,7 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
     seeds : the hits, best first
     room : what they may fill
     """
-    filled: list[int] = []
+    nearest: NDArray[np.float64] = np.zeros(len(units))
     places, chunks, run_of = units.axis.numbers, units.axis.chunks, units.axis.run.tolist()
     costs = _costs(runs, units, room.exclusions)
     left, spent = room.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
@@ -61,15 +66,13 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
         tokens, doc_id = sum([costs[i] for i in own]), seed.key[0]
         allowed = left if room.per_document is None else min(left, room.per_document - spent[doc_id])
         if 0 < tokens <= allowed:
+            nearest[own] = 1.0 - (1.0 - LAST) * (1.0 - left / room.tokens)
             left -= tokens
             spent[doc_id] += tokens
-            filled += own
             if room.once_from is not None and len(text) >= room.once_from:
                 first_run.setdefault(text, run)
             for i in own:
                 costs[i] = 0
-    nearest: NDArray[np.float64] = np.zeros(len(units))
-    nearest[filled] = 1.0
     return nearest
 
 
