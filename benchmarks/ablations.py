@@ -97,7 +97,7 @@ def variants() -> Iterator[tuple[str, Cell, System]]:
         yield calibrated(f"L = {window}", window=window)
     for gamma in (0.0, 0.1, 0.25, 0.5, 1.0):
         yield calibrated(f"gamma = {gamma}", run_cost=gamma)
-    for hedge in (0.0, 0.4, 1.0):
+    for hedge in (0.0, 0.5, 1.0):
         yield calibrated(f"hedge = {hedge}", hedge=hedge)
     for floor in (0.2, 0.4):
         yield calibrated(f"continuity floor {floor}", window=2, continuity_floor=floor)

@@ -14,7 +14,7 @@ from retrivex.seeding import Seed
 from retrivex.stitching import Run
 from retrivex.units import Unit, Units
 
-LAST = 0.5
+LAST = 0.3
 """What the last hit that fits counts beside the first."""
 
 

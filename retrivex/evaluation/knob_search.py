@@ -38,7 +38,7 @@ RIDGES = {"fitted anew": RIDGE, "fitted anew, smoother": 10 * RIDGE}
 RUN_COSTS = (0.05, 4.0)
 MIN_VALUES = (0.0, 0.4)
 POOL_FACTORS = (2.0, 4.0, 8.0, 16.0)
-HEDGES = (0.0, 0.4, 0.8, 1.0)
+HEDGES = (0.0, 0.3, 0.6, 0.9)
 WIDEST = 3
 """Largest window that is tried, in chunks, where the config names one."""
 

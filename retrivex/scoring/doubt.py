@@ -54,9 +54,10 @@ def doubt(table: UnitTable, p: NDArray[np.float64], confidence: float) -> float:
 def relation(table: UnitTable) -> float:
     """How much words in common with the question have to do with similarity to it, in [0, 1].
 
-    The larger of two correlations of Pearson's over the units: of the two signals, whatever its sign, as one may
-    correct the other; and of their exponentials, in which the peaks count, as where both find the same few units. It
-    does not depend on the scale of either signal. Hits that words alone have found are nearly the same as the words.
+    The largest of three correlations of Pearson's: of the two signals over the units, whatever its sign, as one may
+    correct the other; of their exponentials, in which the peaks count, as where both find the same few units; and of
+    the signals over the nearer half of the units, as matter of another kind behind them may blur it. It does not depend
+    on the scale of either signal. Hits that words alone have found are nearly the same as the words.
 
     Parameters
     ----------
@@ -74,7 +75,12 @@ def relation(table: UnitTable) -> float:
     0.58
     """
     words, alike = table.values[:, _WORDS], table.values[:, _SIMILARITY]
-    return max(abs(_correlation(words, alike)), _correlation(np.exp(words), np.exp(alike)))
+    near = alike >= np.median(alike)
+    return max(
+        abs(_correlation(words, alike)),
+        _correlation(np.exp(words), np.exp(alike)),
+        _correlation(words[near], alike[near]),
+    )
 
 
 def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

@@ -77,7 +77,7 @@ def test_a_price_of_spans_that_is_far_too_high_is_repaired(repaired: TuneResult)
 def test_nearness_that_counts_too_much_is_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(valuation, "doubt", lambda *_: 1.0)
     config = RetrievalConfig(token_budget=60, hedge=1.0)
-    made = tune(questions(160), config=config, tokenizer=WORDS, trials=12)
+    made = tune(questions(320), config=config, tokenizer=WORDS, trials=12)
     assert made.accepted
     assert made.changes["hedge"] < 1.0
 
