@@ -256,7 +256,7 @@ def as_chunk_store(given: Any, kind: type[T], make: Callable[[list[T]], Numbered
 
 
 def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tuple[list[Chunk], list[ChunkKey]]:
-    """Return the chunks of a document, and the places before rows that do not go on backwards among what is `given`."""
+    """Return the chunks of a document, and the places between rows neither of which leads to what is not `given`."""
     numbered = [(passage.chunk_id, passage) for passage in group if passage.chunk_id is not None]
     if numbered and len(numbered) < len(group):
         raise ChunkError(
@@ -271,8 +271,11 @@ def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tu
         # one number stays free between chains, as their ends are no neighbours
         starts = list(accumulate((len(chain) + 1 for chain in chains[:-1]), initial=0))
         # a parser may link what belongs together and nothing else, as within a parent: no link, nothing to miss
-        heads = zip(starts, chains, strict=True)
-        free = [(doc_id, start - 1) for start, chain in heads if start and chain[0].before in given]
+        free = [
+            (doc_id, start - 1)
+            for start, (left, right) in zip(starts[1:], pairwise(chains), strict=True)
+            if left[-1].after in given and right[0].before in given
+        ]
         numbered = [(start + i, p) for start, chain in zip(starts, chains, strict=True) for i, p in enumerate(chain)]
     numbered.sort(key=lambda pair: pair[0])
     if not _offsets_ascend(numbered):

@@ -198,8 +198,8 @@ class RetrievalConfig(BaseModel):
         ge=0,
         le=1,
         description="what the nearest hit counts at least where the calibrated scorer has lost its bearings (it is "
-        "unsure, no unit stands out, the question's words have nothing to do with what is near to it), and the last "
-        "hit that plain nearest neighbours would show a third of that: as a share of the best unit; 0 is off",
+        "unsure, no unit stands out, the question's words have nothing to do with what is near to it), as a share of "
+        "the best unit; the next ones that plain nearest neighbours would show count less, down to a third; 0 is off",
     )
     similarity_weight: float = Field(default=1.0, ge=0, description="w0: weight of the best seed's similarity")
     adjacency_weight: float = Field(default=0.6, ge=0, description="w1: weight of nearness to seeds")

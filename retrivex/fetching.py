@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any
 
 from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, quoted
 from retrivex.intervals import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
 from retrivex.tokens import TokenCache
@@ -173,13 +173,14 @@ class StoreAccess:
         found: list[Chunk] = []
         asked, deadline = 0, self._deadline()
         try:
+            ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
                 patience = None if self._patience(self.store) is None else _left(deadline)
                 found += call_in_time(partial(self._fetch, batch), patience, self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._partial(request, found, asked, error)
-        return self._chunks(request, found, asked)
+        return self._chunks(request, found, asked, ends)
 
     async def arun(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
         """Answer a request without blocking the event loop."""
@@ -192,12 +193,13 @@ class StoreAccess:
         found: list[Chunk] = []
         asked, deadline = 0, self._deadline()
         try:
+            ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
                 found += await await_in_time(partial(self._afetch, batch), _left(deadline), self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._partial(request, found, asked, error)
-        return self._chunks(request, found, asked)
+        return self._chunks(request, found, asked, ends)
 
     def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         if isinstance(self.store, Mapping):
@@ -238,8 +240,16 @@ class StoreAccess:
         }
         return ParentReply(kept, None, 1)
 
-    def _chunks(self, request: ChunkRequest, chunks: Iterable[Chunk], requests: int) -> ChunkReply:
-        reply = ChunkReply(requests=requests, ends=getattr(self.store, "row_ends", ()))
+    def _row_ends(self) -> Collection[ChunkKey]:
+        ends: Any = getattr(self.store, "row_ends", frozenset())
+        if not isinstance(ends, Set):
+            raise StoreError(f"row_ends of the store is {quoted(ends)}: it must be a set of (doc_id, chunk_id)")
+        return ends
+
+    def _chunks(
+        self, request: ChunkRequest, chunks: Iterable[Chunk], requests: int, ends: Collection[ChunkKey] = ()
+    ) -> ChunkReply:
+        reply = ChunkReply(requests=requests, ends=ends)
         asked_for = _membership(request.windows)
         trusted = isinstance(self.store, Mapping)
         for chunk in chunks:

@@ -15,7 +15,7 @@ from retrivex.stitching import Run
 from retrivex.units import Unit, Units
 
 LAST = 0.3
-"""What the last hit that fits counts beside the first."""
+"""What a hit would count for which the room is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
     """Return how much units count for being near: 1 at most, 0 where there is no room left for their hits.
 
     Hits are taken whole, one after the other: the first counts 1, and the fuller the room is before a hit, the less it
-    counts, down to `LAST`. So where something else is worth more, it takes the place of the last ones, as it would with
+    counts, towards `LAST`. So where something else is worth more, it takes the place of the last ones, as it would with
     plain nearest neighbours. A unit that lies across chunks, or where chunks overlap, belongs to every hit that it says
     something of, and is paid once. A hit that there is no room for is passed over.
 

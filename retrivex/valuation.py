@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,8 +191,9 @@ class Valuer:
 
     @staticmethod
     def _boost(boost: object, chunk: Chunk) -> float:
-        made = boost(chunk) if callable(boost) else None
-        if isinstance(made, bool) or not isinstance(made, (int, float, np.number)) or not np.isfinite(made):
+        made: Any = boost(chunk) if callable(boost) else None
+        a_number = isinstance(made, (int, float, np.integer, np.floating)) and not isinstance(made, bool)
+        if not a_number or not np.isfinite(made):
             raise RetrivexError(
                 f"a boost gave {made!r} for chunk {chunk.key!r}: it must be a finite number, added to the log-odds; "
                 "return 0.0 where there is nothing to say"

@@ -11,7 +11,7 @@ import pytest
 from knob_builders import made
 from strategies import bare, compose, hits_of
 
-from retrivex import Composition, RetrivexError
+from retrivex import Composition, RetrivexError, SeedHit
 from retrivex.scoring.calibrated import shipped_coefficients
 
 
@@ -54,14 +54,17 @@ def test_boosts() -> None:
 
 
 def test_hedge() -> None:
+    texts = ["Pawn moves.", "Rook waits.", "Queen takes it.", "Queen moves on.", "Knight jumps.", "Bishop sleeps."]
+    store = {key: chunk for at, text in enumerate(texts) for key, chunk in bare(f"d{at}", [text]).items()}
+    hits = [SeedHit(chunk, 0.9 - at / 10) for at, chunk in enumerate(store.values())]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "doubting.json"
         path.write_text(json.dumps({**shipped_coefficients().to_dict(), "confidence": [0.0, -30.0]}), encoding="utf-8")
-        near = {hedge: asked(coefficients=path, hedge=hedge) for hedge in (0.0, 1.0)}
+        near = {h: compose(hits, store, query="queen", coefficients=path, hedge=h) for h in (0.0, 1.0)}
     assert near[0.0].confidence == pytest.approx(0.0, abs=1e-6)
-    assert not any(unit.hedged for unit in near[0.0].trace.units)
-    least = {hedge: min(unit.value for unit in made.trace.units) for hedge, made in near.items()}
-    assert least[0.0] < least[1.0]
+    hedged = {h: [unit.beginning for unit in made.trace.units if unit.hedged] for h, made in near.items()}
+    assert hedged[0.0] == []
+    assert "Pawn moves." in hedged[1.0]
 
 
 def test_similarity_weight() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -187,6 +188,16 @@ def test_a_batch_limit_of_0_is_refused(composer: SpanComposer) -> None:
     store = Listed([chunk], batch_limit=0)
     assert "batch_limit of the store is 0" in composer.compose([SeedHit(chunk, 1.0)], store).warnings[0]
     with pytest.raises(RetrivexError, match="batch_limit of the store is 0"):
+        composer.compose([SeedHit(chunk, 1.0)], store, strict=True)
+
+
+@pytest.mark.parametrize("ends", [None, 7, "d", [("d", 1)]])
+def test_row_ends_that_are_no_set_are_refused(composer: SpanComposer, ends: Any) -> None:
+    chunk = Chunk("Bees sleep.", ChunkMetadata("d", 0))
+    store = Listed([chunk])
+    store.row_ends = ends  # type: ignore[attr-defined]
+    assert "row_ends of the store is" in composer.compose([SeedHit(chunk, 1.0)], store).warnings[0]
+    with pytest.raises(RetrivexError, match="it must be a set"):
         composer.compose([SeedHit(chunk, 1.0)], store, strict=True)
 
 

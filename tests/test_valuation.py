@@ -112,7 +112,7 @@ def test_a_boost_may_be_a_number_of_numpy() -> None:
     assert valuation(boosts=lambda chunk: 1).scorer == "calibrated"
 
 
-@pytest.mark.parametrize("bad", [None, "much", math.nan, math.inf, True, [1.0]])
+@pytest.mark.parametrize("bad", [None, "much", math.nan, math.inf, True, [1.0], np.complex64(1 + 2j)])
 def test_a_boost_that_is_no_number_is_refused(bad: Any) -> None:
     with pytest.raises(RetrivexError, match=r"a boost gave .* for chunk \('d', 0\): it must be a finite number"):
         valuation(boosts=lambda chunk: bad)
@@ -218,6 +218,17 @@ def test_near_hits_count_where_words_lead_nowhere(doubting: Doubting, words: tup
     )
     worth = {run.doc_id: row[0] for run, row in zip(found.runs, found.valuation.chunks, strict=True)}
     assert worth["d0"] == pytest.approx(counted, abs=0.03)
+
+
+def test_hits_of_one_score_are_judged_by_their_words(doubting: Doubting) -> None:
+    texts = [f"Pawn {at} moves." for at in range(9)] + ["Queen takes pawn.", "Queen moves on."]
+    store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
+    made = SpanComposer(tokenizer=count_words).compose(
+        [SeedHit(chunk, 1.0) for chunk in store.values()], store, query="queen", token_budget=12,
+        coefficients=doubting(0.05),
+    )  # fmt: skip
+    assert {"d9", "d10"} <= {span.doc_id for span in made.spans}
+    assert not any(unit.hedged for unit in made.trace.units)
 
 
 # ---- which hits are the nearest that fit

@@ -75,14 +75,18 @@ _MONTHS = (
     "january february april june july august september october november december "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-_MONTH_OF_A_YEAR = re.compile(
+_SCENE = re.compile(
     # march and may are verbs too
     rf"(?: (?:{'|'.join(_MONTHS.split())})|(?:^| (?:in|of|on|by|for|from|the|early|mid|late|{_DAY})) (?:march|may))"
     rf"(?: {_DAY})?(?: of)? (?:1\d|20)\d\d(?= )"
+    # only what names a stretch of history: things are done during a meeting and during an installation too
+    r"| during (?:(?!(?:to|in|on|at|about|of|for|with) )\w+ ){0,3}"
+    r"(?:wars?|eras?|reign|dynasty|decades?|century|centuries)(?= )"
     r"| (?:\d{4}|[一二] (?:[〇零一二三四五六七八九] ){2}[〇零一二三四五六七八九]) 年 (?:的 )?"
-    r"(?:\d{1,2}|[一二三四五六七八九十]|十 [一二]) 月(?= )"
+    r"(?:0?[1-9]|1[0-2]|[一二三四五六七八九十]|十 [一二]) 月(?= )"
+    r"| (?:战 争|大 战|内 战|冷 战|抗 战|一 战|二 战|在 位|统 治) (?:期 间|时 期)(?= )"
 )
-"""Names a month as the cue "month" does: "in March 2021", "on May 3rd, 1997", 2021年3月."""
+"""Sets a scene in time: "in March 2021", "on May 3rd, 1997", 2021年3月, "during the war"."""
 
 _LEFT = (
     (_ADDRESS, ""),
@@ -125,9 +129,10 @@ def question_type(
     """Return the first type of which a cue stands in the question: temporal, comparison, narrative; else factual.
 
     Cues are matched as whole words, in any case and width; those in Chinese or Japanese characters anywhere, Simplified
-    and Traditional alike. A month with its year counts as the word month. Anything may stand in place of `...` in a
-    cue, nothing too. What opens with who, where, how many and the like asks for a fact, however it goes on, unless it
-    is about time or compares.
+    and Traditional alike. Anything may stand in place of `...` in a cue, nothing too. What opens with who, where, how
+    many and the like asks for a fact, however it goes on, unless it is about time or compares. A month with its year,
+    or an age ("during the war"), counts as the cue "month" in what would else be factual: comparisons and instructions
+    may be of a time too.
 
     Parameters
     ----------
@@ -163,7 +168,10 @@ def question_type(
     text = _plain(question)
     if _asks_a_fact(text):
         kinds = kinds[:2]
-    return next((kind for kind, cues in kinds if _stands_one(cues, text)), "factual")
+    for kind, cues in kinds:
+        if _stands_one(cues, text):
+            return kind
+    return "temporal" if _SCENE.search(text) and _stands_one(kinds[0][1], " month ") else "factual"
 
 
 def _cues(cues: Sequence[str], name: str) -> tuple[str, ...]:
@@ -219,7 +227,7 @@ def _plain(question: str) -> str:
         text = text.replace(phrase, " ")
     for pattern, left in _LEFT:
         text = pattern.sub(left, text)
-    return f"{text}month " if _MONTH_OF_A_YEAR.search(text) else text
+    return text
 
 
 def _asks_a_fact(text: str) -> bool:

@@ -16,10 +16,11 @@ asked for in other words."""
 WIDTH = 0.03
 
 UNSURE = 0.09
-"""Doubt that anything is evidence from which on no bearing is left; half of those questions have twice as much."""
+"""Doubt that anything is evidence whose root counts whole; half of those questions have twice as much, or more."""
 
 STANDS_OUT = 0.5
-"""A unit this much more probable than the next one is what was asked for, whatever else holds."""
+"""Probability of the next best unit, as a share of the best one's, below which the best one stands out, the more the
+smaller it is: then it is what was asked for."""
 
 _LEVEL = 1e-9  # below this spread a signal says nothing
 
@@ -33,9 +34,9 @@ def doubt(table: UnitTable, p: NDArray[np.float64], confidence: float) -> float:
         \frac{1}{1 + e^{(r - m) / w}}\right)
 
     with the confidence c, the two largest probabilities p1 and p2, the relation r of words and nearness, d = `UNSURE`,
-    s = `STANDS_OUT`, m = `MIDDLE` and w = `WIDTH`. Each factor alone says little: there are unsure answers to questions
-    that are well put, and many a question whose words have nothing to do with what is near is answered by one passage
-    that has them all.
+    s = `STANDS_OUT`, m = `MIDDLE` and w = `WIDTH`. It is 0 where everything is equally near, as nearness is no guide
+    then. Each factor alone says little: there are unsure answers to questions that are well put, and many a question
+    whose words have nothing to do with what is near is answered by one passage that has them all.
 
     Parameters
     ----------
@@ -43,10 +44,10 @@ def doubt(table: UnitTable, p: NDArray[np.float64], confidence: float) -> float:
     p : shape (n,), probabilities of the units
     confidence : that any of them holds evidence
     """
-    if len(p) < 2:
+    if len(p) < 2 or float(np.ptp(table.values[:, _SIMILARITY])) <= _LEVEL:
         return 0.0
     second, first = np.partition(p, -2)[-2:].tolist()
-    unclear = min(1.0, second / (STANDS_OUT * first)) if first > 0 else 1.0
+    unclear = min(1.0, second / first / STANDS_OUT) if first > 0 else 1.0
     unrelated = 1.0 / (1.0 + exp((relation(table) - MIDDLE) / WIDTH))
     return min(1.0, sqrt((1.0 - confidence) / UNSURE) * unclear * unrelated)
 
@@ -56,8 +57,9 @@ def relation(table: UnitTable) -> float:
 
     The largest of three correlations of Pearson's: of the two signals over the units, whatever its sign, as one may
     correct the other; of their exponentials, in which the peaks count, as where both find the same few units; and of
-    the signals over the nearer half of the units, as matter of another kind behind them may blur it. It does not depend
-    on the scale of either signal. Hits that words alone have found are nearly the same as the words.
+    the signals over the nearer half of the units, as matter of another kind behind them may blur it. Both signals are
+    standard scores, so that it does not depend on the scale of what they were made of. Hits that words alone have found
+    are nearly the same as the words.
 
     Parameters
     ----------
@@ -65,14 +67,18 @@ def relation(table: UnitTable) -> float:
 
     Examples
     --------
-    >>> values = np.zeros((4, len(NAMES)))
+    >>> values = np.zeros((6, len(NAMES)))
     >>> words, similarity = NAMES.index("words"), NAMES.index("similarity")
-    >>> values[:, words], values[:, similarity] = [1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]
+    >>> values[:, similarity] = [1.5, 0.9, 0.3, -0.3, -0.9, -1.5]
+    >>> values[:, words] = [-0.7, -0.7, 1.4, 1.4, -0.7, -0.7]
     >>> relation(UnitTable([], values))
     0.0
-    >>> values[:, similarity] = [1.5, -0.5, -0.5, -0.5]
+
+    Little as a whole, and much at the peaks:
+
+    >>> values[:, words] = [1.7, -1.5, 1.0, -0.9, -0.3, 0.6]
     >>> round(relation(UnitTable([], values)), 2)
-    0.58
+    0.71
     """
     words, alike = table.values[:, _WORDS], table.values[:, _SIMILARITY]
     near = alike >= np.median(alike)

@@ -344,6 +344,19 @@ def test_a_child_that_is_missing_among_its_siblings_is_told() -> None:
         assert "neighbours missing from the chunk store" in warning
 
 
+def test_a_row_that_goes_on_to_what_is_lost_is_told() -> None:
+    nodes = [TextNode(text=f"Sentence {at} of the bees.", id_=f"n{at}") for at in range(5)]
+    for left, right in ((0, 1), (1, 2), (3, 4)):
+        nodes[left].relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id=f"n{right}")
+        nodes[right].relationships[NodeRelationship.PREVIOUS] = RelatedNodeInfo(node_id=f"n{left}")
+    for node in nodes:
+        node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="d")
+    kept = [node for at, node in enumerate(nodes) if at != 2]
+    made = RetriVexRetriever(Fixed([(nodes[3], 1.0)]), ROOMY, kept).retrieve(QUESTION)
+    [warning] = made[0].node.metadata["warnings"]
+    assert "neighbours missing from the chunk store" in warning
+
+
 def test_a_circle_of_relationships_ends() -> None:
     nodes = [TextNode(id_=str(n), text=f"Text {n} of three.") for n in range(3)]
     for n, node in enumerate(nodes):

@@ -159,13 +159,18 @@ DATED = {
         | What was decided on 12 March 2021? | What was signed on June 28th, 1919? | March 2021 sales figures
         | How many hives were sold in April of 2020? | Which bridges closed from 3rd of May 2018 on?
         | What did people eat during the war? | Who was king during the Second World War?
-        | How were hives kept during the Tang dynasty? | Which bridges were built during the 19th century?
+        | Which hives were kept during the Tang dynasty? | Which bridges were built during the 19th century?
         | 2021年3月卖了多少蜂蜜？ | 二〇二一年十二月发生了什么？ | 谁在2021年的3月当选？ | ２０２１年３月賣了多少蜂蜜？
         | 战争期间人们吃什么？ | 二战期间谁是首相？ | 戰爭期間人們吃什麼？ | 內戰期間誰是總統？
-        | 统治时期发行了哪些货币？""",
-    "narrative": """How do I keep bees calm during an inspection? | How did the army march 1500 miles?
+        | 统治时期发行了哪些货币？ | 二战时期谁是首相？""",
+    "comparison": """Compare revenue in March 2021 and March 2022 | 2021年3月和2022年3月的收入比较""",
+    "narrative": """How do I file my taxes for April 2021? | How does the dec 1024 decoder work?
+        | How were hives kept during the Tang dynasty?
+        | How do I keep bees calm during an inspection? | How did the army march 1500 miles?
         | 考试期间如何保持冷静？""",
-    "factual": """What should I eat during pregnancy? | Why did the build fail during the tests?
+    "factual": """What vitamins should I take during pregnancy in the modern era? | 2021年13月卖了多少？
+        | Why did the sound fail during the movie about the war? | What should I eat during pregnancy?
+        | Why did the build fail during the tests?
         | Is the 2021 model red? | Is it true that bees march 2000 m? | Does the March sun burn?
         | Who sells 2021 april bikes?
         | 2021年的冠军是谁？ | 他买了2021部手机？ | 挑战赛期间住在哪里？""",
