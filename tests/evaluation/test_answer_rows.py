@@ -122,6 +122,7 @@ def test_an_unknown_task_is_an_error_before_anything_is_asked() -> None:
         ("ruler/niah_multivalue/4096", {"answers": ("17", "23"), "needed": "all"}, "17 and 24", 0.5),
         ("ruler/qa_1/4096", {"answers": ("Ada", "Lovelace")}, "It was LOVELACE.", 1.0),
         ("niah/4096", {"answers": ("1843",)}, "In 1843, I think.", 1.0),
+        ("niah_held_out/4096", {"answers": ("1843",)}, "In 1843, I think.", 1.0),
         ("niah_multi/4096", {"answers": ("red", "blue", "green", "tan"), "needed": "all"}, "Red, tan.", 0.5),
         ("lost_in_the_middle/20/9", {"answers": ("The Hive",)}, "It is a nest", 0.0),
         ("lost_in_the_middle/20/9", {"answers": ("The Hive",)}, "it is the hive!", 1.0),
@@ -180,7 +181,7 @@ def test_every_set_has_a_score() -> None:
         assert callable(set_scorer(name))
 
 
-@pytest.mark.parametrize("name", ["longbench", "ruler", "niah", "niah_multi", "key_value", "lost_in_the_middle"])
+@pytest.mark.parametrize("name", ["longbench", "ruler", "niah", "niah_held_out", "niah_multi", "key_value", "lost_in_the_middle"])
 def test_a_file_of_ones_own_that_is_called_as_a_public_set_is_scored_as_any_other(name: str) -> None:
     asked = question(answers=("in tall hives",))
     assert answer_measures(name, asked, "in hives", "")["score"] == pytest.approx(0.8)

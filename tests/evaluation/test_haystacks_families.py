@@ -12,11 +12,11 @@ from small_data import write_data
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet
 from retrivex.evaluation.haystacks import FAMILIES
-from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, NEEDLES
+from retrivex.evaluation.haystacks.needles import HELD_OUT, NEEDLE_GROUPS, NEEDLES
 from retrivex.evaluation.haystacks.niah import DEPTHS
 from retrivex.evaluation.haystacks.ruler import SAMPLES, TASKS
 
-SPECS = ("niah/900/3", "niah_multi/1500/2", *(f"ruler/{task}/1500/2" for task in TASKS))
+SPECS = ("niah/900/3", "niah_held_out/900/2", "niah_multi/1500/2", *(f"ruler/{task}/1500/2" for task in TASKS))
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,8 @@ def digest(data: Path) -> str:
 def test_a_set_has_every_needle_at_every_depth_or_as_many_as_asked_for(small: Path) -> None:
     assert len(load("niah/900", small).questions) == len(NEEDLES) * len(DEPTHS)
     assert len(load("niah/900/3", small).questions) == 3 * len(DEPTHS)
+    assert len(load("niah_held_out/900", small).questions) == len(HELD_OUT) * len(DEPTHS)
+    assert load("niah_held_out/900/1", small).name == "niah_held_out/900"
     assert len(load("niah_multi/1500", small).questions) == len(NEEDLE_GROUPS) * len(DEPTHS)
     assert len(load("niah_multi/1500/2", small).questions) == 2 * len(DEPTHS)
     assert len(load("ruler/vt/1500", small).questions) == SAMPLES
@@ -94,5 +96,7 @@ def test_names_of_sets_that_say_nothing(small: Path, spec: str) -> None:
 def test_more_needles_than_there_are(small: Path) -> None:
     with pytest.raises(LoadError, match="29 needles are asked for, but there are 28"):
         load("niah/900/29", small)
+    with pytest.raises(LoadError, match="21 needles are asked for, but there are 20"):
+        load("niah_held_out/900/21", small)
     with pytest.raises(LoadError, match="9 needles are asked for, but there are 8"):
         load("niah_multi/1500/9", small)

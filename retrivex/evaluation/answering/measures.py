@@ -35,7 +35,7 @@ def set_scorer(set_name: str, classes: Sequence[str] = ()) -> SetScorer:
     if family == "longbench":
         scorer_of(task)
         return lambda answer, question: longbench_score(task, answer, question.answers, classes)
-    if family in ("ruler", "niah", "niah_multi", "key_value"):
+    if family in ("ruler", "niah", "niah_held_out", "niah_multi", "key_value"):
         return share_said
     if family == "lost_in_the_middle":
         return any_inside

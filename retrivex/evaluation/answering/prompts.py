@@ -129,7 +129,7 @@ def answer_request(set_name: str, question: Question, context: str) -> ModelRequ
     elif family == "ruler":
         template, tokens = _RULER[task] if task in _RULER else _RULER[task.split("_")[0]]
         text = text.removeprefix("Question: ").removeprefix(_FWE_ORDERS)  # whatever a reader takes for the question
-    elif family in ("niah", "niah_multi"):
+    elif family in ("niah", "niah_held_out", "niah_multi"):
         template, tokens, system = _NIAH, _NIAH_TOKENS, _NIAH_SYSTEM
     elif family == "lost_in_the_middle":
         template, tokens = _LOST_IN_THE_MIDDLE, _LOST_IN_THE_MIDDLE_TOKENS

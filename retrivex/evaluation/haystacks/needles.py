@@ -225,6 +225,151 @@ NEEDLES: tuple[Needle, ...] = (
     ),
 )
 
+# Written when the hedge and all other constants of the calibrated scorer stood, and never looked at before: what
+# `NEEDLES` no longer can tell, as those were there when they were chosen.
+HELD_OUT: tuple[Needle, ...] = (
+    Needle(
+        "watchman",
+        ("Old Fergus Tallow guards the timber yard with a trained goose.",),
+        "Which animal helps the watchman protect the lumber depot?",
+        ("trained goose",),
+        shares_words=False,
+    ),
+    Needle(
+        "soup",
+        ("The canteen of the Brellin shipyard serves leek broth on the eve of a full moon.",),
+        "When do the dock workers get soup?",
+        ("eve of a full moon",),
+        shares_words=False,
+    ),
+    Needle(
+        "fiddle",
+        ("Sister Perpetua pawned her fiddle to mend the convent's roof.",),
+        "Why did the nun part with the violin?",
+        ("mend the convent's roof",),
+        shares_words=False,
+    ),
+    Needle(
+        "comet",
+        ("The comet Halvard-Ruiz swings past our sun once in 811 years.",),
+        "How often does that celestial body return?",
+        ("811 years",),
+        shares_words=False,
+    ),
+    Needle(
+        "boots",
+        ("Cobbler Anselm Dray soles every boot with walrus hide.",),
+        "Which skin does the shoemaker put under footwear?",
+        ("walrus hide",),
+        shares_words=False,
+    ),
+    Needle(
+        "spy",
+        ("Agent Lucienne Faro smuggled the blueprints across the frontier inside a hollow cheese.",),
+        "In what did the spy carry the plans over the border?",
+        ("hollow cheese",),
+        shares_words=False,
+    ),
+    Needle(
+        "dentist",
+        ("Maelis Groot hums sea shanties while pulling the teeth of the nervous.",),
+        "What music does the dentist make for frightened patients?",
+        ("sea shanties",),
+        shares_words=False,
+    ),
+    Needle(
+        "toll",
+        ("Crossing the Ardmoor causeway costs a carter six eggs.",),
+        "What does a wagon driver pay to use the road through the marsh?",
+        ("six eggs",),
+        shares_words=False,
+    ),
+    Needle(
+        "clock",
+        ("The town hall clock of Zwickelburg runs eleven minutes fast on purpose.",),
+        "By how much is the municipal timepiece deliberately ahead?",
+        ("eleven minutes",),
+        shares_words=False,
+    ),
+    Needle(
+        "twins",
+        ("The twins Osk and Orla Venn were born on board an airship above Lake Tahl.",),
+        "Where did the mother give birth to her babies?",
+        ("airship above Lake Tahl",),
+        shares_words=False,
+    ),
+    Needle(
+        "parrot",
+        ("Admiral Quimby's parrot can recite the tide tables in Portuguese.",),
+        "Which language does the bird aboard the flagship speak?",
+        ("Portuguese",),
+        shares_words=False,
+    ),
+    Needle(
+        "bees",
+        ("Rosamund Ilk winters her hives in the crypt of a chapel.",),
+        "Where does the beekeeper house the swarms during the cold season?",
+        ("crypt of a chapel",),
+        shares_words=False,
+    ),
+    Needle(
+        "hiccups",
+        ("In Upper Savernay hiccups are treated by standing upon a cold anvil.",),
+        "How do the mountain people get rid of spasms of the diaphragm?",
+        ("standing upon a cold anvil",),
+        shares_words=False,
+    ),
+    Needle(
+        "duel",
+        ("Count Iravin and the banker Holt settled their quarrel with fire hoses.",),
+        "What weapons did the nobleman and the financier fight with?",
+        ("fire hoses",),
+        shares_words=False,
+    ),
+    Needle(
+        "academy",
+        ("Pupils of the Mirelle academy must swim a mile before they graduate.",),
+        "What feat is required of students to get a diploma?",
+        ("swim a mile",),
+        shares_words=False,
+    ),
+    Needle(
+        "jam",
+        ("Gooseberry jam from Tiverley is thickened with powdered seaweed.",),
+        "What makes the fruit preserve set?",
+        ("powdered seaweed",),
+        shares_words=False,
+    ),
+    Needle(
+        "burglar",
+        ("The burglar of Corvo Street was betrayed by a trail of peppermint wrappers.",),
+        "What clue led the police to the thief?",
+        ("peppermint wrappers",),
+        shares_words=False,
+    ),
+    Needle(
+        "lottery",
+        ("Henrike Saal spent the whole of her lottery prize on a carousel.",),
+        "What did the woman buy with the money she had won?",
+        ("carousel",),
+        shares_words=False,
+    ),
+    Needle(
+        "inn",
+        ("The inn at Pass Gralla charges snorers double.",),
+        "Which guests have to pay more for a hotel bed?",
+        ("snorers",),
+        shares_words=False,
+    ),
+    Needle(
+        "statue",
+        ("The bronze statue of Governor Wick was melted down for church bells.",),
+        "What became of the metal monument to the politician?",
+        ("church bells",),
+        shares_words=False,
+    ),
+)
+
 NEEDLE_GROUPS: tuple[Needle, ...] = (
     Needle(
         "steamer",

@@ -32,6 +32,7 @@ def niah(
     needles: Sequence[Needle] = NEEDLES,
     depths: Sequence[int] = DEPTHS,
     tokenizer: TokenizerSpec = "cl100k_base",
+    name: str = "niah",
 ) -> EvidenceSet:
     """Return the questions for every needle at every depth, one needle in a haystack.
 
@@ -41,6 +42,7 @@ def niah(
     tokens : of a haystack with its needle, at most
     needles, depths : what is hidden, and where in percent; fewer make a smaller set
     tokenizer : counts the tokens
+    name : of the set, before its tokens
 
     Returns
     -------
@@ -53,7 +55,8 @@ def niah(
     LoadError
         If a haystack of that length cannot be made, or nothing is to be hidden, or outside of it.
     """
-    return _hidden(f"niah/{tokens}", essays, tokens, needles, [(depth,) for depth in depths], get_tokenizer(tokenizer))
+    placements = [(depth,) for depth in depths]
+    return _hidden(f"{name}/{tokens}", essays, tokens, needles, placements, get_tokenizer(tokenizer))
 
 
 def niah_multi(
