@@ -14,7 +14,7 @@ from retrivex.seeding import Seed
 from retrivex.stitching import Run
 from retrivex.units import Unit, Units
 
-LAST = 0.3
+LAST = 0.6
 """What a hit would count for which the room is full."""
 
 

@@ -162,8 +162,7 @@ class Valuer:
         # What plain nearest neighbours would show. Where the model has lost its bearings (a question in other words
         # than those of its answer, a fact among matters of another kind), it is not right to show the surroundings of
         # a few hits in place of the next ones.
-        if len(p) and self.config.hedge:
-            lost = doubt(table, p, model.confidence_of(float(log_odds.max())))
+        if self.config.hedge and (lost := doubt(table)):
             least = nearest_that_fit(runs, units, seeds, room) * (self.config.hedge * lost)
             hedged = least > shares
             shares = np.maximum(shares, least)

@@ -57,14 +57,10 @@ def test_hedge() -> None:
     texts = ["Pawn moves.", "Rook waits.", "Queen takes it.", "Queen moves on.", "Knight jumps.", "Bishop sleeps."]
     store = {key: chunk for at, text in enumerate(texts) for key, chunk in bare(f"d{at}", [text]).items()}
     hits = [SeedHit(chunk, 0.9 - at / 10) for at, chunk in enumerate(store.values())]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "doubting.json"
-        path.write_text(json.dumps({**shipped_coefficients().to_dict(), "confidence": [0.0, -30.0]}), encoding="utf-8")
-        near = {h: compose(hits, store, query="queen", coefficients=path, hedge=h) for h in (0.0, 1.0)}
-    assert near[0.0].confidence == pytest.approx(0.0, abs=1e-6)
+    near = {h: compose(hits, store, query="lady of black or white squares", hedge=h) for h in (0.0, 1.0)}
     hedged = {h: [unit.beginning for unit in made.trace.units if unit.hedged] for h, made in near.items()}
     assert hedged[0.0] == []
-    assert "Pawn moves." in hedged[1.0]
+    assert "Rook waits." in hedged[1.0]
 
 
 def test_similarity_weight() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,25 +137,17 @@ def test_the_weighted_scorer_asks_no_boost() -> None:
     assert valuation(boosts=broken, scoring="weighted").scorer == "weighted"
 
 
-Doubting = Callable[[float], Path]
-
-
 @pytest.fixture
-def doubting(tmp_path: Path) -> Doubting:
-    """Write coefficients that know nothing but words, and are as sure as they are told."""
-
-    def write(confidence: float) -> Path:
-        weights = np.array([10.0 if name == "words" else 0.0 for name in NAMES])
-        sure = (0.0, math.log(confidence / (1 - confidence)))
-        path = tmp_path / f"{confidence}.json"
-        path.write_text(json.dumps(Coefficients(weights, -10.0, np.zeros(len(NAMES)), sure).to_dict()))
-        return path
-
-    return write
+def only_words(tmp_path: Path) -> Path:
+    """Write coefficients that know nothing but words."""
+    weights = np.array([10.0 if name == "words" else 0.0 for name in NAMES])
+    path = tmp_path / "only_words.json"
+    path.write_text(json.dumps(Coefficients(weights, -10.0, np.zeros(len(NAMES)), (0.0, 0.0)).to_dict()))
+    return path
 
 
 def favoured(chunk: Chunk) -> float:
-    """Make the scorer favour two documents, neither of which stands out, in words that stand nowhere."""
+    """Make the scorer favour two documents."""
     return 20.0 if chunk.metadata.doc_id in ("queen", "rook") else 0.0
 
 
@@ -177,55 +168,69 @@ def values(coefficients: Path, budget: int, **said: Any) -> dict[str, float]:
 NONE = {"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0, "rook": 1.0}
 
 
-# the root of the doubt counts: 0.01 is a ninth of the doubt from which on there is no bearing left
-@pytest.mark.parametrize(("confidence", "counted"), [(0.2, 0.9), (0.9, 0.9), (0.99, 0.3)])
-def test_where_nothing_looks_like_evidence_the_nearest_hits_count(
-    doubting: Doubting, confidence: float, counted: float
-) -> None:
-    known = doubting(confidence)
-    assert values(known, 2) == pytest.approx(NONE, abs=1e-3)
-    assert values(known, 3) == pytest.approx({**NONE, "first": counted}, abs=0.01)
+def test_where_the_question_s_words_stand_nowhere_the_nearest_hits_count(only_words: Path) -> None:
+    assert values(only_words, 2) == pytest.approx(NONE, abs=1e-3)
+    assert values(only_words, 3) == pytest.approx({**NONE, "first": 0.9}, abs=0.01)
     # the second hit has nine words and is passed over, the third is not; half of the room is filled before it
-    assert values(known, 6) == pytest.approx({**NONE, "first": counted, "third": counted * 0.65}, abs=0.01)
-    expected = {**NONE, "first": counted, "long": counted * 0.86, "third": counted * 0.44}
-    assert values(known, 15) == pytest.approx(expected, abs=0.01)
+    assert values(only_words, 6) == pytest.approx({**NONE, "first": 0.9, "third": 0.9 * 0.8}, abs=0.01)
+    expected = {**NONE, "first": 0.9, "long": 0.9 * 0.92, "third": 0.9 * 0.68}
+    assert values(only_words, 15) == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize("hedge", [0.0, 0.3, 1.0])
-def test_how_much_a_near_hit_counts_is_a_knob(doubting: Doubting, hedge: float) -> None:
-    assert values(doubting(0.5), 3, hedge=hedge) == pytest.approx({**NONE, "first": hedge}, abs=0.01)
-
-
-def test_a_sure_scorer_is_not_hedged(doubting: Doubting) -> None:
-    assert values(doubting(0.999999), 15) == pytest.approx(NONE, abs=0.01)
+def test_how_much_a_near_hit_counts_is_a_knob(only_words: Path, hedge: float) -> None:
+    assert values(only_words, 3, hedge=hedge) == pytest.approx({**NONE, "first": hedge}, abs=0.01)
 
 
 @pytest.mark.parametrize(
-    ("words", "counted"),
+    ("question", "words", "counted"),
     [
-        ((0, 0, 1, 1, 0, 0), 0.9),  # words have nothing to do with nearness
-        ((0, 0, 1, 0, 0), 0.0),  # nor here, but one hit alone has them
-        ((0, 1, 1, 0, 0, 0), 0.0),  # in what is near
-        ((0, 0, 0, 0, 1, 1), 0.0),  # in what is not: words correct nearness
+        ("bishop king queen", (0, 0, 1, 1, 0, 0), 0.9),  # a third of the words, and those not in what is near
+        ("bishop king queen", (1, 1, 0, 0, 0, 0), 0.0),  # in what is near
+        ("bishop king queen", (0, 0, 0, 0, 1, 1), 0.0),  # in what is not: words correct nearness
+        ("queen number", (0, 0, 1, 1, 0, 0), 0.0),  # all of the words in one passage
     ],
 )
-def test_near_hits_count_where_words_lead_nowhere(doubting: Doubting, words: tuple[int, ...], counted: float) -> None:
+def test_near_hits_count_where_words_lead_nowhere(
+    only_words: Path, question: str, words: tuple[int, ...], counted: float
+) -> None:
     texts = [f"Queen number {at}." if word else f"Pawn {at} moves." for at, word in enumerate(words)]
     store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
     hits = [SeedHit(store[f"d{at}", 0], 0.9 - at / 10) for at in range(len(texts))]
     found = SpanComposer(tokenizer=count_words).value_units(
-        hits, store, query="queen", token_budget=4, coefficients=doubting(0.05)
+        hits, store, query=question, token_budget=4, coefficients=only_words
     )
-    worth = {run.doc_id: row[0] for run, row in zip(found.runs, found.valuation.chunks, strict=True)}
-    assert worth["d0"] == pytest.approx(counted, abs=0.03)
+    hedged = [unit for unit, near in zip(found.valuation.units, found.valuation.hedged, strict=True) if near]
+    assert bool(hedged) is bool(counted)
+    if counted:
+        worth = {run.doc_id: row[0] for run, row in zip(found.runs, found.valuation.chunks, strict=True)}
+        assert worth["d0"] == pytest.approx(counted, abs=0.03)
 
 
-def test_hits_of_one_score_are_judged_by_their_words(doubting: Doubting) -> None:
+@pytest.mark.parametrize(
+    ("question", "low", "high"),
+    [
+        ("queen number", 1.0, 1.0),
+        ("queen pawn", 0.3, 0.7),  # both there, never together
+        ("queen number zebra", 0.2, 0.7),  # and what stands nowhere counts as the rarest
+        ("zebra", 0.0, 0.0),
+        ("?!", 0.0, 0.0),
+    ],
+)
+def test_coverage_is_the_share_of_the_question_that_one_passage_has(question: str, low: float, high: float) -> None:
+    texts = ["Queen number one.", "Pawn moves.", "Rook waits.", "Knight jumps.", "Bishop sleeps."]
+    store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
+    hits = [SeedHit(chunk, 0.9) for chunk in store.values()]
+    made = SpanComposer(tokenizer=count_words).value_units(hits, store, query=question, scoring="calibrated")
+    assert low <= made.valuation.table.coverage <= high
+
+
+def test_hits_of_one_score_are_judged_by_their_words(only_words: Path) -> None:
     texts = [f"Pawn {at} moves." for at in range(9)] + ["Queen takes pawn.", "Queen moves on."]
     store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
     made = SpanComposer(tokenizer=count_words).compose(
         [SeedHit(chunk, 1.0) for chunk in store.values()], store, query="queen", token_budget=12,
-        coefficients=doubting(0.05),
+        coefficients=only_words,
     )  # fmt: skip
     assert {"d9", "d10"} <= {span.doc_id for span in made.spans}
     assert not any(unit.hedged for unit in made.trace.units)
@@ -259,43 +264,41 @@ LEAVES = {
 NEAR = [("a", 0), ("b", 0), ("c", 0)]
 
 
-def test_a_hit_that_melts_into_the_chunk_before_it_is_near(doubting: Doubting) -> None:
+def test_a_hit_that_melts_into_the_chunk_before_it_is_near(only_words: Path) -> None:
     texts = {"d": ["Alpha beta gamma ", "delta epsilon zeta."]}
-    found = hedged(texts, [("d", 1)], doubting(0.2), token_budget=20)
+    found = hedged(texts, [("d", 1)], only_words, token_budget=20)
     assert found == {"Alpha beta gamma delta epsilon zeta."}
 
 
-def test_what_is_excluded_takes_no_room_from_the_nearest(doubting: Doubting) -> None:
-    known = doubting(0.2)
-    assert hedged(LEAVES, NEAR, known, token_budget=8) == {LEAVES["a"][0], LEAVES["b"][0]}
-    found = hedged(LEAVES, NEAR, known, token_budget=8, exclude=[("a", 0, 100)])
+def test_what_is_excluded_takes_no_room_from_the_nearest(only_words: Path) -> None:
+    assert hedged(LEAVES, NEAR, only_words, token_budget=8) == {LEAVES["a"][0], LEAVES["b"][0]}
+    found = hedged(LEAVES, NEAR, only_words, token_budget=8, exclude=[("a", 0, 100)])
     assert found == {LEAVES["b"][0], LEAVES["c"][0]}
 
 
-def test_what_is_pinned_leaves_less_room_for_the_nearest(doubting: Doubting) -> None:
+def test_what_is_pinned_leaves_less_room_for_the_nearest(only_words: Path) -> None:
     pinned = tile("a", LEAVES["a"])["a", 0]
-    found = hedged(LEAVES, NEAR, doubting(0.2), token_budget=16, pinned=[pinned])
+    found = hedged(LEAVES, NEAR, only_words, token_budget=16, pinned=[pinned])
     assert found == {LEAVES["b"][0], LEAVES["c"][0]}
-    found = hedged(LEAVES, NEAR, doubting(0.2), token_budget=11, pinned=[pinned])
+    found = hedged(LEAVES, NEAR, only_words, token_budget=11, pinned=[pinned])
     assert found == {LEAVES["b"][0]}
 
 
-def test_a_document_is_near_up_to_its_cap(doubting: Doubting) -> None:
+def test_a_document_is_near_up_to_its_cap(only_words: Path) -> None:
     texts = {"a": ["One two three four. ", "Five six seven eight."], "b": LEAVES["c"]}
     hits = [("a", 0), ("a", 1), ("b", 0)]
-    found = hedged(texts, hits, doubting(0.2), token_budget=9, max_tokens_per_document=4)
+    found = hedged(texts, hits, only_words, token_budget=9, max_tokens_per_document=4)
     assert found == {"One two three four.", "Nine ten eleven twelve."}
 
 
-def test_copies_take_room_once(doubting: Doubting) -> None:
+def test_copies_take_room_once(only_words: Path) -> None:
     copied = ["Alpha beta gamma delta epsilon zeta eta theta."]
     texts = {"a": copied, "b": copied, "c": LEAVES["a"]}
     hits = [("a", 0), ("b", 0), ("c", 0)]
-    known = doubting(0.2)
-    assert hedged(texts, hits, known, token_budget=12) == {copied[0], LEAVES["a"][0]}
-    assert hedged(texts, hits, known, token_budget=12, dedupe_overlaps=False) == {copied[0], LEAVES["a"][0]}
-    assert hedged(texts, hits, known, token_budget=16) == {copied[0], LEAVES["a"][0]}
-    assert hedged(texts, hits, known, token_budget=16, dedupe_overlaps=False) == {copied[0]}
+    assert hedged(texts, hits, only_words, token_budget=12) == {copied[0], LEAVES["a"][0]}
+    assert hedged(texts, hits, only_words, token_budget=12, dedupe_overlaps=False) == {copied[0], LEAVES["a"][0]}
+    assert hedged(texts, hits, only_words, token_budget=16) == {copied[0], LEAVES["a"][0]}
+    assert hedged(texts, hits, only_words, token_budget=16, dedupe_overlaps=False) == {copied[0]}
 
 
 def test_each_hit_list_has_its_share_of_the_room() -> None:

@@ -9,47 +9,44 @@ from numpy.typing import NDArray
 
 from retrivex.scoring.features import NAMES, UnitTable
 
-MIDDLE = 0.15
-"""Relation that is half of one: it lies between those of public questions and of facts among foreign matter that are
-asked for in other words."""
+LOST = 0.4
+"""Coverage and half the relation that together are half of one: between those of public questions and of facts among
+foreign matter that are asked for in other words."""
 
 WIDTH = 0.03
 
-UNSURE = 0.09
-"""Doubt that anything is evidence whose root counts whole; half of those questions have twice as much, or more."""
-
-STANDS_OUT = 0.5
-"""Probability of the next best unit, as a share of the best one's, below which the best one stands out, the more the
-smaller it is: then it is what was asked for."""
+_LEAST = 0.01
+"""Less doubt is none: it would move nothing, and most questions are spared the search for what is near."""
 
 _LEVEL = 1e-9  # below this spread a signal says nothing
 
 _WORDS, _SIMILARITY = NAMES.index("words"), NAMES.index("similarity")
 
 
-def doubt(table: UnitTable, p: NDArray[np.float64], confidence: float) -> float:
-    r"""How little the scorer knows where to look, in [0, 1].
+def doubt(table: UnitTable) -> float:
+    r"""How little the question's words say where to look, in [0, 1].
 
-    .. math:: \min\left(1, \sqrt{\frac{1 - c}{d}}\;\min\left(1, \frac{p_2}{s\,p_1}\right)
-        \frac{1}{1 + e^{(r - m) / w}}\right)
+    .. math:: \frac{1}{1 + e^{(c + r / 2 - m) / w}}
 
-    with the confidence c, the two largest probabilities p1 and p2, the relation r of words and nearness, d = `UNSURE`,
-    s = `STANDS_OUT`, m = `MIDDLE` and w = `WIDTH`. It is 0 where everything is equally near, as nearness is no guide
-    then. Each factor alone says little: there are unsure answers to questions that are well put, and many a question
-    whose words have nothing to do with what is near is answered by one passage that has them all.
+    with the coverage c, the relation r of words and nearness, m = `LOST` and w = `WIDTH`. Coverage is the largest share
+    of the question's words that one unit has: where it is small, even what has most of them is about something else.
+    It is 0 where everything is equally near, as nearness is no guide then, and where it would be below a hundredth.
 
     Parameters
     ----------
     table : of the query's units
-    p : shape (n,), probabilities of the units
-    confidence : that any of them holds evidence
+
+    Examples
+    --------
+    >>> values = np.zeros((3, len(NAMES)))
+    >>> values[:, NAMES.index("similarity")] = [1.2, 0.0, -1.2]
+    >>> [round(doubt(UnitTable([], values, coverage)), 2) for coverage in (0.2, 0.4, 0.6)]
+    [1.0, 0.5, 0.0]
     """
-    if len(p) < 2 or float(np.ptp(table.values[:, _SIMILARITY])) <= _LEVEL:
+    if len(table.values) < 2 or float(np.ptp(table.values[:, _SIMILARITY])) <= _LEVEL:
         return 0.0
-    second, first = np.partition(p, -2)[-2:].tolist()
-    unclear = min(1.0, second / first / STANDS_OUT) if first > 0 else 1.0
-    unrelated = 1.0 / (1.0 + exp((relation(table) - MIDDLE) / WIDTH))
-    return min(1.0, sqrt((1.0 - confidence) / UNSURE) * unclear * unrelated)
+    made = 1.0 / (1.0 + exp((table.coverage + relation(table) / 2 - LOST) / WIDTH))
+    return made if made >= _LEAST else 0.0
 
 
 def relation(table: UnitTable) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from retrivex.axis import Axis
 from retrivex.chunk import ChunkKey
-from retrivex.scoring.lexical import bm25, inverse_frequency, term_counts
+from retrivex.scoring.lexical import bm25, inverse_frequency, share_known, term_counts
 from retrivex.scoring.words import WordPool
 from retrivex.seeding import Seed
 from retrivex.units import Unit, Units
@@ -63,10 +63,13 @@ class UnitTable:
     ----------
     units : n units
     values : shape (n, len(NAMES))
+    coverage : largest share of the question's words, by how rare they are, that one unit has; those that no candidate
+        has count too
     """
 
     units: Sequence[Unit]
     values: Floats
+    coverage: float = 0.0
 
 
 def _z(signals: Floats) -> Floats:
@@ -237,7 +240,7 @@ def unit_features(
     score, rank, distance = _hit_signal(units.axis, seeds, linked)
     hit = centres.along(score)
     alike = _z(centres.along(_completed(similarity, units.axis, score)) if similarity else hit)
-    words = _word_signals(question, pool, units, line)
+    words, coverage = _word_signals(question, pool, units, line)
     standard = _z(np.sqrt(words[:-1]))
     own, together = standard[0], standard[1:]
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
@@ -267,7 +270,7 @@ def unit_features(
     table = np.empty((len(rows), count))
     for at, row in enumerate(rows):
         table[at] = row
-    return UnitTable(units, np.ascontiguousarray(table.T))
+    return UnitTable(units, np.ascontiguousarray(table.T), coverage)
 
 
 def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
@@ -301,16 +304,16 @@ def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
     return [share[units.run], same[units.run]]
 
 
-def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> Floats:
-    """BM25 of each unit, of its surroundings at each of `WORD_WIDTHS`, and the share of the words it holds."""
-    counts = term_counts(question, pool, units.axis.bases[units.run] + units.start)
+def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> tuple[Floats, float]:
+    """BM25 of units, of their surroundings at each of `WORD_WIDTHS`, shares of the words they hold; and coverage."""
+    counts, missing = term_counts(question, pool, units.axis.bases[units.run] + units.start)
     made = np.zeros((2 + len(WORD_WIDTHS), len(units)))
     if not len(counts):
-        return made
+        return made, 0.0
     idf = inverse_frequency(counts)
     made[0] = bm25(counts, line.tokens, idf)
     low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
     sums = _sums(np.concatenate((counts, line.tokens[None])), low, high)
     made[1:-1] = [bm25(around[:-1], around[-1], idf) for around in sums]
     made[-1] = idf @ (counts > 0) / idf.sum()
-    return made
+    return made, float(made[-1].max()) * share_known(idf, len(units), missing)

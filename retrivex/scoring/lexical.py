@@ -9,6 +9,8 @@ characters. Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log1p
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +61,20 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     return [(term, terms[term]) for term in terms if term in kept]
 
 
-def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> NDArray[np.float64]:
+class TermCounts(NamedTuple):
+    """How often each word of a question stands in each stretch of the candidates.
+
+    Parameters
+    ----------
+    counts : shape (terms, n), of the words that tell stretches apart
+    missing : how many words of the question stand nowhere
+    """
+
+    counts: NDArray[np.float64]
+    missing: int
+
+
+def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> TermCounts:
     """Count how often each word of the question stands in each stretch of the candidates.
 
     Parameters
@@ -70,13 +85,13 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> NDA
 
     Returns
     -------
-    ndarray
-        Shape (terms, n). Words that stand nearly everywhere are left out: they tell nothing apart. So are those of
-        one or two letters that, in and outside other words, stand everywhere.
+    TermCounts
+        Words that stand nearly everywhere are left out of the counts: they tell nothing apart. So are those of one or
+        two letters that, in and outside other words, stand everywhere.
     """
     terms = question_terms(question)
     if not terms:
-        return np.zeros((0, len(starts)))
+        return TermCounts(np.zeros((0, len(starts))), 0)
     most = _OFTEN * len(starts) + _FEW
     numbers, places = _found(terms, pool)
     times = np.bincount(numbers, minlength=len(terms))
@@ -90,7 +105,7 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> NDA
     rows = counts.reshape(len(terms), -1).astype(np.float64)
     holding = np.count_nonzero(rows, axis=1)
     kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)]
-    return kept
+    return TermCounts(kept, int((times == 0).sum()))
 
 
 def _found(terms: Sequence[tuple[str, bool]], pool: WordPool) -> tuple[Integers, Integers]:
@@ -122,3 +137,16 @@ def inverse_frequency(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how rare each term is among the stretches, shape (terms,); see the module's formula."""
     holding = (counts > 0).sum(axis=1)
     return np.asarray(np.log1p((counts.shape[1] - holding + 0.5) / (holding + 0.5)), dtype=np.float64)
+
+
+def share_known(idf: NDArray[np.float64], count: int, missing: int) -> float:
+    """Return which part of a question's words, by how rare they are, stands among the stretches at all.
+
+    Parameters
+    ----------
+    idf : of each term that does, shape (terms,)
+    count : of the stretches
+    missing : terms that stand nowhere; none is rarer
+    """
+    known = float(idf.sum())
+    return known / (known + missing * log1p((count + 0.5) / 0.5)) if len(idf) else 0.0

@@ -181,7 +181,9 @@ def test_every_set_has_a_score() -> None:
         assert callable(set_scorer(name))
 
 
-@pytest.mark.parametrize("name", ["longbench", "ruler", "niah", "niah_held_out", "niah_multi", "key_value", "lost_in_the_middle"])
+@pytest.mark.parametrize(
+    "name", ["longbench", "ruler", "niah", "niah_held_out", "niah_multi", "key_value", "lost_in_the_middle"]
+)
 def test_a_file_of_ones_own_that_is_called_as_a_public_set_is_scored_as_any_other(name: str) -> None:
     asked = question(answers=("in tall hives",))
     assert answer_measures(name, asked, "in hives", "")["score"] == pytest.approx(0.8)

@@ -69,7 +69,6 @@ def test_the_first_needles_are_half_of_each_kind(taken: int) -> None:
     assert sum(needle.shares_words for needle in NEEDLES[:taken]) == taken // 2
     assert sum(needle.shares_words for needle in NEEDLE_GROUPS[:taken]) == min(taken, len(NEEDLE_GROUPS)) // 2
 
-
     assert not any(needle.shares_words for needle in HELD_OUT)
 
 

@@ -11,14 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import texts
 
-from retrivex.scoring.lexical import K1, MAX_TERMS, B, bm25, inverse_frequency, question_terms, term_counts
+from retrivex.scoring.lexical import (
+    K1,
+    MAX_TERMS,
+    B,
+    bm25,
+    inverse_frequency,
+    question_terms,
+    share_known,
+    term_counts,
+)
 from retrivex.scoring.words import WordPool, lowered
 
 
 def counted(question: str, *stretches: str) -> list[list[int]]:
     """How often each word stands in each stretch; words that stand in none, or everywhere, have no row."""
     starts = np.cumsum([0, *(len(stretch) + 2 for stretch in stretches[:-1])])
-    return [[int(count) for count in row] for row in term_counts(question, WordPool.of(stretches), starts)]
+    return [[int(count) for count in row] for row in term_counts(question, WordPool.of(stretches), starts).counts]
 
 
 @given(texts)
@@ -83,8 +92,9 @@ def test_counts_are_of_every_stretch(question: str, stretches: list[str]) -> Non
 
 def test_no_words_in_common() -> None:
     pool = WordPool.of(["bees live in hives"])
-    assert term_counts("xylophone?", pool, np.array([0])).shape == (0, 1)
-    assert term_counts("?!", pool, np.array([0])).shape == (0, 1)
+    nowhere, nothing = (term_counts(question, pool, np.array([0])) for question in ("xylophone?", "?!"))
+    assert (nowhere.counts.shape, nowhere.missing) == ((0, 1), 1)
+    assert (nothing.counts.shape, nothing.missing) == ((0, 1), 0)
 
 
 def test_letters_that_stand_everywhere_say_nothing() -> None:
@@ -115,3 +125,11 @@ def test_bm25_is_the_formula(documents: list[list[str]]) -> None:
     made = bm25(counts, lengths, inverse_frequency(counts))
     assert made == pytest.approx(slow_bm25(documents, words))
     assert (made >= 0).all()
+
+
+def test_words_that_stand_nowhere_are_the_rarest_of_a_question() -> None:
+    idf = inverse_frequency(np.array([[1.0, 0.0, 0.0, 0.0]]))
+    assert share_known(idf, 4, 0) == 1.0
+    assert share_known(idf, 4, 1) < 0.5
+    assert share_known(idf, 4, 1) == pytest.approx(idf[0] / (idf[0] + math.log1p(4.5 / 0.5)))
+    assert share_known(idf[:0], 4, 3) == 0.0
