@@ -13,7 +13,7 @@ from retrivex import RetrievalConfig
 
 LENGTHS = (4096, 8192, 16384, 32768, 65536, 131072)
 LENGTHS_OF_FOUR = (4096, 131072)
-LENGTHS_HELD_OUT = (4096, 16384, 131072)
+LENGTHS_PARAPHRASED = (4096, 16384, 131072)
 BUDGET = 2000
 # what it brings that nearest neighbours count where the scorer has lost its bearings
 UNHEDGED = {"balanced, no hedge": RetrievalConfig(hedge=0)}
@@ -22,13 +22,13 @@ UNHEDGED = {"balanced, no hedge": RetrievalConfig(hedge=0)}
 def main() -> int:
     """Run the grid of single needles, of those that were held out, and of several."""
     asked = arguments(__doc__.splitlines()[0])
-    single, four, held_out = [LENGTHS[:1]] * 3 if asked.smoke else [LENGTHS, LENGTHS_OF_FOUR, LENGTHS_HELD_OUT]
+    single, four, others = [LENGTHS[:1]] * 3 if asked.smoke else [LENGTHS, LENGTHS_OF_FOUR, LENGTHS_PARAPHRASED]
     run(
         "niah",
         asked,
         sets=[
             *(f"niah/{tokens}" for tokens in single),
-            *(f"niah_held_out/{tokens}" for tokens in held_out),
+            *(f"{name}/{tokens}" for name in ("niah_paraphrased", "niah_held_out") for tokens in others),
             *(f"niah_multi/{tokens}" for tokens in four),
         ],
         retrievers=("dense", "fused"),

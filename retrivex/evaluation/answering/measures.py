@@ -8,6 +8,7 @@ from typing import TypeAlias
 from retrivex.evaluation.answering.longbench import longbench_score, scorer_of
 from retrivex.evaluation.answering.prompts import NO_ANSWER, published_as
 from retrivex.evaluation.evidence import Question
+from retrivex.evaluation.haystacks.needles import SINGLE_NEEDLES
 from retrivex.evaluation.metrics import exact_match, faithfulness, is_answerable, normalise_answer, token_f1
 
 SetScorer: TypeAlias = Callable[[str, Question], float]
@@ -35,7 +36,7 @@ def set_scorer(set_name: str, classes: Sequence[str] = ()) -> SetScorer:
     if family == "longbench":
         scorer_of(task)
         return lambda answer, question: longbench_score(task, answer, question.answers, classes)
-    if family in ("ruler", "niah", "niah_held_out", "niah_multi", "key_value"):
+    if family in ("ruler", "key_value", "niah_multi", *SINGLE_NEEDLES):
         return share_said
     if family == "lost_in_the_middle":
         return any_inside

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from retrivex.evaluation.answering.longbench_prompts import ANSWER_TOKENS, LONGBENCH_PROMPTS
 from retrivex.evaluation.answering.model import ModelRequest
 from retrivex.evaluation.evidence import Question
+from retrivex.evaluation.haystacks.needles import SINGLE_NEEDLES
 from retrivex.prompts.wording import CHINESE, wording
 
 NO_ANSWER = ("unanswerable", "无法回答")
@@ -129,7 +130,7 @@ def answer_request(set_name: str, question: Question, context: str) -> ModelRequ
     elif family == "ruler":
         template, tokens = _RULER[task] if task in _RULER else _RULER[task.split("_")[0]]
         text = text.removeprefix("Question: ").removeprefix(_FWE_ORDERS)  # whatever a reader takes for the question
-    elif family in ("niah", "niah_held_out", "niah_multi"):
+    elif family in ("niah_multi", *SINGLE_NEEDLES):
         template, tokens, system = _NIAH, _NIAH_TOKENS, _NIAH_SYSTEM
     elif family == "lost_in_the_middle":
         template, tokens = _LOST_IN_THE_MIDDLE, _LOST_IN_THE_MIDDLE_TOKENS

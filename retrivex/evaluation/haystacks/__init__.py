@@ -6,24 +6,20 @@ All is drawn from seeds, and the same on every machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet
 from retrivex.evaluation.haystacks.essays import ESSAYS, read_essays
-from retrivex.evaluation.haystacks.needles import HELD_OUT, NEEDLE_GROUPS, NEEDLES, Needle
+from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, SINGLE_NEEDLES, Needle
 from retrivex.evaluation.haystacks.niah import niah, niah_multi
 from retrivex.evaluation.haystacks.ruler import SAMPLES, ruler, ruler_samples
 
 
-def _niah(rest: Sequence[str], data: Path) -> EvidenceSet:
-    tokens, count = _numbers(rest, "niah/<tokens>[/<needles>]", len(NEEDLES))
-    return niah(read_essays(data / ESSAYS), tokens, needles=_first(NEEDLES, count))
-
-
-def _niah_held_out(rest: Sequence[str], data: Path) -> EvidenceSet:
-    tokens, count = _numbers(rest, "niah_held_out/<tokens>[/<needles>]", len(HELD_OUT))
-    return niah(read_essays(data / ESSAYS), tokens, needles=_first(HELD_OUT, count), name="niah_held_out")
+def _niah(name: str, needles: Sequence[Needle], rest: Sequence[str], data: Path) -> EvidenceSet:
+    tokens, count = _numbers(rest, f"{name}/<tokens>[/<needles>]", len(needles))
+    return niah(read_essays(data / ESSAYS), tokens, needles=_first(needles, count), name=name)
 
 
 def _niah_multi(rest: Sequence[str], data: Path) -> EvidenceSet:
@@ -51,8 +47,7 @@ def _first(needles: Sequence[Needle], count: int) -> Sequence[Needle]:
 
 
 FAMILIES: Mapping[str, Callable[[Sequence[str], Path], EvidenceSet]] = {
-    "niah": _niah,
-    "niah_held_out": _niah_held_out,
+    **{name: partial(_niah, name, needles) for name, needles in SINGLE_NEEDLES.items()},
     "niah_multi": _niah_multi,
     "ruler": _ruler,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -225,9 +226,8 @@ NEEDLES: tuple[Needle, ...] = (
     ),
 )
 
-# Written when the hedge and all other constants of the calibrated scorer stood, and never looked at before: what
-# `NEEDLES` no longer can tell, as those were there when they were chosen.
-HELD_OUT: tuple[Needle, ...] = (
+# More of the second kind. When the calibrated scorer's hedge was chosen, these had been seen as the ones above had.
+PARAPHRASED: tuple[Needle, ...] = (
     Needle(
         "watchman",
         ("Old Fergus Tallow guards the timber yard with a trained goose.",),
@@ -370,6 +370,151 @@ HELD_OUT: tuple[Needle, ...] = (
     ),
 )
 
+# Written when the hedge and all other constants of the calibrated scorer stood, and measured once after that: what
+# those above can no longer tell.
+HELD_OUT: tuple[Needle, ...] = (
+    Needle(
+        "miller",
+        ("The miller of Oxterby pays his rent in candied chestnuts.",),
+        "With what does the grinder of grain settle the lease?",
+        ("candied chestnuts",),
+        shares_words=False,
+    ),
+    Needle(
+        "submarine",
+        ("The submarine Nereid carries a grand piano for its crew.",),
+        "What musical furniture do sailors have in the diving boat?",
+        ("grand piano",),
+        shares_words=False,
+    ),
+    Needle(
+        "surgeon",
+        ("Surgeon Ottoline Brack lost her left thumb to a crocodile.",),
+        "Which reptile maimed the hand of the woman who operates?",
+        ("crocodile",),
+        shares_words=False,
+    ),
+    Needle(
+        "castle",
+        ("Castle Drummagh was sold for a single barrel of herring.",),
+        "What price did the fortress fetch?",
+        ("single barrel of herring",),
+        shares_words=False,
+    ),
+    Needle(
+        "poet",
+        ("Casimir Wynn only writes his sonnets while sitting in an empty bathtub.",),
+        "In which place does the poet compose?",
+        ("empty bathtub",),
+        shares_words=False,
+    ),
+    Needle(
+        "sleeper",
+        ("The sleeper to Uppvik stops for an hour wherever wild reindeer block the rails.",),
+        "Which creatures hold up the overnight train?",
+        ("wild reindeer",),
+        shares_words=False,
+    ),
+    Needle(
+        "oven",
+        ("Tomislav Prohaska heats his oven with dried lemon peel.",),
+        "What does the baker burn under the loaves?",
+        ("dried lemon peel",),
+        shares_words=False,
+    ),
+    Needle(
+        "judge",
+        ("Judge Philomena Rusk sentences poachers to knit blankets.",),
+        "What penalty do illegal hunters receive in court?",
+        ("knit blankets",),
+        shares_words=False,
+    ),
+    Needle(
+        "volcano",
+        ("Mount Tepuaka last spat lava in the autumn of 1741.",),
+        "When was the most recent eruption of the volcano?",
+        ("autumn of 1741",),
+        shares_words=False,
+    ),
+    Needle(
+        "vintner",
+        ("The vintner of Castel Moro ages his reds in barrels sunk beneath a lake.",),
+        "Where does the winemaker let the bottles mature?",
+        ("beneath a lake",),
+        shares_words=False,
+    ),
+    Needle(
+        "goalkeeper",
+        ("Goalkeeper Nils Abara trains by catching thrown lobsters.",),
+        "What does the football player practise with?",
+        ("thrown lobsters",),
+        shares_words=False,
+    ),
+    Needle(
+        "elephant",
+        ("The circus elephant Bathsheba is afraid of umbrellas.",),
+        "What frightens the big grey performer with the trunk?",
+        ("umbrellas",),
+        shares_words=False,
+    ),
+    Needle(
+        "library",
+        ("The Kestrel Hall library lends its folios against a deposit of three gold rings.",),
+        "What security must readers leave to borrow old books?",
+        ("three gold rings",),
+        shares_words=False,
+    ),
+    Needle(
+        "joiner",
+        ("Joiner Evander Pohl glues his chairs with boiled hooves.",),
+        "What adhesive does the furniture maker use?",
+        ("boiled hooves",),
+        shares_words=False,
+    ),
+    Needle(
+        "isle",
+        ("Nobody on the isle of Sorrel may own more than two pairs of scissors.",),
+        "What is the limit of shears per inhabitant?",
+        ("two pairs of scissors",),
+        shares_words=False,
+    ),
+    Needle(
+        "pilot",
+        ("Aviator Celestine Mbeki found home by following a flock of storks.",),
+        "How did the pilot navigate back?",
+        ("flock of storks",),
+        shares_words=False,
+    ),
+    Needle(
+        "cabbages",
+        ("In the dry year the abbey of Lindquell watered its cabbages with sour cider.",),
+        "What liquid did the monks pour over the vegetables?",
+        ("sour cider",),
+        shares_words=False,
+    ),
+    Needle(
+        "tailor",
+        ("Tailor Ignaz Feld lined the mayor's coat with old theatre tickets.",),
+        "What is hidden inside the garment of the head of the town?",
+        ("old theatre tickets",),
+        shares_words=False,
+    ),
+    Needle(
+        "tremor",
+        ("The tremor at Caldera Bay made every steeple ring for ninety seconds.",),
+        "For what length of time did the earthquake sound the church bells?",
+        ("ninety seconds",),
+        shares_words=False,
+    ),
+    Needle(
+        "florin",
+        ("The hundred-florin note of Estmark bears the portrait of a beekeeper.",),
+        "Whose face is printed on the paper money?",
+        ("beekeeper",),
+        shares_words=False,
+    ),
+)
+
 NEEDLE_GROUPS: tuple[Needle, ...] = (
     Needle(
         "steamer",
@@ -468,3 +613,10 @@ NEEDLE_GROUPS: tuple[Needle, ...] = (
         shares_words=False,
     ),
 )
+
+SINGLE_NEEDLES: Mapping[str, Sequence[Needle]] = {
+    "niah": NEEDLES,
+    "niah_paraphrased": PARAPHRASED,
+    "niah_held_out": HELD_OUT,
+}
+"""Facts of which one is hidden in each haystack, by the name of their sets."""
