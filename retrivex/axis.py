@@ -76,6 +76,11 @@ class Axis:
         return made
 
     @cached_property
+    def texts(self) -> list[str]:
+        """Texts of all chunks."""
+        return [chunk.text for chunk in self.chunks]
+
+    @cached_property
     def keys(self) -> list[ChunkKey]:
         """Keys of all chunks."""
         return [(metadata.doc_id, metadata.chunk_id) for metadata in [chunk.metadata for chunk in self.chunks]]
@@ -83,7 +88,7 @@ class Axis:
     @cached_property
     def numbers(self) -> dict[ChunkKey, int]:
         """Number of each chunk, by key."""
-        return {key: at for at, key in enumerate(self.keys)}
+        return dict(zip(self.keys, range(len(self.keys)), strict=True))
 
     def rows(self, values: Sequence[T]) -> list[Sequence[T]]:
         """Return values of the chunks, run by run."""

@@ -8,7 +8,6 @@ what kind of score, model, collection or language it comes from.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -120,13 +119,12 @@ class _Line:
 
 def _gaps(axis: Axis, mean: float) -> list[float]:
     """Tokens between each two runs: of the chunks between them, each of `mean` tokens, or far in other documents."""
-    far = 10.0 * max(WIDTHS)
-    made: list[float] = []
-    for left, right in itertools.pairwise(axis.runs):
-        before, after = left.chunks[-1].metadata, right.chunks[0].metadata
-        between = after.chunk_id - before.chunk_id - 1
-        made.append(min(far, max(0, between) * mean) if before.doc_id == after.doc_id else far)
-    return made
+    far, keys = 10.0 * max(WIDTHS), axis.keys
+    borders = [(keys[at - 1], keys[at]) for at in axis.firsts[1:].tolist()]
+    return [
+        min(far, max(0, right - left - 1) * mean) if before == after else far
+        for (before, left), (after, right) in borders
+    ]
 
 
 def _sums(signals: Floats, low: Integers, high: Integers) -> list[Floats]:
@@ -163,35 +161,44 @@ def _hit_signal(
     axis: Axis, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Score, rank and distance of every chunk from the hits of its run, shape (c,): fading towards the worst hit's."""
-    standard = _z(np.fromiter((seed.relevance for seed in seeds), dtype=np.float64, count=len(seeds)))
+    keys = [seed.key for seed in seeds]
+    standard = _z(np.array([seed.relevance for seed in seeds]))
     floor = float(standard.min()) - 0.5
-    lifted = dict(zip([seed.key for seed in seeds], (standard - floor).tolist(), strict=True))
+    lifted = dict(zip(keys, (standard - floor).tolist(), strict=True))
     highest = max(lifted.values(), default=0.0)
     for key, strength in linked.items():
         lifted.setdefault(key, strength * highest)
     steps = np.log1p(len(seeds)) - np.log1p(np.arange(len(seeds)))
-    ranks = dict(zip([seed.key for seed in seeds], steps.tolist(), strict=True))
+    ranks = dict(zip(keys, steps.tolist(), strict=True))
     score, rank, is_hit = [0.0] * len(axis.chunks), [0.0] * len(axis.chunks), [False] * len(axis.chunks)
+    numbers = axis.numbers
     for key, strength in lifted.items():
-        at = axis.numbers.get(key)
+        at = numbers.get(key)
         if at is not None:
             score[at], rank[at], is_hit[at] = strength, ranks.get(key, 0.0), True
     first = axis.is_first.tolist()
-    return np.array(_faded(score, first)) + floor, np.array(_faded(rank, first)), np.array(_steps(is_hit, first))
+    fades = [0.0 if begins else FADE for begins in first]
+    return np.array(_faded(score, fades)) + floor, np.array(_faded(rank, fades)), np.array(_steps(is_hit, first))
 
 
-def _faded(row: list[float], is_first: Sequence[bool]) -> list[float]:
-    """Let values fade from chunk to chunk of a run, both ways."""
+def _faded(row: Sequence[float], fades: Sequence[float]) -> list[float]:
+    """Let values, none negative, fade from chunk to chunk of a run, both ways.
+
+    `fades` says what passes between a chunk and the one before it: nothing where a run begins.
+    """
+    onward, back, carry = [], [], 0.0
+    for value, fade in zip(row, fades, strict=True):
+        carry *= fade
+        if value > carry:
+            carry = value
+        onward.append(carry)
     carry = 0.0
-    for at, (value, first) in enumerate(zip(row, is_first, strict=True)):
-        carry = row[at] = value if first or value > carry * FADE else carry * FADE
-    carry = 0.0
-    for at in range(len(row) - 1, -1, -1):
-        value = row[at]
-        carry = row[at] = value if value > carry * FADE else carry * FADE
-        if is_first[at]:
-            carry = 0.0
-    return row
+    for value, fade in zip(reversed(onward), reversed(fades), strict=True):
+        if value > carry:
+            carry = value
+        back.append(carry)
+        carry *= fade
+    return back[::-1]
 
 
 def _steps(is_hit: Sequence[bool], is_first: Sequence[bool]) -> list[int]:
@@ -295,7 +302,8 @@ def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
     """Share of the hits that lie in the unit's document, and whether the best hit does."""
     hits = Counter([seed.key[0] for seed in seeds])
     best = seeds[0].key[0] if seeds else None
-    documents = [run.doc_id for run in units.axis.runs]
+    keys = units.axis.keys
+    documents = [keys[at][0] for at in units.axis.firsts.tolist()]
     share = np.array([hits[document] / max(1, len(seeds)) for document in documents])
     same = np.array([1.0 if document == best else 0.0 for document in documents])
     return [share[units.run], same[units.run]]

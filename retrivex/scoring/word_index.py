@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,13 @@ class WordIndex:
 
     def pool(self, axis: Axis) -> WordPool:
         """Return where the words of all runs begin."""
-        known = self._indexed([chunk.text for chunk in axis.chunks])
-        tiled = _tiled(axis, [one.words for one in known])
-        rows = axis.rows(known)
+        known = self._indexed(axis.texts)
+        parts = [one.words for one in known]
+        tiled = _tiled(axis, parts)
         if tiled.all():
-            parts = [one.words for one in known]
-            return WordPool(parts, axis.starts, lambda: _text(rows), lambda: [one.lowered for one in known])
+            return WordPool(
+                parts, axis.starts, lambda: _text(axis.rows(known)), lambda: [one.lowered for one in known]
+            )
         seams = _Seams(axis, known, (~tiled).nonzero()[0].tolist())
         texts = [run.text for run in axis.runs]
         pool = WordPool(
@@ -55,9 +56,9 @@ class WordIndex:
         """Return the words of each text, those met for the first time all at once."""
         remembered = self._known  # replaced as a whole by other threads, never emptied
         found = list(map(remembered.get, texts))
+        if None not in found:
+            return cast("list[_Indexed]", found)
         fresh = list(dict.fromkeys([text for text, one in zip(texts, found, strict=True) if one is None]))
-        if not fresh:
-            return [one for one in found if one is not None]
         read = dict(zip(fresh, _read(fresh), strict=True))
         with self._lock:
             if self._chars > _MAX_CHARS:
@@ -75,8 +76,8 @@ def _read(texts: Sequence[str]) -> list[_Indexed]:
 
 def _tiled(axis: Axis, words: Sequence[Words]) -> NDArray[np.bool_]:
     """Per run, whether its words are those of its chunks: none overlap, and no word goes on across their borders."""
-    begins = np.array([one.begins for one in words], dtype=np.bool_)
-    ends = np.array([one.ends for one in words], dtype=np.bool_)
+    begins = np.frombuffer(bytes([one.begins for one in words]), dtype=np.bool_)
+    ends = np.frombuffer(bytes([one.ends for one in words]), dtype=np.bool_)
     apart = (axis.starts[1:] != axis.ends[:-1]) | (ends[:-1] & begins[1:])
     apart &= axis.run[1:] == axis.run[:-1]
     tiled = np.ones(len(axis.runs), dtype=np.bool_)
@@ -116,7 +117,7 @@ class _Seams:
             run = axis.runs[number]
             read = index_words([lowered(run.text), *[""] * (len(run) - 1)])
             self.parts[firsts[number] : firsts[number] + len(run)] = read
-        self.begins = list(itertools.accumulate([len(words.places) for words in self.parts], initial=0))
+        self.begins = list(itertools.accumulate([len(words.offsets) for words in self.parts], initial=0))
         for number in by_chunks:
             self._mend(axis.runs[number], firsts[number])
 
@@ -129,7 +130,7 @@ class _Seams:
                 self.dropped.append((begin, end))
                 continue
             over = max(0, reached - low)
-            first = begin + (int(words.places.searchsorted(over)) if over else 0)
+            first = begin + (int(words.offsets.searchsorted(over)) if over else 0)
             if in_word and low <= reached and is_in_word(self.known[at].lowered[over]):
                 first += not over  # the chunk takes the rest of the word for one
                 if not self.torn or self.torn[-1] != last:
@@ -138,7 +139,7 @@ class _Seams:
             if begin < first:
                 self.dropped.append((begin, first))
             if first < end:
-                last, start = end - 1, low + int(words.places[-1])
+                last, start = end - 1, low + int(words.offsets[-1])
             reached, in_word = high, words.ends
 
 

@@ -36,19 +36,26 @@ _kinds = np.zeros(0x110000, dtype=np.uint8)
 class Words(NamedTuple):
     """The words of a text, n of them.
 
+    Their numbers are kept as bytes: those of a hundred texts are joined in a tenth of the time that arrays take.
+
     Parameters
     ----------
-    places : shape (n,), offset of the first character of each
-    keys : shape (2, n), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
-    prints : shape (n,), a number made of the first two characters, by which most words are told apart
+    places : int32 of shape (n,), offset of the first character of each
+    keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
+    prints : uint16 of shape (n,), made of the first two characters, by which most words are told apart
     begins, ends : whether the text begins with a letter, and ends with one
     """
 
-    places: NDArray[np.int32]
-    keys: Keys
-    prints: NDArray[np.uint16]
+    places: bytes
+    keys: bytes
+    prints: bytes
     begins: bool
     ends: bool
+
+    @property
+    def offsets(self) -> NDArray[np.int32]:
+        """Offset of each, as an array."""
+        return np.frombuffer(self.places, dtype=np.int32)
 
 
 def lowered(text: str) -> str:
@@ -115,15 +122,14 @@ def index_words(texts: Sequence[str]) -> list[Words]:
     if in_word[0]:
         begins = np.concatenate(([0], begins))
     keys = _first_letters(codes, in_word, begins)
-    prints = _prints(keys[0])
+    prints, rows = _prints(keys[0]), keys.T
     starts = np.cumsum([0, *[len(text) + 1 for text in texts]])
     edges = np.searchsorted(begins, starts).tolist()
     return [
-        # copies: a view would keep the words of all other texts in memory
         Words(
-            (begins[a:b] - start).astype(np.int32),
-            keys[:, a:b].copy(),
-            prints[a:b].copy(),
+            (begins[a:b] - start).astype(np.int32).tobytes(),
+            rows[a:b].tobytes(),
+            prints[a:b].tobytes(),
             *_edges_in_words(in_word, start, len(text)),
         )
         for a, b, start, text in zip(edges, edges[1:], starts.tolist(), texts, strict=False)
@@ -174,11 +180,12 @@ class WordPool:
         if not parts:
             parts, bases = index_words([""]), [0]
         self._bases = np.asarray(bases, dtype=np.int64)
-        places = [part.places for part in parts]
-        self._ends = np.fromiter(map(len, places), dtype=np.int64, count=len(places)).cumsum()
-        self._places = np.concatenate(places)
-        self._heads, self._tails = np.concatenate([part.keys for part in parts], axis=1)
-        self._prints = np.concatenate([part.prints for part in parts])
+        places, keys, prints, _, _ = zip(*parts, strict=True)
+        self._places = np.frombuffer(b"".join(places), dtype=np.int32)
+        self._ends = np.array(list(map(len, places))).cumsum() // self._places.itemsize
+        # these can be mended
+        self._keys = np.frombuffer(bytearray().join(keys), dtype=np.uint64).reshape(-1, 2)
+        self._prints = np.frombuffer(bytearray().join(prints), dtype=np.uint16)
         self._kept = np.ones(len(self._places), dtype=np.bool_)
 
     def mend(self, dropped: Sequence[tuple[int, int]], torn: Sequence[int], windows: Sequence[str]) -> None:
@@ -194,8 +201,9 @@ class WordPool:
             self._kept[first:end] = False
         codes, kinds = _kinds_of("\n".join([*windows, "\n" * 2 * _HALF]))
         begins = np.cumsum([0, *[len(window) + 1 for window in windows[:-1]]])[: len(windows)]
-        self._heads[torn], self._tails[torn] = _first_letters(codes, kinds == _SPACED, begins)
-        self._prints[torn] = _prints(self._heads[torn])
+        keys = _first_letters(codes, kinds == _SPACED, begins)
+        self._keys[torn] = keys.T
+        self._prints[torn] = _prints(keys[0])
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> WordPool:
@@ -242,10 +250,13 @@ class WordPool:
         """
         keys, masks = _keys(terms)
         words = self._likely(keys, masks)
-        match = ((self._heads[words] & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
+        heads, tails = self._keys.take(words, axis=0).T
+        match = ((heads & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
         numbers = match // max(1, len(words))
-        words = words[match - numbers * len(words)]
-        same = ((self._tails[words] & masks[numbers, 1]) == keys[numbers, 1]) & self._kept[words]
+        likely = match - numbers * len(words)
+        words = words.take(likely)
+        same = (tails.take(likely) & masks[:, 1].take(numbers)) == keys[:, 1].take(numbers)
+        same &= self._kept.take(words)
         numbers, places = numbers[same], self.places(words[same])
         for number, (term, _) in enumerate(terms):
             if len(term) > 2 * _HALF or max(term) > "\uffff":  # more than the keys hold
@@ -257,7 +268,7 @@ class WordPool:
     def _likely(self, keys: Keys, masks: Keys) -> Places:
         """Numbers of the words whose first two letters are those of a term."""
         if not (masks[:, 0] >> np.uint64(32) & np.uint64(0xFFFF)).all():  # any second letter will do
-            return np.arange(len(self._heads))
+            return np.arange(len(self._prints))
         wanted = np.zeros(1 << 16, dtype=np.bool_)
         wanted[_prints(keys[:, 0])] = True
         return wanted.take(self._prints).nonzero()[0]
