@@ -118,7 +118,7 @@ class Units(Sequence[Unit]):
     def _ranges(self) -> list[range] | None:
         """Of each chunk the numbers of the units that touch it; None where the last chunks of units do not ascend."""
         last = self.chunk + self.last - self.first
-        if (last[1:] < last[:-1]).any():
+        if np.count_nonzero(last[1:] < last[:-1]):
             return None
         chunks = np.arange(len(self.axis.chunks))
         lows, highs = last.searchsorted(chunks, side="left"), self.chunk.searchsorted(chunks, side="right")

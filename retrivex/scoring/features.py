@@ -8,7 +8,6 @@ what kind of score, model, collection or language it comes from.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +72,7 @@ def _z(signals: Floats) -> Floats:
     level = signals - _mean(signals)
     spread = np.sqrt(_mean(level * level))
     flat = spread <= 1e-9
-    return np.where(flat, 0.0, level / np.where(flat, 1.0, spread)) if flat.any() else level / spread
+    return np.where(flat, 0.0, level / np.where(flat, 1.0, spread)) if np.count_nonzero(flat) else level / spread
 
 
 def _mean(signals: Floats) -> Floats:
@@ -96,7 +95,7 @@ class _Line:
     def __init__(self, units: Units) -> None:
         self.tokens = np.maximum(units.tokens.astype(np.float64), 1.0)
         self.new_run = ~units.joined
-        mean = float(self.tokens.sum()) / max(1, len(units.axis.chunks))  # tokens of a chunk
+        mean = float(np.add.reduce(self.tokens)) / max(1, len(units.axis.chunks))  # tokens of a chunk
         gaps = np.zeros(len(units))
         gaps[self.new_run.nonzero()[0][1:]] = _gaps(units.axis, mean)
         ends = (self.tokens + gaps).cumsum()
@@ -141,7 +140,7 @@ class _Centres:
         axis = units.axis
         middles = (axis.starts + axis.ends) / 2
         numbers = np.arange(len(middles))
-        if (middles[1:] < middles[:-1]).any():
+        if np.count_nonzero(middles[1:] < middles[:-1]):
             # chunks inside other chunks may stand before their neighbour's centre: the axis has to ascend
             numbers = np.lexsort((middles, axis.run))
         # beyond the outer centres of a run a value stays as it is
@@ -254,7 +253,7 @@ def unit_features(
     around, hit_around, words_around = zip(*means, strict=True)
     steps = _least(distance, units)
     # how far the best stands out tells a question for one sentence from one for a whole passage
-    best = signals.max(axis=1, keepdims=True)
+    best = np.maximum.reduce(signals, axis=1, keepdims=True)
     (spread,), _, (word_spread,) = best
     broad = 1.0 / (1.0 + np.exp(word_spread - 3.0))
     near, _, worded = np.minimum(np.maximum(signals, -2.0), 4.0)
@@ -266,7 +265,7 @@ def unit_features(
         hit, centres.along(rank), hit_below, steps == 0, np.minimum(steps, 4), *hit_around,
         *_document_features(units, seeds),
         own, _rank(words[0]), own_below, own_more, own_less, *words_around,
-        *together, *(together - together.max(axis=1, keepdims=True)),
+        *together, *(together - np.maximum.reduce(together, axis=1, keepdims=True)),
         words[-1], near * worded, near * together[0],
         spread, word_spread,
         broad * alike, broad * around[1], broad * own, broad * words_around[1],
@@ -300,11 +299,13 @@ def _completed(similarity: Mapping[ChunkKey, float], axis: Axis, score: Floats) 
 
 def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
     """Share of the hits that lie in the unit's document, and whether the best hit does."""
-    hits = Counter([seed.key[0] for seed in seeds])
+    hits: dict[str, int] = {}
+    for seed in seeds:
+        hits[seed.key[0]] = hits.get(seed.key[0], 0) + 1
     best = seeds[0].key[0] if seeds else None
-    keys = units.axis.keys
+    keys, count = units.axis.keys, max(1, len(seeds))
     documents = [keys[at][0] for at in units.axis.firsts.tolist()]
-    share = np.array([hits[document] / max(1, len(seeds)) for document in documents])
+    share = np.array([hits.get(document, 0) / count for document in documents])
     same = np.array([1.0 if document == best else 0.0 for document in documents])
     return [share[units.run], same[units.run]]
 
@@ -320,5 +321,5 @@ def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> F
     low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
     sums = _sums(np.concatenate((counts, line.tokens[None])), low, high)
     made[1:-1] = [bm25(around[:-1], around[-1], idf) for around in sums]
-    made[-1] = idf @ (counts > 0) / idf.sum()
+    made[-1] = idf @ (counts > 0) / np.add.reduce(idf)
     return made
