@@ -126,11 +126,11 @@ def _gaps(axis: Axis, mean: float) -> list[float]:
     ]
 
 
-def _sums(signals: Floats, low: Integers, high: Integers) -> list[Floats]:
-    """Return sums of signals, shape (s, n), from each row of `low` to that of `high`; each of shape (s, n)."""
+def _sums(signals: Floats, low: Integers, high: Integers) -> Floats:
+    """Return sums of signals, shape (s, n), from `low` to `high`, shape (w, n) each; of shape (w, s, n)."""
     sums = np.zeros((signals.shape[1] + 1, len(signals)))
     signals.T.cumsum(axis=0, out=sums[1:])
-    return [(sums.take(to, axis=0) - sums.take(since, axis=0)).T for since, to in zip(low, high, strict=True)]
+    return (sums.take(high, axis=0) - sums.take(low, axis=0)).transpose(0, 2, 1)
 
 
 class _Centres:
@@ -249,8 +249,7 @@ def unit_features(
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
     signals = np.array((alike, hit, own))
     sums = _sums(signals, low, high)
-    means = [total / size for total, size in zip(sums, high - low, strict=True)]
-    around, hit_around, words_around = zip(*means, strict=True)
+    around, hit_around, words_around = (sums / (high - low)[:, None]).transpose(1, 0, 2)
     steps = _least(distance, units)
     # how far the best stands out tells a question for one sentence from one for a whole passage
     best = np.maximum.reduce(signals, axis=1, keepdims=True)
