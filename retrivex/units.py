@@ -245,7 +245,7 @@ class _Cutting:
         reached = np.maximum.accumulate(axis.ends)[:-1]
         finished = np.frombuffer(bytes([one.open is False for one in self.known[:-1]]), dtype=np.bool_)
         simple = finished & (axis.starts[1:] == reached) & (axis.ends[:-1] == reached)
-        chunks = ((axis.run[1:] == axis.run[:-1]) & ~simple).nonzero()[0] + 1
+        chunks = (axis.goes_on & ~simple).nonzero()[0] + 1
         if not len(chunks):
             return iter(())
         runs = axis.run[chunks]

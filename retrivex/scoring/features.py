@@ -80,13 +80,14 @@ def _mean(signals: Floats) -> Floats:
     return np.asarray(np.add.reduce(signals, axis=-1, keepdims=True) / signals.shape[-1], dtype=np.float64)
 
 
-def _rank(signal: Floats) -> Floats:
-    """Minus the logarithm of the rank, 0 for the best; equal values share the best rank of theirs."""
-    order = signal.argsort()
-    ordered = signal[order]
-    upto = np.empty_like(order)
-    upto[order] = ordered.searchsorted(ordered, side="right")  # twice as fast as looking for values in no order
-    return -np.log1p(len(signal) - upto)
+def _ranks(signals: Floats) -> Floats:
+    """Minus the logarithms of ranks, shape (s, n), 0 for the best; equal values share the best rank of theirs."""
+    orders = signals.argsort(axis=1)
+    upto = np.empty_like(orders)
+    for signal, order, reached in zip(signals, orders, upto, strict=True):
+        ordered = signal[order]
+        reached[order] = ordered.searchsorted(ordered, side="right")  # twice as fast as looking for values in no order
+    return -np.log1p(signals.shape[1] - upto)
 
 
 class _Line:
@@ -167,8 +168,8 @@ def _hit_signal(
     highest = max(lifted.values(), default=0.0)
     for key, strength in linked.items():
         lifted.setdefault(key, strength * highest)
-    steps = np.log1p(len(seeds)) - np.log1p(np.arange(len(seeds)))
-    ranks = dict(zip(keys, steps.tolist(), strict=True))
+    logarithms = np.log1p(np.arange(len(seeds) + 1))
+    ranks = dict(zip(keys, (logarithms[-1] - logarithms[:-1]).tolist(), strict=True))
     score, rank, is_hit = [0.0] * len(axis.chunks), [0.0] * len(axis.chunks), [False] * len(axis.chunks)
     numbers = axis.numbers
     for key, strength in lifted.items():
@@ -255,15 +256,16 @@ def unit_features(
     best = np.maximum.reduce(signals, axis=1, keepdims=True)
     (spread,), _, (word_spread,) = best
     broad = 1.0 / (1.0 + np.exp(word_spread - 3.0))
+    alike_rank, own_rank = _ranks(np.array((alike, words[0])))
     near, _, worded = np.minimum(np.maximum(signals, -2.0), 4.0)
     (alike_below, hit_below, own_below), (alike_more, _, own_more), (alike_less, _, own_less) = (
         signals - best, *line.sides(signals),
     )  # fmt: skip
     rows = (
-        alike, _rank(alike), alike_below, alike_more, alike_less, *around,
+        alike, alike_rank, alike_below, alike_more, alike_less, *around,
         hit, centres.along(rank), hit_below, steps == 0, np.minimum(steps, 4), *hit_around,
         *_document_features(units, seeds),
-        own, _rank(words[0]), own_below, own_more, own_less, *words_around,
+        own, own_rank, own_below, own_more, own_less, *words_around,
         *together, *(together - np.maximum.reduce(together, axis=1, keepdims=True)),
         words[-1], near * worded, near * together[0],
         spread, word_spread,

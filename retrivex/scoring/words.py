@@ -45,6 +45,7 @@ class Words(NamedTuple):
     keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
     prints : uint16 of shape (n,), made of the first three characters, by which most words are told apart
     begins, ends : whether the text begins with a letter, and ends with one
+    text : in lower case
     """
 
     places: bytes
@@ -52,6 +53,7 @@ class Words(NamedTuple):
     prints: bytes
     begins: bool
     ends: bool
+    text: str
 
     @property
     def offsets(self) -> NDArray[np.int32]:
@@ -134,6 +136,7 @@ def index_words(texts: Sequence[str]) -> list[Words]:
             rows[a:b].tobytes(),
             prints[a:b].tobytes(),
             *_edges_in_words(in_word, start, len(text)),
+            text,
         )
         for a, b, start, text in zip(edges, edges[1:], starts.tolist(), texts, strict=False)
     ]
@@ -184,7 +187,7 @@ class WordPool:
         if not parts:
             parts, bases = index_words([""]), [0]
         self._bases = np.asarray(bases, dtype=np.int64)
-        places, keys, prints, _, _ = zip(*parts, strict=True)
+        places, keys, prints, _, _, _ = zip(*parts, strict=True)
         self._places = np.frombuffer(b"".join(places), dtype=np.int32)
         self._ends = np.array(list(map(len, places))).cumsum() // self._places.itemsize
         # these can be mended
