@@ -47,10 +47,13 @@ class Axis:
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs = runs
         self.chunks: list[Chunk] = [chunk for run in runs for chunk in run.chunks]
-        sizes = np.array(([len(run.chunks) for run in runs], [len(run.text) + GAP for run in runs]), dtype=np.int64)
+        rows = [len(run.chunks) for run in runs], [len(run.text) + GAP for run in runs]
+        sizes: Integers = np.array(rows, dtype=np.int64)
         reached = sizes.cumsum(axis=1)
-        self.firsts, self.bases = reached - sizes
-        self.sizes, self.run_ends = sizes[0], reached[1] - GAP
+        self.sizes: Integers = sizes[0]
+        self.firsts: Integers = reached[0] - sizes[0]
+        self.bases: Integers = reached[1] - sizes[1]
+        self.run_ends: Integers = reached[1] - GAP
         edges = chain.from_iterable(chain.from_iterable([run.ranges for run in runs]))
         places = np.fromiter(edges, dtype=np.int64, count=2 * len(self.chunks)).reshape(-1, 2)
         self.starts, self.ends = places.T + self.bases[self.run]
@@ -63,7 +66,7 @@ class Axis:
     @cached_property
     def goes_on(self) -> NDArray[np.bool_]:
         """Whether the run of each chunk but the last of all goes on behind it, shape (c - 1,)."""
-        return self.run[1:] == self.run[:-1]
+        return np.equal(self.run[1:], self.run[:-1])
 
     @cached_property
     def is_first(self) -> NDArray[np.bool_]:

@@ -87,7 +87,8 @@ def _ranks(signals: Floats) -> Floats:
     for signal, order, reached in zip(signals, orders, upto, strict=True):
         ordered = signal[order]
         reached[order] = ordered.searchsorted(ordered, side="right")  # twice as fast as looking for values in no order
-    return -np.log1p(signals.shape[1] - upto)
+    ranks: Floats = -np.log1p(signals.shape[1] - upto)
+    return ranks
 
 
 class _Line:
@@ -320,7 +321,7 @@ def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> F
     idf = inverse_frequency(counts)
     made[0] = bm25(counts, line.tokens, idf)
     low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
-    sums = _sums(np.concatenate((counts, line.tokens[None])), low, high)
-    made[1:-1] = [bm25(around[:-1], around[-1], idf) for around in sums]
+    lengths = _sums(line.tokens[None], low, high)[:, 0]
+    made[1:-1] = [bm25(*around, idf) for around in zip(_sums(counts, low, high), lengths, strict=True)]
     made[-1] = idf @ (counts > 0) / np.add.reduce(idf)
     return made
