@@ -27,7 +27,6 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _HALF = 4  # characters in a number, 16 bits each
 _SEPARATOR = "\n\n"
 _SPREAD = 1021  # odd and larger than most alphabets, so that few pairs of letters have the same print
-_THIRDS = 16  # prints of words with the same first two letters
 
 # kinds of characters, found out when a character is first met
 _UNKNOWN, _OTHER, _SPACED, _ALONE = 0, 1, 2, 3
@@ -43,7 +42,7 @@ class Words(NamedTuple):
     ----------
     places : int32 of shape (n,), offset of the first character of each
     keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
-    prints : uint16 of shape (n,), made of the first three characters, by which most words are told apart
+    prints : uint16 of shape (n,), made of the first two characters, by which most words are told apart
     begins, ends : whether the text begins with a letter, and ends with one
     text : in lower case
     """
@@ -156,8 +155,7 @@ def _first_letters(codes: NDArray[np.uint32], in_word: NDArray[np.bool_], begins
 
 def _prints(heads: Keys) -> NDArray[np.uint16]:
     first, second = heads >> np.uint64(48), heads >> np.uint64(32) & np.uint64(0xFFFF)
-    third = heads >> np.uint64(16) & np.uint64(_THIRDS - 1)
-    return ((first * np.uint64(_SPREAD) + second) * np.uint64(_THIRDS) + third).astype(np.uint16)
+    return (first * np.uint64(_SPREAD) + second).astype(np.uint16)
 
 
 def _edges_in_words(in_word: NDArray[np.bool_], start: int, size: int) -> tuple[bool, bool]:
@@ -257,7 +255,7 @@ class WordPool:
         """
         keys, masks = _keys(terms)
         any_second = any(len(term) == 1 and not whole for term, whole in terms)
-        words = np.arange(len(self._prints)) if any_second else self._likely(terms, keys[:, 0])
+        words = np.arange(len(self._prints)) if any_second else self._likely(keys[:, 0])
         heads, tails = self._keys.take(words, axis=0).T
         match = ((heads & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
         numbers = match // max(1, len(words))
@@ -273,13 +271,10 @@ class WordPool:
                 numbers, places = np.delete(numbers, wrong), np.delete(places, wrong)
         return numbers, places
 
-    def _likely(self, terms: Sequence[tuple[str, bool]], heads: Keys) -> Places:
-        """Numbers of the words with the print of a term; `heads` are the terms' characters 1 to 4."""
-        wanted, prints = np.zeros(1 << 16, dtype=np.bool_), _prints(heads)
-        wanted[prints] = True
-        for (term, whole), first in zip(terms, (prints // _THIRDS * _THIRDS).tolist(), strict=True):
-            if len(term) == 2 and not whole:  # any third letter will do
-                wanted[first : first + _THIRDS] = True
+    def _likely(self, heads: Keys) -> Places:
+        """Numbers of the words whose first two letters are those of a term, given by characters 1 to 4."""
+        wanted = np.zeros(1 << 16, dtype=np.bool_)
+        wanted[_prints(heads)] = True
         return wanted.take(self._prints).nonzero()[0]
 
     def anywhere(self, term: str) -> Places:
