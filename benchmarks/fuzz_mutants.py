@@ -89,7 +89,7 @@ def _unstable(original: Any) -> Any:
     def usable(self: Any, hits: Any) -> Any:
         kept = original(self, hits)
         places = {hit.key: at for at, hit in reversed(list(enumerate(hits)))}
-        return sorted(kept, key=lambda hit: (-hit.similarity_score, places[hit.key]))
+        return dict(sorted(kept.items(), key=lambda item: (-item[1].similarity_score, places[item[0]])))
 
     return usable
 

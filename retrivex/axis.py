@@ -47,11 +47,13 @@ class Axis:
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs = runs
         self.chunks: list[Chunk] = [chunk for run in runs for chunk in run.chunks]
-        self.sizes = np.array([len(run.chunks) for run in runs], dtype=np.int64)
-        self.firsts = self.sizes.cumsum() - self.sizes
-        lengths = np.array([len(run.text) for run in runs], dtype=np.int64)
-        self.bases = (lengths + GAP).cumsum() - lengths - GAP
-        self.run_ends = self.bases + lengths
+        rows = [len(run.chunks) for run in runs], [len(run.text) + GAP for run in runs]
+        sizes: Integers = np.array(rows, dtype=np.int64)
+        reached = sizes.cumsum(axis=1)
+        self.sizes: Integers = sizes[0]
+        self.firsts: Integers = reached[0] - sizes[0]
+        self.bases: Integers = reached[1] - sizes[1]
+        self.run_ends: Integers = reached[1] - GAP
         edges = chain.from_iterable(chain.from_iterable([run.ranges for run in runs]))
         places = np.fromiter(edges, dtype=np.int64, count=2 * len(self.chunks)).reshape(-1, 2)
         self.starts, self.ends = places.T + self.bases[self.run]
@@ -60,6 +62,11 @@ class Axis:
     def run(self) -> Integers:
         """Number of each chunk's run, shape (c,)."""
         return np.arange(len(self.sizes)).repeat(self.sizes)
+
+    @cached_property
+    def goes_on(self) -> NDArray[np.bool_]:
+        """Whether the run of each chunk but the last of all goes on behind it, shape (c - 1,)."""
+        return np.equal(self.run[1:], self.run[:-1])
 
     @cached_property
     def is_first(self) -> NDArray[np.bool_]:
@@ -76,6 +83,11 @@ class Axis:
         return made
 
     @cached_property
+    def texts(self) -> list[str]:
+        """Texts of all chunks."""
+        return [chunk.text for chunk in self.chunks]
+
+    @cached_property
     def keys(self) -> list[ChunkKey]:
         """Keys of all chunks."""
         return [(metadata.doc_id, metadata.chunk_id) for metadata in [chunk.metadata for chunk in self.chunks]]
@@ -83,7 +95,7 @@ class Axis:
     @cached_property
     def numbers(self) -> dict[ChunkKey, int]:
         """Number of each chunk, by key."""
-        return {key: at for at, key in enumerate(self.keys)}
+        return dict(zip(self.keys, range(len(self.keys)), strict=True))
 
     def rows(self, values: Sequence[T]) -> list[Sequence[T]]:
         """Return values of the chunks, run by run."""

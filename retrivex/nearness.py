@@ -62,10 +62,11 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
         at = places.get(seed.key)
         if at is None or first_run.get(text := chunks[at].text, run := run_of[at]) != run:
             continue
-        own = [i for i in units.touching(at) if costs[i]]
-        tokens, doc_id = sum([costs[i] for i in own]), seed.key[0]
+        touching = units.touching(at)
+        tokens, doc_id = sum([costs[i] for i in touching]), seed.key[0]
         allowed = left if room.per_document is None else min(left, room.per_document - spent[doc_id])
         if 0 < tokens <= allowed:
+            own = [i for i in touching if costs[i]]
             nearest[own] = 1.0 - (1.0 - LAST) * (1.0 - left / room.tokens)
             left -= tokens
             spent[doc_id] += tokens

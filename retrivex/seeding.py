@@ -144,23 +144,24 @@ class _Sorter:
             raise HitError(detail)
         self.dropped.append(DroppedHit(*hit.key, hit.similarity_score, reason, detail))
 
-    def usable(self, hits: Iterable[SeedHit]) -> list[SeedHit]:
-        """Hits of one list, best first, each chunk once."""
+    def usable(self, hits: Iterable[SeedHit]) -> dict[ChunkKey, SeedHit]:
+        """Hits of one list by key, best first, each chunk once."""
         best: dict[ChunkKey, SeedHit] = {}
-        bounded = self.config.score_scale != "unbounded"
+        bounded, allowed = self.config.score_scale != "unbounded", self.allowed
         rows = []
         as_given = self.config.score_kind == "similarity"
         for number, hit in enumerate(hits):
             chunk, score = hit.chunk, hit.similarity_score
             better = score if as_given else _similarity(score, self.config)
             # equal scores are told apart by what they are, so that the order they came in does not matter
-            rows.append((-better, chunk.key, chunk.text, score, number, hit))
-        for _, key, text, _, _, hit in sorted(rows):
+            rows.append((-better, hit.key, chunk.text, score, number, hit))
+        rows.sort()
+        for _, key, text, _, _, hit in rows:
             scope = hit.chunk.metadata.scope
             detail = _check_scale(hit, self.config) if bounded else None
             if detail is not None:
                 self.drop(hit, "out_of_scale", detail)
-            elif scope not in self.allowed:
+            elif scope not in allowed:
                 self.drop(hit, "scope", scope_detail(key, scope))
             elif self.texts.setdefault(key, text) == text:
                 best.setdefault(key, hit)
@@ -171,7 +172,7 @@ class _Sorter:
                     f"two hits are called {key!r} and their texts differ: the better one (of the first list) is used; "
                     "give every chunk of a document its own chunk_id",
                 )
-        return list(best.values())
+        return best
 
 
 def scope_detail(key: ChunkKey, scope: str | None) -> str:
@@ -209,13 +210,12 @@ def prepare_seeds(
     given: dict[ChunkKey, float] = {}
     by_list: dict[ChunkKey, dict[int, float]] = {}
     for number, hits in enumerate(lists):
-        similarities = [_similarity(hit.similarity_score, config) for hit in hits]
-        for hit, relevance in zip(hits, normalise(similarities, config), strict=True):
-            key = hit.key
+        similarities = [_similarity(hit.similarity_score, config) for hit in hits.values()]
+        for (key, hit), relevance in zip(hits.items(), normalise(similarities, config), strict=True):
             given.setdefault(key, hit.similarity_score)
             by_list.setdefault(key, {})[number] = relevance
-    fused = len(lists) > 1
-    ranked = reciprocal_rank_fusion(lists, k=config.rrf_k) if fused else lists[0]
+    fused, rankings = len(lists) > 1, [list(hits.values()) for hits in lists]
+    ranked = reciprocal_rank_fusion(rankings, k=config.rrf_k) if fused else rankings[0]
     kept = ranked if config.k is None else ranked[: config.k]
     for hit in ranked[len(kept) :]:
         detail = f"only the best k={config.k} hits are used as seeds"

@@ -8,8 +8,6 @@ what kind of score, model, collection or language it comes from.
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -77,7 +75,7 @@ def _z(signals: Floats) -> Floats:
     level = signals - _mean(signals)
     spread = np.sqrt(_mean(level * level))
     flat = spread <= 1e-9
-    return np.where(flat, 0.0, level / np.where(flat, 1.0, spread)) if flat.any() else level / spread
+    return np.where(flat, 0.0, level / np.where(flat, 1.0, spread)) if np.count_nonzero(flat) else level / spread
 
 
 def _mean(signals: Floats) -> Floats:
@@ -85,13 +83,15 @@ def _mean(signals: Floats) -> Floats:
     return np.asarray(np.add.reduce(signals, axis=-1, keepdims=True) / signals.shape[-1], dtype=np.float64)
 
 
-def _rank(signal: Floats) -> Floats:
-    """Minus the logarithm of the rank, 0 for the best; equal values share the best rank of theirs."""
-    order = signal.argsort()
-    ordered = signal[order]
-    upto = np.empty_like(order)
-    upto[order] = ordered.searchsorted(ordered, side="right")  # twice as fast as looking for values in no order
-    return -np.log1p(len(signal) - upto)
+def _ranks(signals: Floats) -> Floats:
+    """Minus the logarithms of ranks, shape (s, n), 0 for the best; equal values share the best rank of theirs."""
+    orders = signals.argsort(axis=1)
+    upto = np.empty_like(orders)
+    for signal, order, reached in zip(signals, orders, upto, strict=True):
+        ordered = signal[order]
+        reached[order] = ordered.searchsorted(ordered, side="right")  # twice as fast as looking for values in no order
+    ranks: Floats = -np.log1p(signals.shape[1] - upto)
+    return ranks
 
 
 class _Line:
@@ -100,7 +100,7 @@ class _Line:
     def __init__(self, units: Units) -> None:
         self.tokens = np.maximum(units.tokens.astype(np.float64), 1.0)
         self.new_run = ~units.joined
-        mean = float(self.tokens.sum()) / max(1, len(units.axis.chunks))  # tokens of a chunk
+        mean = float(np.add.reduce(self.tokens)) / max(1, len(units.axis.chunks))  # tokens of a chunk
         gaps = np.zeros(len(units))
         gaps[self.new_run.nonzero()[0][1:]] = _gaps(units.axis, mean)
         ends = (self.tokens + gaps).cumsum()
@@ -123,20 +123,19 @@ class _Line:
 
 def _gaps(axis: Axis, mean: float) -> list[float]:
     """Tokens between each two runs: of the chunks between them, each of `mean` tokens, or far in other documents."""
-    far = 10.0 * max(WIDTHS)
-    made: list[float] = []
-    for left, right in itertools.pairwise(axis.runs):
-        before, after = left.chunks[-1].metadata, right.chunks[0].metadata
-        between = after.chunk_id - before.chunk_id - 1
-        made.append(min(far, max(0, between) * mean) if before.doc_id == after.doc_id else far)
-    return made
+    far, keys = 10.0 * max(WIDTHS), axis.keys
+    borders = [(keys[at - 1], keys[at]) for at in axis.firsts[1:].tolist()]
+    return [
+        min(far, max(0, right - left - 1) * mean) if before == after else far
+        for (before, left), (after, right) in borders
+    ]
 
 
-def _sums(signals: Floats, low: Integers, high: Integers) -> list[Floats]:
-    """Return sums of signals, shape (s, n), from each row of `low` to that of `high`; each of shape (s, n)."""
+def _sums(signals: Floats, low: Integers, high: Integers) -> Floats:
+    """Return sums of signals, shape (s, n), from `low` to `high`, shape (w, n) each; of shape (w, s, n)."""
     sums = np.zeros((signals.shape[1] + 1, len(signals)))
     signals.T.cumsum(axis=0, out=sums[1:])
-    return [(sums.take(to, axis=0) - sums.take(since, axis=0)).T for since, to in zip(low, high, strict=True)]
+    return (sums.take(high, axis=0) - sums.take(low, axis=0)).transpose(0, 2, 1)
 
 
 class _Centres:
@@ -146,7 +145,7 @@ class _Centres:
         axis = units.axis
         middles = (axis.starts + axis.ends) / 2
         numbers = np.arange(len(middles))
-        if (middles[1:] < middles[:-1]).any():
+        if np.count_nonzero(middles[1:] < middles[:-1]):
             # chunks inside other chunks may stand before their neighbour's centre: the axis has to ascend
             numbers = np.lexsort((middles, axis.run))
         # beyond the outer centres of a run a value stays as it is
@@ -166,35 +165,44 @@ def _hit_signal(
     axis: Axis, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Score, rank and distance of every chunk from the hits of its run, shape (c,): fading towards the worst hit's."""
-    standard = _z(np.fromiter((seed.relevance for seed in seeds), dtype=np.float64, count=len(seeds)))
+    keys = [seed.key for seed in seeds]
+    standard = _z(np.array([seed.relevance for seed in seeds]))
     floor = float(standard.min()) - 0.5
-    lifted = dict(zip([seed.key for seed in seeds], (standard - floor).tolist(), strict=True))
+    lifted = dict(zip(keys, (standard - floor).tolist(), strict=True))
     highest = max(lifted.values(), default=0.0)
     for key, strength in linked.items():
         lifted.setdefault(key, strength * highest)
-    steps = np.log1p(len(seeds)) - np.log1p(np.arange(len(seeds)))
-    ranks = dict(zip([seed.key for seed in seeds], steps.tolist(), strict=True))
+    logarithms = np.log1p(np.arange(len(seeds) + 1))
+    ranks = dict(zip(keys, (logarithms[-1] - logarithms[:-1]).tolist(), strict=True))
     score, rank, is_hit = [0.0] * len(axis.chunks), [0.0] * len(axis.chunks), [False] * len(axis.chunks)
+    numbers = axis.numbers
     for key, strength in lifted.items():
-        at = axis.numbers.get(key)
+        at = numbers.get(key)
         if at is not None:
             score[at], rank[at], is_hit[at] = strength, ranks.get(key, 0.0), True
     first = axis.is_first.tolist()
-    return np.array(_faded(score, first)) + floor, np.array(_faded(rank, first)), np.array(_steps(is_hit, first))
+    fades = [0.0 if begins else FADE for begins in first]
+    return np.array(_faded(score, fades)) + floor, np.array(_faded(rank, fades)), np.array(_steps(is_hit, first))
 
 
-def _faded(row: list[float], is_first: Sequence[bool]) -> list[float]:
-    """Let values fade from chunk to chunk of a run, both ways."""
+def _faded(row: Sequence[float], fades: Sequence[float]) -> list[float]:
+    """Let values, none negative, fade from chunk to chunk of a run, both ways.
+
+    `fades` says what passes between a chunk and the one before it: nothing where a run begins.
+    """
+    onward, back, carry = [], [], 0.0
+    for value, fade in zip(row, fades, strict=True):
+        carry *= fade
+        if value > carry:
+            carry = value
+        onward.append(carry)
     carry = 0.0
-    for at, (value, first) in enumerate(zip(row, is_first, strict=True)):
-        carry = row[at] = value if first or value > carry * FADE else carry * FADE
-    carry = 0.0
-    for at in range(len(row) - 1, -1, -1):
-        value = row[at]
-        carry = row[at] = value if value > carry * FADE else carry * FADE
-        if is_first[at]:
-            carry = 0.0
-    return row
+    for value, fade in zip(reversed(onward), reversed(fades), strict=True):
+        if value > carry:
+            carry = value
+        back.append(carry)
+        carry *= fade
+    return back[::-1]
 
 
 def _steps(is_hit: Sequence[bool], is_first: Sequence[bool]) -> list[int]:
@@ -246,23 +254,23 @@ def unit_features(
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
     signals = np.array((alike, hit, own))
     sums = _sums(signals, low, high)
-    means = [total / size for total, size in zip(sums, high - low, strict=True)]
-    around, hit_around, words_around = zip(*means, strict=True)
+    around, hit_around, words_around = (sums / (high - low)[:, None]).transpose(1, 0, 2)
     steps = _least(distance, units)
     # how far the best stands out tells a question for one sentence from one for a whole passage
-    best = signals.max(axis=1, keepdims=True)
+    best = np.maximum.reduce(signals, axis=1, keepdims=True)
     (spread,), _, (word_spread,) = best
     broad = 1.0 / (1.0 + np.exp(word_spread - 3.0))
+    alike_rank, own_rank = _ranks(np.array((alike, words[0])))
     near, _, worded = np.minimum(np.maximum(signals, -2.0), 4.0)
     (alike_below, hit_below, own_below), (alike_more, _, own_more), (alike_less, _, own_less) = (
         signals - best, *line.sides(signals),
     )  # fmt: skip
     rows = (
-        alike, _rank(alike), alike_below, alike_more, alike_less, *around,
+        alike, alike_rank, alike_below, alike_more, alike_less, *around,
         hit, centres.along(rank), hit_below, steps == 0, np.minimum(steps, 4), *hit_around,
         *_document_features(units, seeds),
-        own, _rank(words[0]), own_below, own_more, own_less, *words_around,
-        *together, *(together - together.max(axis=1, keepdims=True)),
+        own, own_rank, own_below, own_more, own_less, *words_around,
+        *together, *(together - np.maximum.reduce(together, axis=1, keepdims=True)),
         words[-1], near * worded, near * together[0],
         spread, word_spread,
         broad * alike, broad * around[1], broad * own, broad * words_around[1],
@@ -296,10 +304,13 @@ def _completed(similarity: Mapping[ChunkKey, float], axis: Axis, score: Floats) 
 
 def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
     """Share of the hits that lie in the unit's document, and whether the best hit does."""
-    hits = Counter([seed.key[0] for seed in seeds])
+    hits: dict[str, int] = {}
+    for seed in seeds:
+        hits[seed.key[0]] = hits.get(seed.key[0], 0) + 1
     best = seeds[0].key[0] if seeds else None
-    documents = [run.doc_id for run in units.axis.runs]
-    share = np.array([hits[document] / max(1, len(seeds)) for document in documents])
+    keys, count = units.axis.keys, max(1, len(seeds))
+    documents = [keys[at][0] for at in units.axis.firsts.tolist()]
+    share = np.array([hits.get(document, 0) / count for document in documents])
     same = np.array([1.0 if document == best else 0.0 for document in documents])
     return [share[units.run], same[units.run]]
 
@@ -313,7 +324,7 @@ def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> t
     idf = inverse_frequency(counts)
     made[0] = bm25(counts, line.tokens, idf)
     low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
-    sums = _sums(np.concatenate((counts, line.tokens[None])), low, high)
-    made[1:-1] = [bm25(around[:-1], around[-1], idf) for around in sums]
-    made[-1] = idf @ (counts > 0) / idf.sum()
-    return made, float(made[-1].max()) * share_known(idf, len(units), missing)
+    lengths = _sums(line.tokens[None], low, high)[:, 0]
+    made[1:-1] = [bm25(*around, idf) for around in zip(_sums(counts, low, high), lengths, strict=True)]
+    made[-1] = idf @ (counts > 0) / np.add.reduce(idf)
+    return made, float(np.maximum.reduce(made[-1])) * share_known(idf, len(units), missing)

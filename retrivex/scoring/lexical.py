@@ -102,10 +102,10 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> Ter
             tells[number] = pool.count(term) < most
     stretches = starts.searchsorted(places, side="right") - 1
     counts = np.bincount(numbers * len(starts) + stretches, minlength=len(terms) * len(starts))
-    rows = counts.reshape(len(terms), -1).astype(np.float64)
-    holding = np.count_nonzero(rows, axis=1)
-    kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)]
-    return TermCounts(kept, int((times == 0).sum()))
+    rows = counts.reshape(len(terms), -1)
+    holding = np.add.reduce(rows > 0, axis=1)
+    kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)].astype(np.float64)
+    return TermCounts(kept, len(terms) - int(np.count_nonzero(times)))
 
 
 def _found(terms: Sequence[tuple[str, bool]], pool: WordPool) -> tuple[Integers, Integers]:
@@ -128,14 +128,14 @@ def bm25(counts: NDArray[np.float64], lengths: NDArray[np.float64], idf: NDArray
     lengths : of the stretches, in any unit, shape (n,)
     idf : of each term, shape (terms,)
     """
-    mean = lengths.sum() / len(lengths) or 1.0
+    mean = np.add.reduce(lengths) / len(lengths) or 1.0
     weight = K1 * (1.0 - B + B * lengths / mean)
     return np.asarray(idf @ (counts * (K1 + 1.0) / (counts + weight)), dtype=np.float64)
 
 
 def inverse_frequency(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how rare each term is among the stretches, shape (terms,); see the module's formula."""
-    holding = (counts > 0).sum(axis=1)
+    holding = np.add.reduce(counts > 0, axis=1)
     return np.asarray(np.log1p((counts.shape[1] - holding + 0.5) / (holding + 0.5)), dtype=np.float64)
 
 

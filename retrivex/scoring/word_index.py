@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,29 +20,20 @@ _WINDOW = 16  # characters in which a word is read anew: twice as many as are ke
 _SEPARATOR = "\n" * GAP
 
 
-class _Indexed(NamedTuple):
-    """A text in lower case, and where its words begin."""
-
-    lowered: str
-    words: Words
-
-
 class WordIndex:
     """Remembers the words of the chunks it has seen, up to `_MAX_CHARS` characters. Safe for several threads."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Indexed] = {}
+        self._known: dict[str, Words] = {}
         self._chars = 0
         self._lock = threading.Lock()
 
     def pool(self, axis: Axis) -> WordPool:
         """Return where the words of all runs begin."""
-        known = self._indexed([chunk.text for chunk in axis.chunks])
-        tiled = _tiled(axis, [one.words for one in known])
-        rows = axis.rows(known)
+        known = self._indexed(axis.texts)
+        tiled = _tiled(axis, known)
         if tiled.all():
-            parts = [one.words for one in known]
-            return WordPool(parts, axis.starts, lambda: _text(rows), lambda: [one.lowered for one in known])
+            return WordPool(known, axis.starts, lambda: _text(axis.rows(known)), lambda: [one.text for one in known])
         seams = _Seams(axis, known, (~tiled).nonzero()[0].tolist())
         texts = [run.text for run in axis.runs]
         pool = WordPool(
@@ -51,14 +42,14 @@ class WordIndex:
         pool.mend(seams.dropped, seams.torn, [lowered(window) for window in seams.windows])
         return pool
 
-    def _indexed(self, texts: Sequence[str]) -> list[_Indexed]:
+    def _indexed(self, texts: Sequence[str]) -> list[Words]:
         """Return the words of each text, those met for the first time all at once."""
         remembered = self._known  # replaced as a whole by other threads, never emptied
         found = list(map(remembered.get, texts))
+        if None not in found:
+            return cast("list[Words]", found)
         fresh = list(dict.fromkeys([text for text, one in zip(texts, found, strict=True) if one is None]))
-        if not fresh:
-            return [one for one in found if one is not None]
-        read = dict(zip(fresh, _read(fresh), strict=True))
+        read = dict(zip(fresh, index_words([lowered(text) for text in fresh]), strict=True))
         with self._lock:
             if self._chars > _MAX_CHARS:
                 self._known = {}
@@ -68,24 +59,19 @@ class WordIndex:
         return [read[text] if one is None else one for text, one in zip(texts, found, strict=True)]
 
 
-def _read(texts: Sequence[str]) -> list[_Indexed]:
-    low = [lowered(text) for text in texts]
-    return [_Indexed(text, words) for text, words in zip(low, index_words(low), strict=True)]
-
-
 def _tiled(axis: Axis, words: Sequence[Words]) -> NDArray[np.bool_]:
     """Per run, whether its words are those of its chunks: none overlap, and no word goes on across their borders."""
-    begins = np.array([one.begins for one in words], dtype=np.bool_)
-    ends = np.array([one.ends for one in words], dtype=np.bool_)
+    begins = np.frombuffer(bytes([one.begins for one in words]), dtype=np.bool_)
+    ends = np.frombuffer(bytes([one.ends for one in words]), dtype=np.bool_)
     apart = (axis.starts[1:] != axis.ends[:-1]) | (ends[:-1] & begins[1:])
-    apart &= axis.run[1:] == axis.run[:-1]
+    apart &= axis.goes_on
     tiled = np.ones(len(axis.runs), dtype=np.bool_)
     tiled[axis.run[1:][apart]] = False
     return tiled
 
 
-def _text(rows: Sequence[Sequence[_Indexed]]) -> str:
-    return _SEPARATOR.join(["".join([one.lowered for one in row]) for row in rows])
+def _text(rows: Sequence[Sequence[Words]]) -> str:
+    return _SEPARATOR.join(["".join([one.text for one in row]) for row in rows])
 
 
 class _Seams:
@@ -104,9 +90,9 @@ class _Seams:
     torn, windows : numbers of words that go on across a border, and the text from their beginning
     """
 
-    def __init__(self, axis: Axis, known: Sequence[_Indexed], numbers: Sequence[int]) -> None:
+    def __init__(self, axis: Axis, known: Sequence[Words], numbers: Sequence[int]) -> None:
         self.known = known
-        self.parts = [one.words for one in known]
+        self.parts = list(known)
         self.dropped: list[tuple[int, int]] = []
         self.torn: list[int] = []
         self.windows: list[str] = []
@@ -116,7 +102,7 @@ class _Seams:
             run = axis.runs[number]
             read = index_words([lowered(run.text), *[""] * (len(run) - 1)])
             self.parts[firsts[number] : firsts[number] + len(run)] = read
-        self.begins = list(itertools.accumulate([len(words.places) for words in self.parts], initial=0))
+        self.begins = list(itertools.accumulate([len(words.offsets) for words in self.parts], initial=0))
         for number in by_chunks:
             self._mend(axis.runs[number], firsts[number])
 
@@ -129,8 +115,8 @@ class _Seams:
                 self.dropped.append((begin, end))
                 continue
             over = max(0, reached - low)
-            first = begin + (int(words.places.searchsorted(over)) if over else 0)
-            if in_word and low <= reached and is_in_word(self.known[at].lowered[over]):
+            first = begin + (int(words.offsets.searchsorted(over)) if over else 0)
+            if in_word and low <= reached and is_in_word(self.known[at].text[over]):
                 first += not over  # the chunk takes the rest of the word for one
                 if not self.torn or self.torn[-1] != last:
                     self.torn.append(last)
@@ -138,7 +124,7 @@ class _Seams:
             if begin < first:
                 self.dropped.append((begin, first))
             if first < end:
-                last, start = end - 1, low + int(words.places[-1])
+                last, start = end - 1, low + int(words.offsets[-1])
             reached, in_word = high, words.ends
 
 

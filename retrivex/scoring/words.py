@@ -21,12 +21,12 @@ Places = NDArray[np.int64]
 
 _UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_FIRST_UNSPACED = _UNSPACED[0]
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 _HALF = 4  # characters in a number, 16 bits each
 _SEPARATOR = "\n\n"
 _SPREAD = 1021  # odd and larger than most alphabets, so that few pairs of letters have the same print
-
-_SHIFTS = np.array([48, 32, 16, 0], dtype=np.uint64)
 
 # kinds of characters, found out when a character is first met
 _UNKNOWN, _OTHER, _SPACED, _ALONE = 0, 1, 2, 3
@@ -36,19 +36,28 @@ _kinds = np.zeros(0x110000, dtype=np.uint8)
 class Words(NamedTuple):
     """The words of a text, n of them.
 
+    Their numbers are kept as bytes: those of a hundred texts are joined in a tenth of the time that arrays take.
+
     Parameters
     ----------
-    places : shape (n,), offset of the first character of each
-    keys : shape (2, n), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
-    prints : shape (n,), a number made of the first two characters, by which most words are told apart
+    places : int32 of shape (n,), offset of the first character of each
+    keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
+    prints : uint16 of shape (n,), made of the first two characters, by which most words are told apart
     begins, ends : whether the text begins with a letter, and ends with one
+    text : in lower case
     """
 
-    places: NDArray[np.int32]
-    keys: Keys
-    prints: NDArray[np.uint16]
+    places: bytes
+    keys: bytes
+    prints: bytes
     begins: bool
     ends: bool
+    text: str
+
+    @property
+    def offsets(self) -> NDArray[np.int32]:
+        """Offset of each, as an array."""
+        return np.frombuffer(self.places, dtype=np.int32)
 
 
 def lowered(text: str) -> str:
@@ -67,7 +76,7 @@ def lowered(text: str) -> str:
 
 def is_unspaced(character: str) -> bool:
     """Whether a character belongs to a script that is written without spaces between words."""
-    return _IS_UNSPACED.match(character) is not None
+    return character >= _FIRST_UNSPACED and _IS_UNSPACED.match(character) is not None
 
 
 def is_letter(character: str) -> bool:
@@ -100,6 +109,8 @@ def split_words(text: str) -> list[tuple[str, bool]]:
     >>> split_words("gpt-4 在用")
     [('gpt', False), ('4', False), ('在用', True)]
     """
+    if text.isascii():  # a tenth of the time
+        return [(word, False) for word in _ASCII_WORD.findall(text)]
     kinds = _kinds_of(text)[1]
     edges = [0, *(np.flatnonzero(kinds[1:] != kinds[:-1]) + 1).tolist(), len(text)]
     found = [(text[a:b], int(kinds[a])) for a, b in itertools.pairwise(edges) if a < b]
@@ -115,16 +126,16 @@ def index_words(texts: Sequence[str]) -> list[Words]:
     if in_word[0]:
         begins = np.concatenate(([0], begins))
     keys = _first_letters(codes, in_word, begins)
-    prints = _prints(keys[0])
+    prints, rows = _prints(keys[0]), keys.T
     starts = np.cumsum([0, *[len(text) + 1 for text in texts]])
     edges = np.searchsorted(begins, starts).tolist()
     return [
-        # copies: a view would keep the words of all other texts in memory
         Words(
-            (begins[a:b] - start).astype(np.int32),
-            keys[:, a:b].copy(),
-            prints[a:b].copy(),
+            (begins[a:b] - start).astype(np.int32).tobytes(),
+            rows[a:b].tobytes(),
+            prints[a:b].tobytes(),
             *_edges_in_words(in_word, start, len(text)),
+            text,
         )
         for a, b, start, text in zip(edges, edges[1:], starts.tolist(), texts, strict=False)
     ]
@@ -174,11 +185,12 @@ class WordPool:
         if not parts:
             parts, bases = index_words([""]), [0]
         self._bases = np.asarray(bases, dtype=np.int64)
-        places = [part.places for part in parts]
-        self._ends = np.fromiter(map(len, places), dtype=np.int64, count=len(places)).cumsum()
-        self._places = np.concatenate(places)
-        self._heads, self._tails = np.concatenate([part.keys for part in parts], axis=1)
-        self._prints = np.concatenate([part.prints for part in parts])
+        places, keys, prints, _, _, _ = zip(*parts, strict=True)
+        self._places = np.frombuffer(b"".join(places), dtype=np.int32)
+        self._ends = np.array(list(map(len, places))).cumsum() // self._places.itemsize
+        # these can be mended
+        self._keys = np.frombuffer(bytearray().join(keys), dtype=np.uint64).reshape(-1, 2)
+        self._prints = np.frombuffer(bytearray().join(prints), dtype=np.uint16)
         self._kept = np.ones(len(self._places), dtype=np.bool_)
 
     def mend(self, dropped: Sequence[tuple[int, int]], torn: Sequence[int], windows: Sequence[str]) -> None:
@@ -194,8 +206,9 @@ class WordPool:
             self._kept[first:end] = False
         codes, kinds = _kinds_of("\n".join([*windows, "\n" * 2 * _HALF]))
         begins = np.cumsum([0, *[len(window) + 1 for window in windows[:-1]]])[: len(windows)]
-        self._heads[torn], self._tails[torn] = _first_letters(codes, kinds == _SPACED, begins)
-        self._prints[torn] = _prints(self._heads[torn])
+        keys = _first_letters(codes, kinds == _SPACED, begins)
+        self._keys[torn] = keys.T
+        self._prints[torn] = _prints(keys[0])
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> WordPool:
@@ -241,11 +254,15 @@ class WordPool:
         [[0, 0, 1], [0, 18, 18]]
         """
         keys, masks = _keys(terms)
-        words = self._likely(keys, masks)
-        match = ((self._heads[words] & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
+        any_second = any(len(term) == 1 and not whole for term, whole in terms)
+        words = np.arange(len(self._prints)) if any_second else self._likely(keys[:, 0])
+        heads, tails = self._keys.take(words, axis=0).T
+        match = ((heads & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
         numbers = match // max(1, len(words))
-        words = words[match - numbers * len(words)]
-        same = ((self._tails[words] & masks[numbers, 1]) == keys[numbers, 1]) & self._kept[words]
+        likely = match - numbers * len(words)
+        words = words.take(likely)
+        same = (tails.take(likely) & masks[:, 1].take(numbers)) == keys[:, 1].take(numbers)
+        same &= self._kept.take(words)
         numbers, places = numbers[same], self.places(words[same])
         for number, (term, _) in enumerate(terms):
             if len(term) > 2 * _HALF or max(term) > "\uffff":  # more than the keys hold
@@ -254,12 +271,10 @@ class WordPool:
                 numbers, places = np.delete(numbers, wrong), np.delete(places, wrong)
         return numbers, places
 
-    def _likely(self, keys: Keys, masks: Keys) -> Places:
-        """Numbers of the words whose first two letters are those of a term."""
-        if not (masks[:, 0] >> np.uint64(32) & np.uint64(0xFFFF)).all():  # any second letter will do
-            return np.arange(len(self._heads))
+    def _likely(self, heads: Keys) -> Places:
+        """Numbers of the words whose first two letters are those of a term, given by characters 1 to 4."""
         wanted = np.zeros(1 << 16, dtype=np.bool_)
-        wanted[_prints(keys[:, 0])] = True
+        wanted[_prints(heads)] = True
         return wanted.take(self._prints).nonzero()[0]
 
     def anywhere(self, term: str) -> Places:
@@ -293,12 +308,13 @@ def _keys(terms: Sequence[tuple[str, bool]]) -> tuple[Keys, Keys]:
     """
     size = 2 * _HALF
     letters = "".join([term[:size].ljust(size, "\0") for term, _ in terms])
-    codes = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).reshape(-1, 2, _HALF)
-    whole = np.array([whole for _, whole in terms], dtype=np.bool_)
-    lengths = np.array([len(term) for term, _ in terms])
-    known = (np.arange(size).reshape(2, _HALF) < lengths[:, None, None]) | whole[:, None, None]
-    packed = [
-        np.bitwise_or.reduce(characters << _SHIFTS, axis=2)
-        for characters in ((codes & 0xFFFF).astype(np.uint64), np.where(known, np.uint64(0xFFFF), np.uint64(0)))
-    ]
-    return packed[0], packed[1]
+    if letters and max(letters) > "\uffff":
+        letters = "".join([chr(ord(letter) & 0xFFFF) for letter in letters])
+    known = "".join([("\uffff" * (size if whole else len(term)))[:size].ljust(size, "\0") for term, whole in terms])
+    return _packed(letters), _packed(known)
+
+
+def _packed(letters: str) -> Keys:
+    # big-endian numbers, as a word's first letter counts most
+    numbers = np.frombuffer(letters.encode("utf-16-be", "surrogatepass"), dtype=">u8")
+    return numbers.astype(np.uint64).reshape(-1, 2)

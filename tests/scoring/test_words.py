@@ -1,6 +1,5 @@
 """Where words begin, against a plain walk along the text."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +7,7 @@ from strategies import texts
 
 from retrivex.axis import Axis
 from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.scoring.words import WordPool, index_words, is_letter, is_unspaced, lowered
+from retrivex.scoring.words import WordPool, index_words, is_letter, is_unspaced, lowered, split_words
 from retrivex.stitching import stitch
 from retrivex.tokens import CallableTokenizer, TokenCache
 from retrivex.units import UnitCutter
@@ -62,7 +61,7 @@ def expected(words: list[tuple[int, str]], terms: list[tuple[str, bool]]) -> lis
 def test_texts_are_indexed_together_as_each_by_itself(stretches: list[str]) -> None:
     for together, text in zip(index_words(stretches), stretches, strict=True):
         (alone,) = index_words([text])
-        assert all(np.array_equal(a, b) for a, b in zip(together, alone, strict=True))
+        assert together == alone
 
 
 def test_a_word_in_latin_letters_ends_where_chinese_begins() -> None:
@@ -110,3 +109,8 @@ def test_words_of_overlapping_chunks_are_those_of_their_text(text: str, cuts: li
     terms = [(word[:8], True) for run in runs for _, word in walked(lowered(run.text))]
     assert [found.tolist() for found in pool.find(terms)] == [found.tolist() for found in whole.find(terms)]
     assert (pool.text, pool.count("a")) == (whole.text, whole.count("a"))
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_text_in_ascii_is_split_as_any_other(text: str) -> None:
+    assert split_words(text) == split_words(text + " \u00b7") == [(word, False) for _, word in walked(text)]
