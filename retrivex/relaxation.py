@@ -20,6 +20,9 @@ Integers = NDArray[np.int64]
 MANY = 100
 """Candidates from which on arrays are faster than loops; of fewer, each is a group of its own."""
 
+_FEW = 16
+"""Prices whose groups are kept."""
+
 
 class Relaxed(NamedTuple):
     """The best set at a price: gains less runs and the price of its tokens; and how many tokens and runs it takes."""
@@ -67,6 +70,7 @@ class Chain:
             self._edges[1:] = ~self.joined[1:] | (step != 0)
             # a run may begin with the last candidate before a dearer opening, so that this one stands alone
             self._edges[:-1] |= self.joined[1:] & (step > 0)
+        self._grouped: dict[tuple[float, float], _Groups] = {}
 
     @cached_property
     def _lists(self) -> tuple[list[float], list[int], list[int], list[bool]]:
@@ -74,6 +78,15 @@ class Chain:
         return self.gains.tolist(), self.costs.tolist(), self.openings.tolist(), self.joined.tolist()
 
     def _groups(self, price: float, run_cost: float) -> _Groups:
+        """Return the groups at a price: those of the last few, as sets are looked for where bounds were."""
+        made = self._grouped.get((price, run_cost))
+        if made is None:
+            if len(self._grouped) >= _FEW:
+                self._grouped.clear()
+            made = self._grouped[price, run_cost] = self._make_groups(price, run_cost)
+        return made
+
+    def _make_groups(self, price: float, run_cost: float) -> _Groups:
         if len(self.gains) < MANY:
             gains, costs, openings, joined = self._lists
             worth = [gain - price * cost for gain, cost in zip(gains, costs, strict=True)]
