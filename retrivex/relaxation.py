@@ -7,7 +7,6 @@ only ever leads through all of them. So the programme runs over groups, of which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -43,7 +42,7 @@ class _Groups(NamedTuple):
     joined : whether it continues the one before
     """
 
-    starts: Sequence[int]
+    starts: Integers
     worth: list[float]
     toll: list[float]
     joined: list[bool]
@@ -73,6 +72,11 @@ class Chain:
         self._grouped: dict[tuple[float, float], _Groups] = {}
 
     @cached_property
+    def _alone(self) -> Integers:
+        """Where groups begin that are one candidate each."""
+        return np.arange(len(self.gains))
+
+    @cached_property
     def _lists(self) -> tuple[list[float], list[int], list[int], list[bool]]:
         """Gains, costs, openings and joins, for loops."""
         return self.gains.tolist(), self.costs.tolist(), self.openings.tolist(), self.joined.tolist()
@@ -90,14 +94,14 @@ class Chain:
         if len(self.gains) < MANY:
             gains, costs, openings, joined = self._lists
             worth = [gain - price * cost for gain, cost in zip(gains, costs, strict=True)]
-            return _Groups(range(len(gains)), worth, [price * opening + run_cost for opening in openings], joined)
+            return _Groups(self._alone, worth, [price * opening + run_cost for opening in openings], joined)
         net = self.gains - price * self.costs
         pays = net >= 0
         edges = self._edges.copy()
         edges[1:] |= pays[1:] != pays[:-1]
         starts = edges.nonzero()[0]
         tolls = (price * self.openings[starts] + run_cost).tolist()
-        return _Groups(starts.tolist(), np.add.reduceat(net, starts).tolist(), tolls, self.joined[starts].tolist())
+        return _Groups(starts, np.add.reduceat(net, starts).tolist(), tolls, self.joined[starts].tolist())
 
     def best(self, price: float, run_cost: float) -> Relaxed:
         """Return the best at `price` per token and `run_cost` per run."""
@@ -138,12 +142,13 @@ class Chain:
             stays = joined and live >= fresh
             came.append((stays or (not joined and rest_live), rest_live))
             live, shut = (live if stays else fresh) + worth, rest
-        ends = [*groups.starts[1:], len(self.gains)]
+        starts = groups.starts.tolist()
+        ends = [*starts[1:], len(self.gains)]
         parts: list[range] = []
         on = live > shut
         for group in range(len(ends) - 1, -1, -1):
             if on:
-                parts.append(range(groups.starts[group], ends[group]))
+                parts.append(range(starts[group], ends[group]))
                 on = came[group][0]
             else:
                 on = came[group][1]
@@ -161,7 +166,9 @@ class Chain:
         net = self.gains - price * self.costs
         sums = net.cumsum()
         least = best - slack - 1e-12 * float(np.abs(sums).max())
-        of = np.arange(len(groups.starts)).repeat(np.diff([*groups.starts, len(net)]))
+        begins = np.zeros(len(net), dtype=np.int64)
+        begins[groups.starts[1:]] = 1
+        of = begins.cumsum()  # number of each candidate's group
         table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])[:, of]
         toll, worth, enter, before, on, off = table
         upto = sums - (sums - net)[groups.starts][of]  # of its group, up to the candidate
