@@ -117,15 +117,24 @@ def _solid(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]
 
 def _tokens_of(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
     """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
-    text = run.text[start:end]
-    cut = [(max(low, start), min(high, end)) for low, high in pick.parts if low < end and high > start]
-    parts = _whole_chunks(cut, run.ranges[pick.first : pick.last + 1])
+    whole = run.text
+    text = whole[start:end]
+    parts = _whole_chunks(_cut_to(start, end, pick.parts), run.ranges[pick.first : pick.last + 1])
     if len(parts) == 1:
-        whole = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
-        return counter.cache.count(text) if whole else counter.cache.tokenizer.count(text)
-    texts = [run.text[low:high] for low, high in parts]
-    glue = ["", *(run.text[a[1] : b[0]] for a, b in itertools.pairwise(parts)), ""]
-    return counter.count(text, [(part, part) for part in texts], glue, counter.cache.count_many(texts))
+        known = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
+        return counter.cache.count(text) if known else counter.cache.tokenizer.count(text)
+    texts = [whole[low:high] for low, high in parts]
+    glue = ["", *[whole[before:low] for (_, before), (low, _) in itertools.pairwise(parts)], ""]
+    return counter.count(text, list(zip(texts, texts, strict=True)), glue, counter.cache.count_many(texts))
+
+
+def _cut_to(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Keep what lies between `start` and `end` of parts that follow each other: only those at the ends are cut."""
+    inside = [part for part in parts if part[0] < end and part[1] > start]
+    if inside:
+        inside[0] = (max(inside[0][0], start), inside[0][1])
+        inside[-1] = (inside[-1][0], min(inside[-1][1], end))
+    return inside
 
 
 def _whole_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -134,20 +143,18 @@ def _whole_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, 
         return list(parts)
     begins = dict(chunks)
     made: list[tuple[int, int]] = []
-    at = 0
-    while at < len(parts):
-        end = begins.get(parts[at][0])
-        upto = at
-        while (
-            end is not None and upto + 1 < len(parts) and parts[upto][1] < end and parts[upto + 1][0] == parts[upto][1]
-        ):
+    at, count = 0, len(parts)
+    while at < count:
+        low, reached = parts[at]
+        end = begins.get(low, low)
+        upto = at + 1
+        while reached < end and upto < count and parts[upto][0] == reached:
+            reached = parts[upto][1]
             upto += 1
-        if end is not None and parts[upto][1] == end:
-            made.append((parts[at][0], end))
-            at = upto + 1
-        else:
-            made.append(parts[at])
-            at += 1
+        if reached != end:
+            upto, reached = at + 1, parts[at][1]
+        made.append((low, reached))
+        at = upto
     return made
 
 
@@ -180,6 +187,8 @@ def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
     """
     if len({span.doc_id for span in spans}) == len(spans):
         return list(spans)
+    if not _may_repeat(spans):
+        return list(spans)
     shown: dict[str, list[tuple[int, str]]] = {}
     kept: dict[int, list[Span]] = {}
     for at in sorted(range(len(spans)), key=lambda at: -len(spans[at].text)):
@@ -194,6 +203,17 @@ def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
             if span.text[start:end].strip():
                 kept[at].append(cut_span(span, start, end, counter.cache.tokenizer.count(span.text[start:end])))
     return [part for at in range(len(spans)) for part in kept[at]]
+
+
+def _may_repeat(spans: Sequence[Span]) -> bool:
+    """Whether two spans of one document say that they hold the same places."""
+    places: list[tuple[str, int, int]] = []
+    for span in spans:
+        known = [(s.char_start, s.char_start + s.end - s.start) for s in span.segments if s.char_start is not None]
+        if known:
+            places.append((span.doc_id, min(known)[0], max([end for _, end in known])))
+    places.sort()
+    return any(a[0] == b[0] and b[1] < a[2] for a, b in itertools.pairwise(places))
 
 
 def _repeated(span: Span, shown: Sequence[tuple[int, str]]) -> list[tuple[int, int]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.chunk import Chunk, Embedding
+from retrivex.chunk import Chunk, ChunkKey, Embedding
 from retrivex.norms import with_norms
 
 SIGNATURE_BITS = 2048
@@ -104,6 +105,44 @@ class SignatureCache:
         return share
 
 
+class SharedWords(Mapping[ChunkKey, Continuity]):
+    """Continuity of each chunk of a row with the one before it by their words, compared when somebody asks.
+
+    Most guards and the calibrated scorer do not: of many neighbours only those that are shown are ever asked for.
+
+    Parameters
+    ----------
+    keys, texts : of n chunks in a row
+    signatures : remembers words, and what was compared
+
+    Examples
+    --------
+    >>> row = SharedWords([("d", 0), ("d", 1)], ["Honey bees store honey", "Their honey feeds bees"], SignatureCache())
+    >>> list(row), row["d", 1].value
+    ([('d', 1)], 0.6666666666666666)
+    """
+
+    def __init__(self, keys: Sequence[ChunkKey], texts: Sequence[str], signatures: SignatureCache) -> None:
+        self._pairs = dict(zip(keys[1:], itertools.pairwise(texts), strict=True))
+        self._signatures = signatures
+
+    def __getitem__(self, key: ChunkKey) -> Continuity:
+        return self._signatures.between(*self._pairs[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._pairs
+
+    def __iter__(self) -> Iterator[ChunkKey]:
+        return iter(self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __reduce__(self) -> tuple[type[dict[ChunkKey, Continuity]], tuple[dict[ChunkKey, Continuity]]]:
+        # what is written to a file is what was compared, without all that the cache knows beside it
+        return dict, (dict(self),)
+
+
 def _vector(embedding: Embedding | None) -> NDArray[np.float64] | None:
     """Return the embedding as an array; None where it is none, or no row of numbers."""
     if embedding is None:
@@ -169,9 +208,6 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
     """
     if len(chunks) < 2:
         return [], False
-    if not any(chunk.embedding is not None for chunk in chunks):
-        texts = [chunk.text for chunk in chunks]
-        return list(map(signatures.between, texts, texts[1:])), False
     cosines = _by_rows(chunks)
     if cosines is not None:
         return [Continuity(value, False) for value in cosines.tolist()], False

@@ -8,7 +8,7 @@ from math import ceil
 
 from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
-from retrivex.continuity import Continuity, SignatureCache, neighbour_continuity
+from retrivex.continuity import Continuity, SharedWords, SignatureCache, neighbour_continuity
 from retrivex.guards import Refusal, refusal, stop_rule
 from retrivex.intervals import Window
 from retrivex.seeding import Seed
@@ -32,7 +32,7 @@ class Expansion:
 
     windows: list[Window] = field(default_factory=list)
     refused: dict[ChunkKey, Refusal] = field(default_factory=dict)
-    continuity: dict[ChunkKey, Continuity] = field(default_factory=dict)
+    continuity: Mapping[ChunkKey, Continuity] = field(default_factory=dict)
     holes: set[ChunkKey] = field(default_factory=set)
     mixed: bool = False
 
@@ -90,14 +90,17 @@ def plan_windows(seeds: Sequence[Seed], config: RetrievalConfig, reach: tuple[in
 
 def _boundaries(
     windows: Sequence[Window], found: Mapping[ChunkKey, Chunk], signatures: SignatureCache
-) -> tuple[dict[ChunkKey, Continuity], bool]:
+) -> tuple[Mapping[ChunkKey, Continuity], bool]:
     """Continuity across every boundary inside `windows`, which do not touch, by the key of the chunk after it."""
     if sum(map(len, windows)) <= 4 * len(found):
         wanted = [(window.doc_id, at) for window in windows for at in range(window.start, window.end)]
-        keys = [key for key in wanted if key in found]
+        keys = wanted if all(map(found.__contains__, wanted)) else [key for key in wanted if key in found]
     else:  # windows may be far wider than documents are long
         keys = sorted(found)
-    continuities, mixed = neighbour_continuity([found[key] for key in keys], signatures)
+    chunks = [found[key] for key in keys]
+    if all(chunk.embedding is None for chunk in chunks):
+        return SharedWords(keys, [chunk.text for chunk in chunks], signatures), False
+    continuities, mixed = neighbour_continuity(chunks, signatures)
     # neighbours in the row that are no neighbours in a document are measured too, and never asked for
     return dict(zip(keys[1:], continuities, strict=True)), mixed
 
@@ -113,30 +116,40 @@ class _Walker:
         self.made = made
         self.ends = ends
         self.stop: Callable[[Chunk, Chunk], bool] | None = stop_rule(config)
+        # without these only another heading can refuse a neighbour
+        self.asks_everywhere = (
+            config.continuity_floor is not None
+            or config.lexical_continuity_floor is not None
+            or config.stop_on_page_change
+        )
 
     def walk(self, seed: ChunkKey, step: int, reach: int) -> int:
         """Return the last chunk id reached, going by `step` (+1 or -1); stops for good at the first refusal."""
         doc_id, here = seed
-        limit = reach if self.stop is None else max(reach, self.config.max_window)
-        inner, inner_key = self.found[seed], seed
+        found, stop = self.found, self.stop
+        limit = reach if stop is None else max(reach, self.config.max_window)
+        inner = found[seed]
         for distance in range(1, limit + 1):
             key = (doc_id, here + step)
-            outer = self.found.get(key)
+            outer = found.get(key)
             if outer is None:
                 self._miss(key, inner)
                 break
-            if distance > reach and self.stop is not None and self.stop(inner, outer):
+            if distance > reach and stop is not None and stop(inner, outer):
                 break
-            if step > 0:
-                reason = refusal(inner, outer, self.made.continuity[key], self.config)
+            if self.asks_everywhere or inner.metadata.heading_path != outer.metadata.heading_path:
+                reason = self._refusal(inner, outer) if step > 0 else self._refusal(outer, inner)
             else:
-                reason = refusal(outer, inner, self.made.continuity[inner_key], self.config)
+                reason = None
             if reason is not None:
                 # Stop at the first refused neighbour: stepping over it would leave a hole in the span.
                 self.made.refused[key] = reason
                 break
-            here, inner, inner_key = key[1], outer, key
+            here, inner = key[1], outer
         return here
+
+    def _refusal(self, left: Chunk, right: Chunk) -> Refusal | None:
+        return refusal(left, right, self.made.continuity[right.key], self.config)
 
     def _miss(self, key: ChunkKey, inner: Chunk) -> None:
         chunk_id, count = key[1], inner.metadata.chunk_count
@@ -191,5 +204,6 @@ def grow(
             continue
         start = walker.walk(seed.key, -1, before)
         end = walker.walk(seed.key, +1, after) + 1
-        made.windows.append(Window(plan.doc_id, start, end))
+        as_planned = start == plan.start and end == plan.end
+        made.windows.append(plan if as_planned else Window(plan.doc_id, start, end))
     return made

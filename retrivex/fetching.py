@@ -250,18 +250,19 @@ class StoreAccess:
         self, request: ChunkRequest, chunks: Iterable[Chunk], requests: int, ends: Collection[ChunkKey] = ()
     ) -> ChunkReply:
         reply = ChunkReply(requests=requests, ends=ends)
-        asked_for = _membership(request.windows)
-        trusted = isinstance(self.store, Mapping)
+        # a mapping was asked for each chunk by its key
+        asked_for = None if isinstance(self.store, Mapping) else _membership(request.windows)
+        allowed, kept = self.allowed, reply.chunks
         for chunk in chunks:
             metadata = chunk.metadata
             key = (metadata.doc_id, metadata.chunk_id)
-            if metadata.scope not in self.allowed:
+            if metadata.scope not in allowed:
                 reply.out_of_scope.append(key)
-            elif trusted or asked_for(key):
-                known = reply.chunks.setdefault(key, chunk)
+            elif asked_for is None or asked_for(key):
+                known = kept.setdefault(key, chunk)
                 if known is not chunk and known.text != chunk.text:
                     # whichever came first must not decide: a store may answer in any order
-                    reply.chunks[key] = min(known, chunk, key=lambda c: c.text)
+                    kept[key] = min(known, chunk, key=lambda c: c.text)
                     reply.conflicts.append(key)
         return reply
 
@@ -322,10 +323,13 @@ def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:
 def _look_up(store: Mapping[ChunkKey, Chunk], windows: Sequence[Window]) -> list[Chunk]:
     """Chunks of a plain mapping; an entry that is filed under another chunk's key is left alone."""
     found: list[Chunk] = []
+    look_up = store.get
     for window in windows:
         doc_id = window.doc_id
         for chunk_id in range(window.start, window.end):
-            chunk = store.get((doc_id, chunk_id))
-            if chunk is not None and chunk.metadata.chunk_id == chunk_id and chunk.metadata.doc_id == doc_id:
-                found.append(chunk)
+            chunk = look_up((doc_id, chunk_id))
+            if chunk is not None:
+                metadata = chunk.metadata
+                if metadata.chunk_id == chunk_id and metadata.doc_id == doc_id:
+                    found.append(chunk)
     return found

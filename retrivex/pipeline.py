@@ -142,6 +142,8 @@ class Pipeline:
             seeds, planned = self._without(seeds, planned, out_of_scope, dropped)
             merged = merge_windows(planned)
         expansion = grow(seeds, planned, merged, found, config, reach, call.signatures, out_of_scope, ends)
+        if call.valuer.model is None:  # the weighted scorer asks for the continuity of every chunk
+            expansion.continuity = dict(expansion.continuity)
         self._warn_of(expansion)
         linked, links = yield from self._follow_links(seeds, found, expansion)
         self.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))

@@ -7,7 +7,6 @@ only ever leads through all of them. So the programme runs over groups, of which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,6 +18,9 @@ Integers = NDArray[np.int64]
 
 MANY = 100
 """Candidates from which on arrays are faster than loops; of fewer, each is a group of its own."""
+
+_FEW = 16
+"""Prices whose groups are kept."""
 
 
 class Relaxed(NamedTuple):
@@ -40,7 +42,7 @@ class _Groups(NamedTuple):
     joined : whether it continues the one before
     """
 
-    starts: Sequence[int]
+    starts: Integers
     worth: list[float]
     toll: list[float]
     joined: list[bool]
@@ -67,6 +69,12 @@ class Chain:
             self._edges[1:] = ~self.joined[1:] | (step != 0)
             # a run may begin with the last candidate before a dearer opening, so that this one stands alone
             self._edges[:-1] |= self.joined[1:] & (step > 0)
+        self._grouped: dict[tuple[float, float], _Groups] = {}
+
+    @cached_property
+    def _alone(self) -> Integers:
+        """Where groups begin that are one candidate each."""
+        return np.arange(len(self.gains))
 
     @cached_property
     def _lists(self) -> tuple[list[float], list[int], list[int], list[bool]]:
@@ -74,17 +82,26 @@ class Chain:
         return self.gains.tolist(), self.costs.tolist(), self.openings.tolist(), self.joined.tolist()
 
     def _groups(self, price: float, run_cost: float) -> _Groups:
+        """Return the groups at a price: those of the last few, as sets are looked for where bounds were."""
+        made = self._grouped.get((price, run_cost))
+        if made is None:
+            if len(self._grouped) >= _FEW:
+                self._grouped.clear()
+            made = self._grouped[price, run_cost] = self._make_groups(price, run_cost)
+        return made
+
+    def _make_groups(self, price: float, run_cost: float) -> _Groups:
         if len(self.gains) < MANY:
             gains, costs, openings, joined = self._lists
             worth = [gain - price * cost for gain, cost in zip(gains, costs, strict=True)]
-            return _Groups(range(len(gains)), worth, [price * opening + run_cost for opening in openings], joined)
+            return _Groups(self._alone, worth, [price * opening + run_cost for opening in openings], joined)
         net = self.gains - price * self.costs
         pays = net >= 0
         edges = self._edges.copy()
         edges[1:] |= pays[1:] != pays[:-1]
         starts = edges.nonzero()[0]
         tolls = (price * self.openings[starts] + run_cost).tolist()
-        return _Groups(starts.tolist(), np.add.reduceat(net, starts).tolist(), tolls, self.joined[starts].tolist())
+        return _Groups(starts, np.add.reduceat(net, starts).tolist(), tolls, self.joined[starts].tolist())
 
     def best(self, price: float, run_cost: float) -> Relaxed:
         """Return the best at `price` per token and `run_cost` per run."""
@@ -125,12 +142,13 @@ class Chain:
             stays = joined and live >= fresh
             came.append((stays or (not joined and rest_live), rest_live))
             live, shut = (live if stays else fresh) + worth, rest
-        ends = [*groups.starts[1:], len(self.gains)]
+        starts = groups.starts.tolist()
+        ends = [*starts[1:], len(self.gains)]
         parts: list[range] = []
         on = live > shut
         for group in range(len(ends) - 1, -1, -1):
             if on:
-                parts.append(range(groups.starts[group], ends[group]))
+                parts.append(range(starts[group], ends[group]))
                 on = came[group][0]
             else:
                 on = came[group][1]
@@ -148,7 +166,9 @@ class Chain:
         net = self.gains - price * self.costs
         sums = net.cumsum()
         least = best - slack - 1e-12 * float(np.abs(sums).max())
-        of = np.arange(len(groups.starts)).repeat(np.diff([*groups.starts, len(net)]))
+        begins = np.zeros(len(net), dtype=np.int64)
+        begins[groups.starts[1:]] = 1
+        of = begins.cumsum()  # number of each candidate's group
         table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])[:, of]
         toll, worth, enter, before, on, off = table
         upto = sums - (sums - net)[groups.starts][of]  # of its group, up to the candidate

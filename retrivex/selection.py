@@ -15,7 +15,6 @@ Pferschy, Pisinger, Knapsack Problems, 2004, chapter 3), and an exact programme 
 from __future__ import annotations
 
 import heapq
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,13 +25,19 @@ from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
 from retrivex.programme import Row, best_rows
-from retrivex.relaxation import MANY, Chain
+from retrivex.relaxation import Chain
 
 MAX_CELLS = 40_000_000
 """Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
 
 TOLERANCE = 1e-9
 """Values that differ by no more than this count as equal."""
+
+_FEW = 40
+"""Candidates up to which a loop over them is faster than arrays."""
+
+_NEVER = np.iinfo(np.int64).max
+"""Tokens of what is not worth any."""
 
 _STEP = 1.6
 """The best price is first looked for between a guess and this many times more or less: it seldom is further off."""
@@ -103,6 +108,23 @@ class Candidates:
             np.array(self.gains, dtype=np.float64),
             np.array(self.joined, dtype=np.bool_),
         )
+
+    @cached_property
+    def least(self) -> NDArray[np.int64]:
+        """Fewest tokens that each may add to any set, shape (n,); more than any budget where its gain is not positive.
+
+        It may continue what is there, and melt with what continues it.
+        """
+        costs, openings, gains, joined = self.arrays
+        made = costs.copy()
+        made[:-1] -= openings[1:] * joined[1:]
+        made[gains <= 0] = _NEVER
+        return made
+
+    @cached_property
+    def dearest_opening(self) -> int:
+        """Most that opening a run costs."""
+        return max(self.openings, default=0)
 
     def rank(self, i: int) -> float:
         """Return what candidate `i` is sorted by in greedy choice."""
@@ -200,7 +222,7 @@ def fill(
         taken[i] = True
     runs = 0 if max_runs is None else count_runs(candidates, chosen)
     left = budget - measure(candidates, chosen, 0.0)[1]
-    given_back = max(openings, default=0)
+    given_back = candidates.dearest_opening
     document_of = candidates.documents if caps is not None else None
     room = [] if caps is None else room_left(candidates, chosen, caps)
 
@@ -220,8 +242,9 @@ def fill(
 
     def affordable() -> tuple[list[tuple[float, int]], int]:
         """Heap of all that fits by now, and the fewest tokens that any of it takes."""
-        if n < MANY:
-            fits = [i for i in range(n) if gains[i] > 0 and not taken[i] and change(i)[0] <= left]
+        may_fit = (candidates.least <= left).nonzero()[0]
+        if len(may_fit) < _FEW:
+            fits = [i for i in may_fit.tolist() if not taken[i] and change(i)[0] <= left]
             few = [entry(i) for i in fits]
             heapq.heapify(few)
             return few, min([change(i)[0] for i in fits], default=0)
@@ -235,14 +258,15 @@ def fill(
         tokens[:-1] -= arrays.openings[1:] * melts
         fitting = ((tokens <= left) & (arrays.gains > 0) & ~on).nonzero()[0]
         if by_rank:
-            made = [(-candidates.rank(i), i) for i in fitting.tolist()]
+            made = sorted([(-candidates.rank(i), i) for i in fitting.tolist()])
         else:
             worth = (arrays.gains - run_cost * opened)[fitting] / np.maximum(tokens[fitting], 1)
-            made = list(zip((-worth).tolist(), fitting.tolist(), strict=True))
-        heapq.heapify(made)
-        return made, int(tokens[fitting].min()) if made else 0
+            order = (-worth).argsort(kind="stable")
+            made = list(zip((-worth[order]).tolist(), fitting[order].tolist(), strict=True))
+        return made, int(tokens[fitting].min()) if made else 0  # what is sorted is a heap
 
     (heap, shortest), more_room = affordable(), False
+    added: list[int] = []
     while heap or more_room:
         if not heap or left < shortest:
             heap, shortest = affordable() if more_room else ([], 0)
@@ -260,6 +284,7 @@ def fill(
                 continue
             room[document_of[i]] -= tokens
         taken[i] = True
+        added.append(i)
         left -= tokens
         runs += opened
         more_room = more_room or tokens < 0 or opened < 0
@@ -268,18 +293,19 @@ def fill(
             if 0 <= j < n and not taken[j] and gains[j] > 0:
                 heapq.heappush(heap, entry(j))
                 shortest = min(shortest, change(j)[0])
-    return tuple(itertools.compress(range(n), taken))
+    return tuple(sorted([*chosen, *added]))
 
 
 def measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> tuple[float, int]:
     """Return objective and tokens of a set, its positions ascending."""
+    costs, openings, gains, joined = candidates.costs, candidates.openings, candidates.gains, candidates.joined
     value, tokens, last = 0.0, 0, -2
     for i in chosen:
-        value += candidates.gains[i]
-        tokens += candidates.costs[i]
-        if not (candidates.joined[i] and last == i - 1):
+        value += gains[i]
+        tokens += costs[i]
+        if last != i - 1 or not joined[i]:
             value -= run_cost
-            tokens += candidates.openings[i]
+            tokens += openings[i]
         last = i
     return value, tokens
 
@@ -325,7 +351,7 @@ class _Exact:
         self.run_cost = run_cost
         self.max_runs = max_runs
         self.best: tuple[int, ...] = ()
-        self.best_value = 0.0
+        self.best_value, self.best_tokens = 0.0, 0
 
     def solve(self) -> Selection:
         toll, price, bound = 0.0, *self._dual(self.run_cost)
@@ -336,18 +362,20 @@ class _Exact:
         if not proven:
             # without a proof, at least no worse than the simple way
             self._improve(self._filled((), by_rank=True))
-        value, tokens = measure(self.candidates, self.best, self.run_cost)
-        return Selection(self.best, value, tokens, value if proven else bound, proven)
+        value = self.best_value
+        return Selection(self.best, value, self.best_tokens, value if proven else bound, proven)
 
     def _filled(self, chosen: tuple[int, ...], *, by_rank: bool = False) -> tuple[int, ...]:
         price = 0.0 if by_rank else self.run_cost
         return fill(self.candidates, chosen, self.budget, run_cost=price, max_runs=self.max_runs, by_rank=by_rank)
 
     def _improve(self, chosen: tuple[int, ...]) -> None:
+        if chosen == self.best:
+            return
         value, tokens = measure(self.candidates, chosen, self.run_cost)
         fits = self.max_runs is None or count_runs(self.candidates, chosen) <= self.max_runs
         if value > self.best_value + TOLERANCE and tokens <= self.budget and fits:
-            self.best, self.best_value = chosen, value
+            self.best, self.best_value, self.best_tokens = chosen, value, tokens
 
     def _dual(self, run_cost: float) -> tuple[float, float]:
         """Return the price per token with the lowest bound, and that bound; keeps the best set seen."""

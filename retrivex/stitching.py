@@ -69,14 +69,17 @@ class Run:
         """Map `text[start:end]` back to chunks `first..last`; offsets of the result count from `start`."""
         made: list[Segment] = []
         cursor = start
-        for position in range(first, last + 1):
-            chunk_start, chunk_end = self.ranges[position]
-            low, high = max(cursor, chunk_start), min(end, chunk_end)
+        some = slice(first, last + 1)
+        for chunk, (low, high), source in zip(self.chunks[some], self.ranges[some], self.sources[some], strict=True):
+            offset = None if source is None else source - low
+            if low < cursor:
+                low = cursor
+            if high > end:
+                high = end
             if low >= high:
                 continue
-            source = self.sources[position]
-            offset = None if source is None else source + low - chunk_start
-            made.append(Segment(low - start, high - start, self.chunks[position].metadata.chunk_id, offset))
+            place = None if offset is None else offset + low
+            made.append(Segment(low - start, high - start, chunk.metadata.chunk_id, place))
             cursor = high
         return tuple(made)
 

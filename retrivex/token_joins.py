@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from retrivex.tokens import TokenCache
 
@@ -19,6 +20,15 @@ REACH = 256
 _JOINT_CHARS = 4_000_000  # characters around joins whose tokens are remembered; a join has a few dozen
 
 _CUT = re.compile(r"[a-zA-Z](?= [a-zA-Z])")
+
+
+class _Edges(NamedTuple):
+    """What stands before the first and behind the last safe cut of a part, each with its tokens."""
+
+    head: str
+    head_count: int
+    tail: str
+    tail_count: int
 
 
 class JoinCounter:
@@ -35,7 +45,7 @@ class JoinCounter:
         self.max_entries = max_entries
         self.local = bool(getattr(cache.tokenizer, "cuts_before_spaces", False))
         self._joints = TokenCache(cache.tokenizer, max_chars=_JOINT_CHARS)
-        self._edges: dict[str, tuple[tuple[str, int], tuple[str, int]] | None] = {}
+        self._edges: dict[str, _Edges | None] = {}
 
     def count(self, text: str, ends: Sequence[tuple[str, str]], glue: Sequence[str], counts: Sequence[int]) -> int:
         """Return the tokens of `text`, which is `glue[0] + part[0] + glue[1] + ... + part[n - 1] + glue[n]`.
@@ -48,26 +58,23 @@ class JoinCounter:
         glue : n + 1 short texts around the parts
         counts : tokens of each part by itself
         """
-        edges = [
-            (known := self._edges_of(first), known if last is first else self._edges_of(last))
-            for first, last in (ends if self.local else ())
-        ]
-        total, tail, tail_count = sum(counts), "", 0
-        for at, between in enumerate(glue):
-            head, head_count, next_tail, next_count = "", 0, "", 0
-            if at < len(ends):
-                first, last = edges[at] if edges else (None, None)
-                if first is None or last is None:
-                    return self.cache.tokenizer.count(text)
-                head, head_count = first[0]
-                next_tail, next_count = last[1]
-            joint = tail + between + head
-            if joint:
-                total += self._joints.count(joint) - tail_count - head_count
-            tail, tail_count = next_tail, next_count
-        return total
+        if ends and not self.local:
+            return self.cache.tokenizer.count(text)
+        total, tail = sum(counts), ""
+        joints: list[str] = []
+        for between, (first, last) in zip(glue, ends, strict=False):  # behind the last part comes one glue more
+            begins = self._edges.get(first) or self._edges_of(first)
+            closes = begins if last is first else self._edges.get(last) or self._edges_of(last)
+            if begins is None or closes is None:
+                return self.cache.tokenizer.count(text)
+            joints.append(tail + between + begins.head)
+            tail = closes.tail
+            total -= begins.head_count + closes.tail_count
+        if tail or glue[-1]:
+            joints.append(tail + glue[-1])
+        return total + sum(self._joints.count_many(joints))
 
-    def _edges_of(self, part: str) -> tuple[tuple[str, int], tuple[str, int]] | None:
+    def _edges_of(self, part: str) -> _Edges | None:
         """Head up to the first safe cut and tail from the last one, each with its tokens; None without two cuts."""
         if part in self._edges:
             return self._edges[part]
@@ -78,6 +85,6 @@ class JoinCounter:
         edges = None
         if first is not None and last >= first.end():
             head, tail = part[: first.end()], part[last:]
-            edges = ((head, self.cache.tokenizer.count(head)), (tail, self.cache.tokenizer.count(tail)))
+            edges = _Edges(head, self.cache.tokenizer.count(head), tail, self.cache.tokenizer.count(tail))
         self._edges[part] = edges
         return edges

@@ -150,7 +150,7 @@ class Writer:
     def _too_long(self, allowance: int) -> bool:
         """Whether the best candidate does not fit by itself, so that choosing others would leave it out."""
         numbers = self.candidates.numbers
-        if max(numbers.costs, default=0) + max(numbers.openings, default=0) <= allowance:
+        if max(numbers.costs, default=0) + numbers.dearest_opening <= allowance:
             return False
         best = self._best()
         if best is None or self._kept(allowance):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import embeddings, make_chunk, texts
 
 from retrivex import continuity
-from retrivex.continuity import SignatureCache, common_words, neighbour_continuity, word_signature
+from retrivex.continuity import SharedWords, SignatureCache, common_words, neighbour_continuity, word_signature
 
 
 def flow(left: Any, right: Any, texts: tuple[str, str] = ("Honey bees sleep.", "Rust hurts.")) -> tuple[float, bool]:
@@ -93,3 +94,27 @@ def test_what_is_remembered_of_pairs_is_bounded_and_what_is_in_use_stays(monkeyp
     assert [compared.count(pair) for pair in pairs] == [1, 1]
     cache.between("honey bees", "aaaaa")
     assert compared.count(pairs[1]) == 2
+
+
+@given(st.lists(texts, max_size=6))
+def test_words_that_are_compared_when_asked_for_are_those_of_neighbours(row: list[str]) -> None:
+    chunks = [make_chunk("d", at, text) for at, text in enumerate(row)]
+    lazy = SharedWords([chunk.key for chunk in chunks], row, SignatureCache())
+    made = dict(
+        zip([chunk.key for chunk in chunks[1:]], neighbour_continuity(chunks, SignatureCache())[0], strict=True)
+    )
+    assert dict(lazy) == made
+    assert len(lazy) == len(made)
+    assert ("d", 0) not in lazy
+    assert lazy.get(("d", 99)) is None
+    assert pickle.loads(pickle.dumps(lazy)) == made
+
+
+def test_words_are_only_read_of_neighbours_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(continuity, "word_signature", lambda text: read.append(text) or word_signature(text))
+    lazy = SharedWords([("d", 0), ("d", 1), ("d", 2)], ["honey bees", "bees sleep", "ants"], SignatureCache())
+    assert list(lazy) == [("d", 1), ("d", 2)]
+    assert not read
+    assert lazy["d", 1].value == 0.5
+    assert read == ["honey bees", "bees sleep"]
