@@ -226,7 +226,7 @@ NEEDLES: tuple[Needle, ...] = (
     ),
 )
 
-# More of the second kind. When the calibrated scorer's hedge was chosen, these had been seen as the ones above had.
+# More of the second kind: the calibrated scorer's hedge was chosen with these and those above in view.
 PARAPHRASED: tuple[Needle, ...] = (
     Needle(
         "watchman",
