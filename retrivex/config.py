@@ -197,8 +197,8 @@ class RetrievalConfig(BaseModel):
         default=0.9,
         ge=0,
         le=1,
-        description="what the nearest hit counts at least where the calibrated scorer has lost its bearings (no "
-        "passage has many of the question's words, and they have little to do with what is near to it), as a share "
+        description="what the nearest hit counts at least where the calibrated scorer has lost its bearings (words "
+        "of the question are missing, and those there are have little to do with what is near to it), as a share "
         "of the best unit; the next ones that plain nearest neighbours would show count less, down to 0.6 of that; "
         "0 is off",
     )

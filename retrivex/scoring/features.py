@@ -61,13 +61,12 @@ class UnitTable:
     ----------
     units : n units
     values : shape (n, len(NAMES))
-    coverage : largest share of the question's words, by how rare they are, that one unit has; those that no candidate
-        has count too
+    known : share of the question's words, by how rare they are, that stand among the candidates at all
     """
 
     units: Sequence[Unit]
     values: Floats
-    coverage: float = 0.0
+    known: float = 0.0
 
 
 def _z(signals: Floats) -> Floats:
@@ -248,7 +247,7 @@ def unit_features(
     score, rank, distance = _hit_signal(units.axis, seeds, linked)
     hit = centres.along(score)
     alike = _z(centres.along(_completed(similarity, units.axis, score)) if similarity else hit)
-    words, coverage = _word_signals(question, pool, units, line)
+    words, known = _word_signals(question, pool, units, line)
     standard = _z(np.sqrt(words[:-1]))
     own, together = standard[0], standard[1:]
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
@@ -278,7 +277,7 @@ def unit_features(
     table = np.empty((len(rows), count))
     for at, row in enumerate(rows):
         table[at] = row
-    return UnitTable(units, np.ascontiguousarray(table.T), coverage)
+    return UnitTable(units, np.ascontiguousarray(table.T), known)
 
 
 def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
@@ -316,7 +315,7 @@ def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
 
 
 def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> tuple[Floats, float]:
-    """BM25 of units, of their surroundings at each of `WORD_WIDTHS`, shares of the words they hold; and coverage."""
+    """BM25 of units and of their surroundings, shares of the words they hold; and the share that stands anywhere."""
     counts, missing = term_counts(question, pool, units.axis.bases[units.run] + units.start)
     made = np.zeros((2 + len(WORD_WIDTHS), len(units)))
     if not len(counts):
@@ -327,4 +326,4 @@ def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> t
     lengths = _sums(line.tokens[None], low, high)[:, 0]
     made[1:-1] = [bm25(*around, idf) for around in zip(_sums(counts, low, high), lengths, strict=True)]
     made[-1] = idf @ (counts > 0) / np.add.reduce(idf)
-    return made, float(np.maximum.reduce(made[-1])) * share_known(idf, len(units), missing)
+    return made, share_known(idf, len(units), missing)
