@@ -30,8 +30,8 @@ def doubt(table: UnitTable) -> float:
 
     with m = `LOST` and w = `WIDTH`. The bearings b are made of the share k of the question's words that stand among
     the candidates at all, each by how rare it is; the largest share s of those that one unit has; and the relation r of
-    words and nearness. Where words are missing, and what there is of them is scattered and has nothing to do with what is
-    near, the words that a passage shares with the question say nothing about it.
+    words and nearness. Where words are missing, and what there is of them is scattered and has nothing to do with what
+    is near, the words that a passage shares with the question say nothing about it.
 
     It is 0 where everything is equally near, as nearness is no guide then, and where it would be below a hundredth.
 
