@@ -37,7 +37,7 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
 TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_compressor.py langchain_documents.py langchain_standard.py langchain_stores.py llamaindex.py llamaindex_postprocessor.py llamaindex_stores.py haystack.py haystack_stores.py written_by_frameworks.py) tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
+TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_compressor.py langchain_documents.py langchain_standard.py langchain_stores.py llamaindex.py llamaindex_postprocessor.py llamaindex_rows.py llamaindex_stores.py haystack.py haystack_stores.py written_by_frameworks.py) tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
 TESTS_engines := $(addprefix tests/adapters/test_,qdrant.py qdrant_filters.py qdrant_hits.py qdrant_records.py pgvector.py pgvector_hits.py pgvector_tables.py chroma.py chroma_hits.py chroma_records.py lancedb.py lancedb_filters.py lancedb_hits.py lancedb_records.py milvus.py milvus_filters.py milvus_records.py scope_columns.py places_engines.py backfill_engines.py)
 TESTS_wires := $(addprefix tests/adapters/test_,elasticsearch.py opensearch.py weaviate.py weaviate_hits.py)
 TESTS_measures := tests/evaluation/test_ir_measures.py

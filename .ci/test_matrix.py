@@ -85,6 +85,7 @@ CHECKS = {
         (
             "adapters/test_llamaindex.py",
             "adapters/test_llamaindex_postprocessor.py",
+            "adapters/test_llamaindex_rows.py",
             "adapters/test_llamaindex_stores.py",
         ),
     ),
