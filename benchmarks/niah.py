@@ -20,7 +20,7 @@ UNHEDGED = {"balanced, no hedge": RetrievalConfig(hedge=0)}
 
 
 def main() -> int:
-    """Run the grid of single needles, of those that were held out, and of several."""
+    """Run the grids of single needles, of more in other words, and of several."""
     asked = arguments(__doc__.splitlines()[0])
     single, four, others = [LENGTHS[:1]] * 3 if asked.smoke else [LENGTHS, LENGTHS_OF_FOUR, LENGTHS_PARAPHRASED]
     run(

@@ -90,8 +90,10 @@ FROM_RUNS = (
     (
         "niah",
         "Needles in haystacks",
-        "Facts of our own put into essays at eleven depths, half of them asked for in words that they do not share; "
-        "`niah_multi` hides four facts that are asked for together. Every composer is given the same hits.",
+        "Facts of our own put into essays at eleven depths. Those of `niah` are asked for in their own words, or (half "
+        "of them) in others; those of `niah_paraphrased` and `niah_held_out` all in other words, and no constant of "
+        "the scorer was chosen with those held out in view. `niah_multi` hides four facts that are asked for "
+        "together. Every composer is given the same hits.",
         "make evaluate",
     ),
     (

@@ -9,29 +9,28 @@ from numpy.typing import NDArray
 
 from retrivex.scoring.features import NAMES, UnitTable
 
-LOST = 1.05
+LOST = 0.95
 """Bearings at which doubt is a half: between those of public questions and of facts among foreign matter that are asked
 for in other words."""
 
-WIDTH = 0.04
+WIDTH = 0.02
 
 _LEAST = 0.01
 """Less doubt is none: it would move nothing, and most questions are spared the search for what is near."""
 
 _LEVEL = 1e-9  # below this spread a signal says nothing
 
-_WORDS, _SIMILARITY, _SHARE = NAMES.index("words"), NAMES.index("similarity"), NAMES.index("share of words")
+_WORDS, _SIMILARITY = NAMES.index("words"), NAMES.index("similarity")
 
 
 def doubt(table: UnitTable) -> float:
     r"""How little the question's words say where to look, in [0, 1].
 
-    .. math:: \frac{1}{1 + e^{(b - m) / w}}, \qquad b = k + s / 2 + 0.9 r
+    .. math:: \frac{1}{1 + e^{(k + r / 2 - m) / w}}
 
-    with m = `LOST` and w = `WIDTH`. The bearings b are made of the share k of the question's words that stand among
-    the candidates at all, each by how rare it is; the largest share s of those that one unit has; and the relation r of
-    words and nearness. Where words are missing, and what there is of them is scattered and has nothing to do with what
-    is near, the words that a passage shares with the question say nothing about it.
+    with the share k of the question's words that stand among the candidates at all, the relation r of words and
+    nearness, m = `LOST` and w = `WIDTH`. Words that are missing tell of a question in other words than those of its
+    answer; that such words as are there have to do with nearness tells of the opposite, up to a half of all missing.
 
     It is 0 where everything is equally near, as nearness is no guide then, and where it would be below a hundredth.
 
@@ -43,14 +42,12 @@ def doubt(table: UnitTable) -> float:
     --------
     >>> values = np.zeros((3, len(NAMES)))
     >>> values[:, NAMES.index("similarity")] = [1.2, 0.0, -1.2]
-    >>> values[:, NAMES.index("share of words")] = [0.1, 0.5, 0.3]
-    >>> [round(doubt(UnitTable([], values, known)), 2) for known in (0.6, 0.8, 1.0)]
-    [0.99, 0.5, 0.0]
+    >>> [round(doubt(UnitTable([], values, known)), 2) for known in (0.6, 0.95, 1.0)]
+    [1.0, 0.5, 0.08]
     """
     if len(table.values) < 2 or float(np.ptp(table.values[:, _SIMILARITY])) <= _LEVEL:
         return 0.0
-    bearings = table.known + float(np.maximum.reduce(table.values[:, _SHARE])) / 2 + 0.9 * relation(table)
-    made = 1.0 / (1.0 + exp((bearings - LOST) / WIDTH))
+    made = 1.0 / (1.0 + exp((table.known + relation(table) / 2 - LOST) / WIDTH))
     return made if made >= _LEAST else 0.0
 
 

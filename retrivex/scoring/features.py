@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from retrivex.axis import Axis
 from retrivex.chunk import ChunkKey
-from retrivex.scoring.lexical import bm25, inverse_frequency, share_known, term_counts
+from retrivex.scoring.lexical import bm25, inverse_frequency, term_counts
 from retrivex.scoring.words import WordPool
 from retrivex.seeding import Seed
 from retrivex.units import Unit, Units
@@ -61,7 +61,7 @@ class UnitTable:
     ----------
     units : n units
     values : shape (n, len(NAMES))
-    known : share of the question's words, by how rare they are, that stand among the candidates at all
+    known : share of the question's words that stand among the candidates at all, in [0, 1]
     """
 
     units: Sequence[Unit]
@@ -316,14 +316,14 @@ def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
 
 def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> tuple[Floats, float]:
     """BM25 of units and of their surroundings, shares of the words they hold; and the share that stands anywhere."""
-    counts, missing = term_counts(question, pool, units.axis.bases[units.run] + units.start)
+    counts, known = term_counts(question, pool, units.axis.bases[units.run] + units.start)
     made = np.zeros((2 + len(WORD_WIDTHS), len(units)))
     if not len(counts):
-        return made, 0.0
+        return made, known
     idf = inverse_frequency(counts)
     made[0] = bm25(counts, line.tokens, idf)
     low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
     lengths = _sums(line.tokens[None], low, high)[:, 0]
     made[1:-1] = [bm25(*around, idf) for around in zip(_sums(counts, low, high), lengths, strict=True)]
     made[-1] = idf @ (counts > 0) / np.add.reduce(idf)
-    return made, share_known(idf, len(units), missing)
+    return made, known

@@ -9,7 +9,6 @@ characters. Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log1p
 from typing import NamedTuple
 
 import numpy as np
@@ -67,11 +66,11 @@ class TermCounts(NamedTuple):
     Parameters
     ----------
     counts : shape (terms, n), of the words that tell stretches apart
-    missing : how many words of the question stand nowhere
+    known : share of the question's words that stand anywhere, see `share_known`
     """
 
     counts: NDArray[np.float64]
-    missing: int
+    known: float
 
 
 def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> TermCounts:
@@ -91,7 +90,7 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> Ter
     """
     terms = question_terms(question)
     if not terms:
-        return TermCounts(np.zeros((0, len(starts))), 0)
+        return TermCounts(np.zeros((0, len(starts))), 0.0)
     most = _OFTEN * len(starts) + _FEW
     numbers, places = _found(terms, pool)
     times = np.bincount(numbers, minlength=len(terms))
@@ -105,7 +104,31 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> Ter
     rows = counts.reshape(len(terms), -1)
     holding = np.add.reduce(rows > 0, axis=1)
     kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)].astype(np.float64)
-    return TermCounts(kept, len(terms) - int(np.count_nonzero(times)))
+    return TermCounts(kept, share_known(terms, times.tolist()))
+
+
+def share_known(terms: Sequence[tuple[str, bool]], times: Sequence[int]) -> float:
+    """Return which share of a question's words stands among the candidates at all, in [0, 1].
+
+    Short words that are missing count half, as many of them are there for politeness or grammar. Pairs of characters,
+    in scripts without spaces, are not missed, as those across words are no words; but where nothing at all is found,
+    the share is 0.
+
+    Parameters
+    ----------
+    terms : of `question_terms`
+    times : how often each is found
+
+    Examples
+    --------
+    >>> share_known([("queen", True), ("hiberna", False), ("does", True)], [3, 0, 0])
+    0.4
+    """
+    found = len(times) - times.count(0)
+    if not found:
+        return 0.0
+    absent = [term for term, count in zip(terms, times, strict=True) if not count]
+    return found / (found + sum([0.5 if short else 1.0 for word, short in absent if not is_unspaced(word[0])]))
 
 
 def _found(terms: Sequence[tuple[str, bool]], pool: WordPool) -> tuple[Integers, Integers]:
@@ -137,16 +160,3 @@ def inverse_frequency(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how rare each term is among the stretches, shape (terms,); see the module's formula."""
     holding = np.add.reduce(counts > 0, axis=1)
     return np.asarray(np.log1p((counts.shape[1] - holding + 0.5) / (holding + 0.5)), dtype=np.float64)
-
-
-def share_known(idf: NDArray[np.float64], count: int, missing: int) -> float:
-    """Return which part of a question's words, by how rare they are, stands among the stretches at all.
-
-    Parameters
-    ----------
-    idf : of each term that does, shape (terms,)
-    count : of the stretches
-    missing : terms that stand nowhere; none is rarer
-    """
-    known = float(idf.sum())
-    return known / (known + missing * log1p((count + 0.5) / 0.5)) if len(idf) else 0.0

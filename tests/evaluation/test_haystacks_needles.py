@@ -69,6 +69,8 @@ def test_the_first_needles_are_half_of_each_kind(taken: int) -> None:
     assert sum(needle.shares_words for needle in NEEDLES[:taken]) == taken // 2
     assert sum(needle.shares_words for needle in NEEDLE_GROUPS[:taken]) == min(taken, len(NEEDLE_GROUPS)) // 2
 
+
+def test_more_needles_are_all_asked_for_in_other_words() -> None:
     assert not any(needle.shares_words for needle in (*PARAPHRASED, *HELD_OUT))
 
 

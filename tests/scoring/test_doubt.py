@@ -13,10 +13,9 @@ NEARNESS = [1.5, 0.9, 0.3, -0.3, -0.9, -1.5]
 NOWHERE = [-0.7, -0.7, 1.4, 1.4, -0.7, -0.7]
 
 
-def table(words: list[float], nearness: list[float], known: float = 0.0, share: float = 0.0) -> UnitTable:
+def table(words: list[float], nearness: list[float], known: float = 0.0) -> UnitTable:
     values = np.zeros((len(words), len(NAMES)))
     values[:, NAMES.index("words")], values[:, NAMES.index("similarity")] = words, nearness
-    values[-1:, NAMES.index("share of words")] = share
     return UnitTable([], values, known)
 
 
@@ -38,22 +37,26 @@ def test_relation_of_words_and_nearness(words: list[float], expected: float) -> 
 
 
 def test_each_sign_counts() -> None:
-    assert doubt(table(NOWHERE, NEARNESS, 0.6, 0.2)) > 0.99
-    assert doubt(table(NOWHERE, NEARNESS, 0.6, 0.9)) == pytest.approx(0.5)  # one unit has nearly all that there is
-    assert doubt(table(NOWHERE, NEARNESS, 1.0, 0.1)) == pytest.approx(0.5)  # all stands somewhere
-    assert doubt(table(NOWHERE, NEARNESS, 1.0, 0.9)) == 0.0
+    assert doubt(table(NOWHERE, NEARNESS, 0.7)) > 0.99
+    assert doubt(table(NOWHERE, NEARNESS, LOST)) == pytest.approx(0.5)
     some = [1.7, -1.5, 1.0, -0.9, -0.3, 0.6]  # words have to do with what is near
-    assert doubt(table(some, NEARNESS, LOST - 0.9 * relation(table(some, NEARNESS)))) == pytest.approx(0.5)
-    assert doubt(table(NEARNESS, NEARNESS, 0.6, 0.2)) == 0.0
+    assert doubt(table(some, NEARNESS, LOST - relation(table(some, NEARNESS)) / 2)) == pytest.approx(0.5)
+    assert doubt(table(NEARNESS, NEARNESS, 0.7)) == 0.0
+    assert doubt(table(NEARNESS, NEARNESS, 0.0)) > 0.99  # nothing of the question is there
+
+
+def test_a_little_doubt_is_none() -> None:
+    assert 0.01 < doubt(table(NOWHERE, NEARNESS, LOST + 0.09)) < 0.02
+    assert doubt(table(NOWHERE, NEARNESS, LOST + 0.1)) == 0.0
 
 
 def test_where_everything_is_equally_near_nearness_is_no_guide() -> None:
     assert doubt(table(NOWHERE, [0.0] * 6)) == 0.0
 
 
-@given(arrays(np.float64, (7, 2), elements=st.floats(-12, 12)), st.floats(0, 1), st.floats(0, 1))
-def test_it_is_a_share(signals: np.ndarray, known: float, share: float) -> None:
-    lost = table(signals[:, 0].tolist(), signals[:, 1].tolist(), known, share)
+@given(arrays(np.float64, (7, 2), elements=st.floats(-12, 12)), st.floats(0, 1))
+def test_it_is_a_share(signals: np.ndarray, known: float) -> None:
+    lost = table(signals[:, 0].tolist(), signals[:, 1].tolist(), known)
     assert 0.0 <= relation(lost) <= 1.0 + 1e-9
     assert 0.0 <= doubt(lost) <= 1.0
 

@@ -18,7 +18,6 @@ from retrivex.scoring.lexical import (
     bm25,
     inverse_frequency,
     question_terms,
-    share_known,
     term_counts,
 )
 from retrivex.scoring.words import WordPool, lowered
@@ -93,8 +92,8 @@ def test_counts_are_of_every_stretch(question: str, stretches: list[str]) -> Non
 def test_no_words_in_common() -> None:
     pool = WordPool.of(["bees live in hives"])
     nowhere, nothing = (term_counts(question, pool, np.array([0])) for question in ("xylophone?", "?!"))
-    assert (nowhere.counts.shape, nowhere.missing) == ((0, 1), 1)
-    assert (nothing.counts.shape, nothing.missing) == ((0, 1), 0)
+    assert (nowhere.counts.shape, nowhere.known) == ((0, 1), 0.0)
+    assert (nothing.counts.shape, nothing.known) == ((0, 1), 0.0)
 
 
 def test_letters_that_stand_everywhere_say_nothing() -> None:
@@ -127,9 +126,26 @@ def test_bm25_is_the_formula(documents: list[list[str]]) -> None:
     assert (made >= 0).all()
 
 
-def test_words_that_stand_nowhere_are_the_rarest_of_a_question() -> None:
-    idf = inverse_frequency(np.array([[1.0, 0.0, 0.0, 0.0]]))
-    assert share_known(idf, 4, 0) == 1.0
-    assert share_known(idf, 4, 1) < 0.5
-    assert share_known(idf, 4, 1) == pytest.approx(idf[0] / (idf[0] + math.log1p(4.5 / 0.5)))
-    assert share_known(idf[:0], 4, 3) == 0.0
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("bees hives", 1.0),
+        ("bees xylophone", 0.5),
+        ("bees zebra", 2 / 3),  # short words count half
+        ("xylophone", 0.0),
+        ("?!", 0.0),
+        ("蜜蜂吃什么", 1.0),  # pairs across words are no words
+        ("老虎吃什么", 0.0),
+        ("bees 老虎", 1.0),
+    ],
+)
+def test_which_share_of_a_question_stands_anywhere(question: str, known: float) -> None:
+    pool = WordPool.of(["bees live in hives", "蜜蜂住在蜂箱里"])
+    assert term_counts(question, pool, np.array([0, 18])).known == pytest.approx(known)
+
+
+def test_words_that_stand_everywhere_are_known() -> None:
+    stretches = ["The queen of a hive sleeps. "] * 60
+    starts = np.arange(60) * len(stretches[0])
+    counts, known = term_counts("queen hive sleeps", WordPool.of(stretches), starts)
+    assert (len(counts), known) == (0, 1.0)

@@ -1,4 +1,4 @@
-"""Facts that no essay holds, each with a question: half of them asked for in words that they do not share."""
+"""Facts that no essay holds, each with a question, which may share its words with the fact or not."""
 
 from __future__ import annotations
 
@@ -370,8 +370,7 @@ PARAPHRASED: tuple[Needle, ...] = (
     ),
 )
 
-# Written when the hedge and all other constants of the calibrated scorer stood, and measured once after that: what
-# those above can no longer tell.
+# No constant of the calibrated scorer was chosen with these in view: what those above can no longer tell.
 HELD_OUT: tuple[Needle, ...] = (
     Needle(
         "miller",
