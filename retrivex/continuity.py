@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+from weakref import ref
 from zlib import crc32
 
 import numpy as np
@@ -113,7 +114,7 @@ class SharedWords(Mapping[ChunkKey, Continuity]):
     Parameters
     ----------
     keys, texts : of n chunks in a row
-    signatures : remembers words, and what was compared
+    signatures : remembers words, and what was compared; it is not kept alive, as contexts outlive their composer
 
     Examples
     --------
@@ -124,10 +125,10 @@ class SharedWords(Mapping[ChunkKey, Continuity]):
 
     def __init__(self, keys: Sequence[ChunkKey], texts: Sequence[str], signatures: SignatureCache) -> None:
         self._pairs = dict(zip(keys[1:], itertools.pairwise(texts), strict=True))
-        self._signatures = signatures
+        self._signatures = ref(signatures)
 
     def __getitem__(self, key: ChunkKey) -> Continuity:
-        return self._signatures.between(*self._pairs[key])
+        return (self._signatures() or SignatureCache()).between(*self._pairs[key])
 
     def __contains__(self, key: object) -> bool:
         return key in self._pairs

@@ -41,16 +41,17 @@ def best_rows(rows: Sequence[Row], room: int, run_cost: float, layers: int) -> t
     Notes
     -----
     States are (layer = runs so far, tokens spent at most, whether the last candidate is taken); the arrays have
-    shape (layers, pad + room + 1), and with one layer runs are not counted. Only decisions are kept for the way back.
+    shape (layers, pad + room + 1), and with one layer runs are not counted. Only decisions are kept for the way back,
+    without the pad.
     """
     width, up = room + 1, int(layers > 1)
     # impossible states stand in front of the others, so that to spend tokens is to look further back
     pad = max([min(row.cost + row.opening, width) for row in rows], default=0)
     live, shut, rest, taken, onwards = (np.full((layers, pad + width), -np.inf) for _ in range(5))
     shut[:, pad:] = 0.0
-    rest_live, from_live = (np.empty((len(rows), layers, pad + width), dtype=np.bool_) for _ in range(2))
+    rest_live, from_live = (np.empty((len(rows), layers, width), dtype=np.bool_) for _ in range(2))
     for at, (gain, cost, opening, joined, must) in enumerate(rows):
-        np.greater(live, shut, out=rest_live[at])
+        np.greater(live[:, pad:], shut[:, pad:], out=rest_live[at])
         np.maximum(live, shut, out=rest)
         begin = pad - min(cost + opening, pad)
         before = (shut if joined else rest)[: layers - up, begin : begin + width]
@@ -58,12 +59,12 @@ def best_rows(rows: Sequence[Row], room: int, run_cost: float, layers: int) -> t
         if joined:
             begin = pad - min(cost, pad)
             np.add(live[:, begin : begin + width], gain, out=onwards[:, pad:])
-            np.greater_equal(onwards, taken, out=from_live[at])
+            np.greater_equal(onwards[:, pad:], taken[:, pad:], out=from_live[at])
             np.maximum(onwards, taken, out=taken)
         if must:
             rest.fill(-np.inf)
         live, shut, taken, rest = taken, rest, live, shut
-    return _trace_back(rows, rest_live[..., pad:], from_live[..., pad:], live[:, pad:], shut[:, pad:])
+    return _trace_back(rows, rest_live, from_live, live[:, pad:], shut[:, pad:])
 
 
 def _trace_back(

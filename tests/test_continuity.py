@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -118,3 +120,13 @@ def test_words_are_only_read_of_neighbours_that_are_asked_for(monkeypatch: pytes
     assert not read
     assert lazy["d", 1].value == 0.5
     assert read == ["honey bees", "bees sleep"]
+
+
+def test_what_is_compared_later_keeps_no_cache_alive() -> None:
+    signatures = SignatureCache()
+    lazy, gone = SharedWords([("d", 0), ("d", 1)], ["honey bees", "bees sleep"], signatures), weakref.ref(signatures)
+    expected = lazy["d", 1]
+    del signatures
+    gc.collect()
+    assert gone() is None
+    assert lazy["d", 1] == expected

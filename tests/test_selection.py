@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import combinations
 from typing import Any
 
@@ -111,6 +112,44 @@ def test_a_harmful_candidate_is_taken_where_it_joins_two_runs() -> None:
     row = Candidates(costs=[1, 1, 1], openings=[0, 0, 0], gains=[1.0, -0.1, 1.0], joined=[False, True, True])
     assert select(row, 3, run_cost=0.5).chosen == (0, 1, 2)
     assert select(row, 3, run_cost=0.05).chosen == (0, 2)
+
+
+def plainly_filled(row: Candidates, chosen: tuple[int, ...], budget: int, run_cost: float) -> tuple[int, ...]:
+    """The best that fits, again and again; for rows in which opening a run costs no tokens."""
+    taken = set(chosen)
+    while True:
+        left = budget - measure(row, tuple(sorted(taken)), 0.0)[1]
+        free = [i for i in range(len(row)) if i not in taken and row.gains[i] > 0 and row.costs[i] <= left]
+        if not free:
+            return tuple(sorted(taken))
+
+        def worth(i: int) -> float:
+            opened = (
+                1 - (row.joined[i] and i - 1 in taken) - (i + 1 < len(row) and row.joined[i + 1] and i + 1 in taken)
+            )
+            return (row.gains[i] - run_cost * opened) / max(row.costs[i], 1)
+
+        taken.add(min(free, key=lambda i: (-worth(i), i)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("n", [30, 200])
+def test_filling_takes_the_best_that_fits_again_and_again(n: int, seed: int) -> None:
+    rng = random.Random(f"{n} {seed}")
+    gains = [rng.choice([-0.5, 0.1, 0.5, rng.random()]) for _ in range(n)]
+    row = Candidates([rng.randint(1, 9) for _ in range(n)], [0] * n, gains, [False] + [rng.random() < 0.7] * (n - 1))
+    chosen = tuple(range(0, n, 17))
+    for budget, run_cost in ((n, 0.2), (2 * n, 0.0)):
+        assert fill(row, chosen, budget, run_cost=run_cost) == plainly_filled(row, chosen, budget, run_cost)
+
+
+@pytest.mark.parametrize("more", [0, 60])
+def test_what_fits_only_by_melting_into_what_is_there_is_filled_in(more: int) -> None:
+    row = Candidates(
+        [5, 5, 5, *[50] * more], [4] * (3 + more), [1.0] * (3 + more), [False, True, True, *[False] * more]
+    )
+    assert fill(row, (0, 2), budget=19) == (0, 1, 2)
+    assert fill(row, (0, 2), budget=18) == (0, 2)
 
 
 def test_nothing_to_choose_from() -> None:
