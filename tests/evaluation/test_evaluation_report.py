@@ -98,6 +98,32 @@ def test_claims_of_the_first_version_stand_beside_what_was_measured(tmp_path: Pa
     assert "| cwe |" not in said
 
 
+def test_needles_of_the_first_version_stand_beside_what_the_hits_hold(tmp_path: Path) -> None:
+    rows = [
+        Row(
+            "niah/4096",
+            f"{at}@{depth}",
+            Way("bm25", 50, composer, "score_desc", budget),
+            {"complete": 0.0, "reciprocal_rank": 0.0, "evidence_recall": 0.0, "rescued_by_neighbours": 0.0,
+             "lost": float(depth != 50)},
+            {"depth": depth, "needle": at},
+        )
+        for composer in ("knn", "balanced")
+        for budget in (1000, 2000)
+        for at in range(10)
+        for depth in (0, 50, 100)
+    ]  # fmt: skip
+    write_run(tmp_path / "niah", rows)
+    said = first_version.claims(tmp_path)
+    hits = next(line for line in said.splitlines() if "the hits themselves" in line)
+
+    # by hand: needles at two depths of three, each once, and no rank before anything is chosen
+    assert hits.startswith("| niah, the hits themselves, 50 bm25 hits | 0.667 [")
+    assert "] | – | -1.000 [-1.000, -1.000] |" in hits
+    assert hits.endswith("| < 0.001 | 30 |")
+    assert said.index("the hits themselves,") < said.index("| niah, knn, 50 bm25 hits | 0.000")
+
+
 def test_longbench_has_the_questions_of_each_measure(tmp_path: Path) -> None:
     write_run(
         tmp_path / "longbench",

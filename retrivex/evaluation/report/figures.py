@@ -24,6 +24,7 @@ from retrivex.evaluation.report.grouping import (
     with_several_hits,
     with_several_orders,
 )
+from retrivex.evaluation.report.markdown import equal, words
 from retrivex.evaluation.report.plots import Plot
 from retrivex.evaluation.results import Row, measures_of
 
@@ -107,14 +108,14 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
     if len(values_of(shown, "budget")) > 1:
         # a measure that is the same number in every row has the same plot
         for measure, *same in alike(shown, ("evidence_recall", "complete", "answer_in_context")):
-            title = f"{_equal(measure, *same)} against the token budget, with 95 % intervals"
+            title = f"{equal([measure, *same])} against the token budget, with 95 % intervals"
             yield "What reaches the context", f"{measure}_by_budget", title, _by_budget(shown, measure)
     if "evidence_tokens_per_1000" in measures_of(shown):
         title = "evidence for 1,000 tokens of context"
         yield "What reaches the context", "evidence_per_token", title, _bars(shown, "evidence_tokens_per_1000", title)
     for family, found in grouped(shown, family_of).items():
         for measure, *same in alike(found, ("complete", "answer_in_context")):
-            of = _equal(measure, *same)
+            of = equal([measure, *same])
             # only of questions that were asked at every depth: else depths differ in what was asked, too
             if len(by_depth(_swept(found, measure, "depth"), measure)) > 1:
                 title = f"{family}: {of} by depth and length"
@@ -138,14 +139,6 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
             "median milliseconds",
             _bars(shown, "ms", "median milliseconds"),
         )
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _equal(*measures: str) -> str:
-    return " = ".join(map(_words, measures))
 
 
 def _panels(names: Sequence[str], *, height: float = 3.0, most: int = 3) -> tuple[Figure, Mapping[str, Axes]]:
@@ -190,7 +183,7 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
     for axis in axes.values():
         axis.set_ylim(min(0.9, np.floor(10 * lowest) / 10), 1.02)  # one scale for all, from a tenth below the lowest
     figure.supxlabel("token budget", fontsize=10)
-    figure.supylabel(_words(measure), fontsize=10)
+    figure.supylabel(words(measure), fontsize=10)
     _legend(figure, axes)
     return figure
 

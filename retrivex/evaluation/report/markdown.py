@@ -61,3 +61,35 @@ def p_value(p: float) -> str:
     ('0.031', '< 0.001')
     """
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def in_points(mean: float, low: float, high: float) -> str:
+    """Return a difference of shares with its interval, in points.
+
+    Examples
+    --------
+    >>> in_points(-0.125, -0.2, 0.01)
+    '-12.5 [-20.0, +1.0]'
+    """
+    return f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def words(name: str) -> str:
+    """Return a name, as of a measure, in words: "evidence recall" of "evidence_recall"."""
+    return name.replace("_", " ")
+
+
+def equal(measures: Sequence[str]) -> str:
+    """Return the names of measures that are the same number.
+
+    Examples
+    --------
+    >>> equal(["evidence_recall", "complete"])
+    'evidence recall = complete'
+    """
+    return " = ".join(map(words, measures))
+
+
+def column_if(shown: bool, text: str) -> list[str]:
+    """Return the cell of a column that a table may go without: none where it does."""
+    return [text] if shown else []

@@ -13,7 +13,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from retrivex.errors import LoadError, quoted
-from retrivex.evaluation.report.markdown import cell, table
+from retrivex.evaluation.report.markdown import cell, table, words
 from retrivex.evaluation.report.plots import Plot, listed_plots, replace_file, write_plots
 from retrivex.evaluation.report.sections import sections
 from retrivex.evaluation.results import MANIFEST, Row, read_manifest, read_rows, without_nan
@@ -102,17 +102,13 @@ def markdown(
 
 def _run(manifest: Mapping[str, Any]) -> str:
     """Return what was run: the settings, and the sets in a table."""
-    lines = [
-        [name.replace("_", " "), text]
-        for name, value in manifest.items()
-        if name not in _APART and (text := _said(value))
-    ]
+    lines = [[words(name), text] for name, value in manifest.items() if name not in _APART and (text := _said(value))]
     composers = manifest.get("composers")
     lines += [["composers", ", ".join(composers)]] if isinstance(composers, Mapping) else []
     parts = [table(["", ""], lines)] if lines else []
     sets = _sets(manifest)
     if sets:
-        parts += [table(["set", *map(_words, _OF_SETS)], [_set_line(found) for found in sets])]
+        parts += [table(["set", *map(words, _OF_SETS)], [_set_line(found) for found in sets])]
     return "\n\n".join([*parts, *_odd(sets)])
 
 
@@ -136,10 +132,6 @@ def _sets(manifest: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def _bad_manifest(name: str, value: object, kind: str) -> LoadError:
     return LoadError(f"{MANIFEST}: {name} is {quoted(value)}, no {kind}: write it again with `retrivex evaluate`")
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _set_line(found: Mapping[str, Any]) -> list[str]:

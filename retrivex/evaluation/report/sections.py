@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from retrivex.evaluation.comparing import Comparison, compare
 from retrivex.evaluation.evidence import Factor
-from retrivex.evaluation.metrics import position_sensitivity
+from retrivex.evaluation.report.depths import depth_differences, depth_sensitivity
 from retrivex.evaluation.report.grouping import (
+    BASELINE,
     alike,
     baseline_of,
-    by_depth,
     family_of,
     grouped,
     hits_of,
@@ -21,7 +21,7 @@ from retrivex.evaluation.report.grouping import (
     with_several_hits,
     with_several_orders,
 )
-from retrivex.evaluation.report.markdown import cell, figure, p_value, table, with_interval
+from retrivex.evaluation.report.markdown import cell, column_if, equal, figure, table, with_interval, words
 from retrivex.evaluation.results import Row, Way, measures_of
 
 HEADLINES = ("evidence_recall", "complete", "answer_in_context")
@@ -56,7 +56,7 @@ def contexts(rows: Sequence[Row]) -> str:
                 grouped(found, lambda row: (row.way.budget, row.way.composer)).items(), key=lambda item: item[0][0]
             )
         ]
-        header = ["budget", "composer", *map(_words, measures), "questions"]
+        header = ["budget", "composer", *map(words, measures), "questions"]
         parts.append(f"### {cell(name)}, {hits} {retriever} hits\n\n{table(header, lines)}")
     return "\n\n".join(parts)
 
@@ -65,10 +65,6 @@ def _measured(rows: Sequence[Row], measure: str) -> str:
     if measure in HEADLINES:
         return with_interval(interval_of(rows, measure))
     return figure(mean_of(rows, measure), 0 if measure == "tokens" else 2)
-
-
-def _words(measure: str) -> str:
-    return measure.replace("_", " ")
 
 
 def differences(rows: Sequence[Row]) -> list[tuple[str, Comparison]]:
@@ -85,7 +81,7 @@ def differences(rows: Sequence[Row]) -> list[tuple[str, Comparison]]:
         for composer in composers:
             if composer != baseline:
                 ours = [row for row in there if row.way.composer == composer]
-                names = {same[0]: _equal(same) for same in alike([*ours, *theirs], HEADLINES)}
+                names = {same[0]: equal(same) for same in alike([*ours, *theirs], HEADLINES)}
                 known = [name for name in names if _asked(ours, name) & _asked(theirs, name)]
                 made = compare(ours, theirs, known, resamples=2_000) if known else []
                 found += [(names[one.measure], one) for one in made]
@@ -94,10 +90,6 @@ def differences(rows: Sequence[Row]) -> list[tuple[str, Comparison]]:
 
 def _cell(row: Row) -> tuple[str, str, int, int]:
     return (row.set_name, row.way.retriever, row.way.hits, row.way.budget)
-
-
-def _equal(measures: Sequence[str]) -> str:
-    return " = ".join(map(_words, measures))
 
 
 def _asked(rows: Sequence[Row], measure: str) -> set[str]:
@@ -136,47 +128,20 @@ def _difference_line(measure: str, found: Comparison) -> list[str]:
     ]
 
 
-def depths(rows: Sequence[Row], measures: Sequence[str] = ("complete", "answer_in_context")) -> str:
-    """Return how much each composer depends on the depth at which a needle stands."""
-    lines = []
-    several = with_several_hits(rows)
-    for (name, hits, budget, composer), found in grouped(
-        plain(rows), lambda row: (family_of(row), hits_of(row), row.way.budget, row.way.composer)
-    ).items():
-        for same in alike(found, measures):
-            figures = by_depth(found, same[0])
-            if len(figures) > 1:
-                seen = position_sensitivity(figures)
-                means = {depth: sum(of) / len(of) for depth, of in figures.items()}
-                lines.append(
-                    [name, *_if(several, hits), f"{budget:,}", composer, _equal(same),
-                     f"{means[seen.best]:.3f} at {seen.best:g} %", f"{means[seen.worst]:.3f} at {seen.worst:g} %",
-                     f"{seen.spread:.3f}", f"{seen.by_chance:.3f}", p_value(seen.p),
-                     "depends on depth" if seen.seen else "within noise"]
-                )  # fmt: skip
-    header = ["set", *_if(several, "hits"), "budget", "composer", "measure", "best depth", "worst depth",
-              "sensitivity", "by chance", "p", ""]  # fmt: skip
-    return table(header, lines) if lines else ""
-
-
 def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES) -> str:
     """Return the headline measures for each value of a factor, such as the task or the language."""
     there = [row for row in plain(rows) if name in row.factors]
     known = [measure for measure in measures if measure in measures_of(there)]
     several = with_several_hits(there)
     lines = [
-        [family, str(value), *_if(several, hits), f"{budget:,}", composer,
+        [family, str(value), *column_if(several, hits), f"{budget:,}", composer,
          *[figure(mean_of(found, measure)) for measure in known]]
         for (family, value, hits, budget, composer), found in grouped(
             there, lambda row: (family_of(row), row.factors[name], hits_of(row), row.way.budget, row.way.composer)
         ).items()
     ]  # fmt: skip
-    header = ["set", _words(name), *_if(several, "hits"), "budget", "composer", *map(_words, known)]
+    header = ["set", words(name), *column_if(several, "hits"), "budget", "composer", *map(words, known)]
     return table(header, lines) if lines else ""
-
-
-def _if(shown: bool, text: str) -> list[str]:
-    return [text] if shown else []
 
 
 def _told_apart(rows: Sequence[Row]) -> list[str]:
@@ -207,7 +172,7 @@ def orders(rows: Sequence[Row]) -> str:
              *[figure(mean_of(found, measure)) for measure in known]]
         )  # fmt: skip
     header = ["set", "given at", "hits", "budget", "composer", "order", "place of the evidence (0 first, 1 last)",
-              "in the outer tenths", "in the middle third", *map(_words, known)]  # fmt: skip
+              "in the outer tenths", "in the middle third", *map(words, known)]  # fmt: skip
     return table(header, lines) if lines else ""
 
 
@@ -248,13 +213,13 @@ def answers(rows: Sequence[Row]) -> str:
         )
     several = with_several_hits(rows)
     lines = [
-        [name, *_if(several, hits), f"{budget:,}", composer, order,
+        [name, *column_if(several, hits), f"{budget:,}", composer, order,
          *[with_interval(interval_of(found, measure)) for measure in known]]
         for (name, hits, budget, composer, order), found in grouped(
             rows, lambda row: (row.set_name, hits_of(row), row.way.budget, row.way.composer, row.way.order)
         ).items()
     ]  # fmt: skip
-    return table(["set", *_if(several, "hits"), "budget", "composer", "order", *map(_words, known)], lines)
+    return table(["set", *column_if(several, "hits"), "budget", "composer", "order", *map(words, known)], lines)
 
 
 def latency(rows: Sequence[Row]) -> str:
@@ -276,9 +241,10 @@ def sections(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     yield "What reaches the context", contexts(rows)
     yield "Against the baseline", against_baseline(compared)
     yield "Where it loses", losses(compared) if len(values_of(rows, "composer")) > 1 else ""
-    yield "Depth of the evidence", depths(rows)
+    yield "Depth of the evidence", depth_sensitivity(rows)
+    yield f"Against {BASELINE} at each depth", depth_differences(rows)
     for name in _told_apart(rows):
-        yield f"By {cell(_words(name))}", factors(rows, name)
+        yield f"By {cell(words(name))}", factors(rows, name)
     yield "Orders", orders(rows)
     yield "Answers", answers(rows)
     yield "Time", latency(rows)
