@@ -197,10 +197,10 @@ class RetrievalConfig(BaseModel):
         default=0.9,
         ge=0,
         le=1,
-        description="what the nearest hit counts at least where the calibrated scorer has lost its bearings (words "
-        "of the question are missing, and those there are have little to do with what is near to it), as a share "
-        "of the best unit; the next ones that plain nearest neighbours would show count less, down to 0.6 of that; "
-        "0 is off",
+        description="what the nearest hit counts at least, as a share of the best unit, where the calibrated scorer "
+        "has lost its bearings (words of the question are missing, few special ones are found, and those there are "
+        "have little to do with what is near to it); the next ones that plain nearest neighbours would show count "
+        "less, down to 0.6 of that, and the scorer's own values lose up to a third of it; 0 is off",
     )
     similarity_weight: float = Field(default=1.0, ge=0, description="w0: weight of the best seed's similarity")
     adjacency_weight: float = Field(default=0.6, ge=0, description="w1: weight of nearness to seeds")

@@ -17,6 +17,11 @@ from retrivex.units import Unit, Units
 LAST = 0.6
 """What a hit would count for which the room is full."""
 
+OPENING = 2.0
+"""Of a span's price, what a short hit gets back: the price once, and once for its marks, which cost about as much."""
+
+_MOST = 0.5  # that a short hit counts more
+
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -28,21 +33,27 @@ class Room:
     per_document : most tokens of each document; None for no limit
     exclusions : what may not be shown, and so fills nothing
     once_from : characters from which on chunks of equal text fill it once, in whichever runs; None for none
+    run_cost : price of one more span, in best units of mean length
     """
 
     tokens: int
     per_document: int | None = None
     exclusions: Exclusions = field(default_factory=Exclusions)
     once_from: int | None = None
+    run_cost: float = 0.0
 
 
 def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], room: Room) -> NDArray[np.float64]:
-    """Return how much units count for being near: 1 at most, 0 where there is no room left for their hits.
+    """Return how much units count for being near: 0 where there is no room left for their hits.
 
     Hits are taken whole, one after the other: the first counts 1, and the fuller the room is before a hit, the less it
     counts, towards `LAST`. So where something else is worth more, it takes the place of the last ones, as it would with
     plain nearest neighbours. A unit that lies across chunks, or where chunks overlap, belongs to every hit that it says
     something of, and is paid once. A hit that there is no room for is passed over.
+
+    Nearest neighbours count hits, not tokens. So a hit that is shorter than the candidates' chunks are on average, as
+    the last of a document often is, counts more by the token: by what opening a span costs it more, half of what a
+    unit counts at most.
 
     Parameters
     ----------
@@ -54,6 +65,9 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
     nearest: NDArray[np.float64] = np.zeros(len(units))
     places, chunks, run_of = units.axis.numbers, units.axis.chunks, units.axis.run.tolist()
     costs = _costs(runs, units, room.exclusions)
+    whole = costs.copy()
+    ordinary = sum(costs) / len(chunks)
+    price = OPENING * room.run_cost * sum(costs) / len(costs)  # of a span, in tokens
     left, spent = room.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
     first_run: dict[str, int] = {}
     for seed in seeds:
@@ -67,7 +81,9 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
         allowed = left if room.per_document is None else min(left, room.per_document - spent[doc_id])
         if 0 < tokens <= allowed:
             own = [i for i in touching if costs[i]]
-            nearest[own] = 1.0 - (1.0 - LAST) * (1.0 - left / room.tokens)
+            length = sum([whole[i] for i in touching])  # also of what better hits have paid
+            short = min(price * (1 / length - 1 / ordinary), _MOST) if length < ordinary else 0.0
+            nearest[own] = 1.0 - (1.0 - LAST) * (1.0 - left / room.tokens) + short
             left -= tokens
             spent[doc_id] += tokens
             if room.once_from is not None and len(text) >= room.once_from:

@@ -399,7 +399,13 @@ class Pipeline:
         Less for what repeats better ones, under `diversity`.
         """
         once_from = MIN_REPEATED if self.config.dedupe_overlaps else None
-        room = Room(int(self.left * share), self.config.max_tokens_per_document, self.exclusions, once_from)
+        room = Room(
+            int(self.left * share),
+            self.config.max_tokens_per_document,
+            self.exclusions,
+            once_from,
+            self.config.opening_cost,
+        )
         valuation = self.call.valuer.value(runs, seeds, linked, expansion.continuity, similarity, room)
         made, warnings = discounted(valuation, runs, self.config.diversity)
         self.log.warnings += warnings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from math import sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -29,10 +30,13 @@ Scorer: TypeAlias = Literal["weighted", "calibrated"]
 REASONS = 5
 """Features that the trace names for a unit."""
 
+YIELDED = 1 / 3
+"""What the scorer's own values lose where nothing is left of its bearings, and `hedge` is 1."""
+
 
 @dataclass(frozen=True)
 class Valuation:
-    """Values of the candidates, the best 1.
+    """Values of the candidates, the best 1, or less where the scorer doubts itself.
 
     Parameters
     ----------
@@ -163,9 +167,11 @@ class Valuer:
         # than those of its answer, a fact among matters of another kind), it is not right to show the surroundings of
         # a few hits in place of the next ones.
         if self.config.hedge and (lost := doubt(table)):
-            least = nearest_that_fit(runs, units, seeds, room) * (self.config.hedge * lost)
-            hedged = least > shares
-            shares = np.maximum(shares, least)
+            near = nearest_that_fit(runs, units, seeds, room) * (self.config.hedge * sqrt(lost))
+            shares *= 1.0 - YIELDED * self.config.hedge * lost
+            hedged = near > shares
+            shares = np.maximum(shares, near)
+            shares /= max(1.0, float(shares.max()))
         scores: list[float] = p.tolist()
         values: list[float] = shares.tolist()
         whole = self.config.selection_unit in ("chunk", "span")

@@ -152,12 +152,20 @@ def favoured(chunk: Chunk) -> float:
     return 20.0 if chunk.metadata.doc_id in ("queen", "rook") else 0.0
 
 
-FAVOURED = {"queen": ["Queen."], "rook": ["Rook."]}
+FAVOURED = {
+    "queen": ["Queen of a hive of bees in the old garden."],
+    "rook": ["Rook on the wall over the gate of the town."],
+}
 
 
 def values(coefficients: Path, budget: int, **said: Any) -> dict[str, float]:
     """Return what three nearest hits and two favoured ones are worth, each a document of its own."""
-    texts = {"first": ["One two three."], "long": ["A b c d e f g h i."], "third": ["Four five six."], **FAVOURED}
+    texts = {
+        "first": ["One two three four five."],
+        "long": ["A b c d e f g h i."],
+        "third": ["Six seven eight nine ten."],
+        **FAVOURED,
+    }
     store = {key: chunk for name, parts in texts.items() for key, chunk in tile(name, parts).items()}
     hits = [SeedHit(store[name, 0], 0.9 - at / 10) for at, name in enumerate(texts)]
     made = SpanComposer(tokenizer=count_words).value_units(
@@ -166,21 +174,23 @@ def values(coefficients: Path, budget: int, **said: Any) -> dict[str, float]:
     return {run.doc_id: row[0] for run, row in zip(made.runs, made.valuation.chunks, strict=True)}
 
 
-NONE = {"first": 0.0, "long": 0.0, "third": 0.0, "queen": 1.0, "rook": 1.0}
+def worth(hedge: float = 0.9, **near: float) -> dict[str, float]:
+    """Return what is expected where nothing of the question is found: the scorer's own favourites yield."""
+    own = 1.0 - hedge / 3
+    return {"first": 0.0, "long": 0.0, "third": 0.0, "queen": own, "rook": own} | near
 
 
 def test_where_the_question_s_words_stand_nowhere_the_nearest_hits_count(only_words: Path) -> None:
-    assert values(only_words, 2) == pytest.approx(NONE, abs=1e-3)
-    assert values(only_words, 3) == pytest.approx({**NONE, "first": 0.9}, abs=0.01)
+    assert values(only_words, 4) == pytest.approx(worth(), abs=1e-3)
+    assert values(only_words, 5) == pytest.approx(worth(first=0.9), abs=0.01)
     # the second hit has nine words and is passed over, the third is not; half of the room is filled before it
-    assert values(only_words, 6) == pytest.approx({**NONE, "first": 0.9, "third": 0.9 * 0.8}, abs=0.01)
-    expected = {**NONE, "first": 0.9, "long": 0.9 * 0.92, "third": 0.9 * 0.68}
-    assert values(only_words, 15) == pytest.approx(expected, abs=0.01)
+    assert values(only_words, 10) == pytest.approx(worth(first=0.9, third=0.9 * 0.8), abs=0.01)
+    assert values(only_words, 19) == pytest.approx(worth(first=0.9, long=0.9 * 0.89, third=0.9 * 0.7), abs=0.01)
 
 
 @pytest.mark.parametrize("hedge", [0.0, 0.3, 1.0])
 def test_how_much_a_near_hit_counts_is_a_knob(only_words: Path, hedge: float) -> None:
-    assert values(only_words, 3, hedge=hedge) == pytest.approx({**NONE, "first": hedge}, abs=0.01)
+    assert values(only_words, 5, hedge=hedge) == pytest.approx(worth(hedge, first=hedge), abs=0.01)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from retrivex.scoring.features import NAMES, UnitTable
 
-LOST = 0.95
+LOST = 1.25
 """Bearings at which doubt is a half: between those of public questions and of facts among foreign matter that are asked
 for in other words."""
 
-WIDTH = 0.02
+WIDTH = 0.08
+
+RELATION = 1.4
+"""What the relation of words and nearness counts, beside the wording that is known."""
 
 _LEAST = 0.01
 """Less doubt is none: it would move nothing, and most questions are spared the search for what is near."""
@@ -26,11 +29,12 @@ _WORDS, _SIMILARITY = NAMES.index("words"), NAMES.index("similarity")
 def doubt(table: UnitTable) -> float:
     r"""How little the question's words say where to look, in [0, 1].
 
-    .. math:: \frac{1}{1 + e^{(k + r / 2 - m) / w}}
+    .. math:: \frac{1}{1 + e^{(k + c r - m) / w}}
 
-    with the share k of the question's words that stand among the candidates at all, the relation r of words and
-    nearness, m = `LOST` and w = `WIDTH`. Words that are missing tell of a question in other words than those of its
-    answer; that such words as are there have to do with nearness tells of the opposite, up to a half of all missing.
+    with k for how much of the question's wording stands among the candidates at all (`known_wording`), the relation r
+    of words and nearness, c = `RELATION`, m = `LOST` and w = `WIDTH`. Words that are missing tell of a question in
+    other words than those of its answer; that special words are there, or that such as are there have to do with
+    nearness, tells of the opposite.
 
     It is 0 where everything is equally near, as nearness is no guide then, and where it would be below a hundredth.
 
@@ -42,12 +46,12 @@ def doubt(table: UnitTable) -> float:
     --------
     >>> values = np.zeros((3, len(NAMES)))
     >>> values[:, NAMES.index("similarity")] = [1.2, 0.0, -1.2]
-    >>> [round(doubt(UnitTable([], values, known)), 2) for known in (0.6, 0.95, 1.0)]
+    >>> [round(doubt(UnitTable([], values, known)), 2) for known in (0.6, 1.25, 1.45)]
     [1.0, 0.5, 0.08]
     """
     if len(table.values) < 2 or float(np.ptp(table.values[:, _SIMILARITY])) <= _LEVEL:
         return 0.0
-    made = 1.0 / (1.0 + exp((table.known + relation(table) / 2 - LOST) / WIDTH))
+    made = 1.0 / (1.0 + exp((table.known + RELATION * relation(table) - LOST) / WIDTH))
     return made if made >= _LEAST else 0.0
 
 

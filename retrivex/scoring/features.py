@@ -61,7 +61,7 @@ class UnitTable:
     ----------
     units : n units
     values : shape (n, len(NAMES))
-    known : share of the question's words that stand among the candidates at all, in [0, 1]
+    known : how much of the question's wording stands among the candidates at all, see `known_wording`
     """
 
     units: Sequence[Unit]

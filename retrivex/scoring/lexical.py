@@ -26,6 +26,10 @@ _FEW = 8  # stretches: in fewer, no word is too frequent to tell anything
 _OFTEN = 3  # times a stretch
 _TINY = 2  # letters
 
+# of the wording that is known: what a short word counts in the share, bytes that every word has, bytes that count
+# beyond them and how many of these make a word
+_SHORT, _PLAIN, _SPECIAL, _A_WORD = 0.25, 4, 9, 12
+
 MAX_TERMS = 64
 """Words of a question that are looked for; of a longer one, the longest words."""
 
@@ -66,7 +70,7 @@ class TermCounts(NamedTuple):
     Parameters
     ----------
     counts : shape (terms, n), of the words that tell stretches apart
-    known : share of the question's words that stand anywhere, see `share_known`
+    known : how much of the question's wording stands anywhere, see `known_wording`
     """
 
     counts: NDArray[np.float64]
@@ -104,15 +108,19 @@ def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> Ter
     rows = counts.reshape(len(terms), -1)
     holding = np.add.reduce(rows > 0, axis=1)
     kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)].astype(np.float64)
-    return TermCounts(kept, share_known(terms, times.tolist()))
+    return TermCounts(kept, known_wording(terms, times.tolist()))
 
 
-def share_known(terms: Sequence[tuple[str, bool]], times: Sequence[int]) -> float:
-    """Return which share of a question's words stands among the candidates at all, in [0, 1].
+def known_wording(terms: Sequence[tuple[str, bool]], times: Sequence[int]) -> float:
+    """Return how much of a question's wording stands among the candidates at all, in [0, 1.75].
 
-    Short words that are missing count half, as many of them are there for politeness or grammar. Pairs of characters,
-    in scripts without spaces, are not missed, as those across words are no words; but where nothing at all is found,
-    the share is 0.
+    The share of its words that do, and up to three quarters more for how special they are: a twelfth for each byte
+    (UTF-8) beyond the fourth of a word that is found, nine at most. Long words are seldom found by chance, and letters
+    of other alphabets, two or three bytes long, make shorter words. Short words count a quarter in the share, as many
+    of them are there for politeness or grammar.
+
+    It is 0 where nothing is found, and 1.75 where nothing is missing. Pairs of characters, in scripts without spaces,
+    are never missing, as those across words are no words.
 
     Parameters
     ----------
@@ -121,14 +129,21 @@ def share_known(terms: Sequence[tuple[str, bool]], times: Sequence[int]) -> floa
 
     Examples
     --------
-    >>> share_known([("queen", True), ("hiberna", False), ("does", True)], [3, 0, 0])
-    0.4
+    >>> known_wording([("queen", False), ("hiberna", False), ("does", True)], [3, 0, 0])
+    0.5277777777777778
     """
-    found = len(times) - times.count(0)
+    found = missing = 0.0
+    special = 0
+    for (word, short), count in zip(terms, times, strict=True):
+        weight = _SHORT if short else 1.0
+        if count:
+            found += weight
+            special += max(0, len(word.encode("utf-8", "surrogatepass")) - _PLAIN)
+        elif not is_unspaced(word[0]):
+            missing += weight
     if not found:
         return 0.0
-    absent = [term for term, count in zip(terms, times, strict=True) if not count]
-    return found / (found + sum([0.5 if short else 1.0 for word, short in absent if not is_unspaced(word[0])]))
+    return found / (found + missing) + (min(special, _SPECIAL) if missing else _SPECIAL) / _A_WORD
 
 
 def _found(terms: Sequence[tuple[str, bool]], pool: WordPool) -> tuple[Integers, Integers]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from retrivex.scoring.doubt import LOST, doubt, relation
+from retrivex.scoring.doubt import LOST, RELATION, WIDTH, doubt, relation
 from retrivex.scoring.features import NAMES, UnitTable
 
 NEARNESS = [1.5, 0.9, 0.3, -0.3, -0.9, -1.5]
@@ -40,21 +40,21 @@ def test_each_sign_counts() -> None:
     assert doubt(table(NOWHERE, NEARNESS, 0.7)) > 0.99
     assert doubt(table(NOWHERE, NEARNESS, LOST)) == pytest.approx(0.5)
     some = [1.7, -1.5, 1.0, -0.9, -0.3, 0.6]  # words have to do with what is near
-    assert doubt(table(some, NEARNESS, LOST - relation(table(some, NEARNESS)) / 2)) == pytest.approx(0.5)
+    assert doubt(table(some, NEARNESS, LOST - RELATION * relation(table(some, NEARNESS)))) == pytest.approx(0.5)
     assert doubt(table(NEARNESS, NEARNESS, 0.7)) == 0.0
-    assert doubt(table(NEARNESS, NEARNESS, 0.0)) > 0.99  # nothing of the question is there
+    assert doubt(table(NOWHERE, NEARNESS, 1.75)) == 0.0  # nothing of the question is missing
 
 
 def test_a_little_doubt_is_none() -> None:
-    assert 0.01 < doubt(table(NOWHERE, NEARNESS, LOST + 0.09)) < 0.02
-    assert doubt(table(NOWHERE, NEARNESS, LOST + 0.1)) == 0.0
+    assert 0.01 < doubt(table(NOWHERE, NEARNESS, LOST + 4.5 * WIDTH)) < 0.02
+    assert doubt(table(NOWHERE, NEARNESS, LOST + 5 * WIDTH)) == 0.0
 
 
 def test_where_everything_is_equally_near_nearness_is_no_guide() -> None:
     assert doubt(table(NOWHERE, [0.0] * 6)) == 0.0
 
 
-@given(arrays(np.float64, (7, 2), elements=st.floats(-12, 12)), st.floats(0, 1))
+@given(arrays(np.float64, (7, 2), elements=st.floats(-12, 12)), st.floats(0, 1.75))
 def test_it_is_a_share(signals: np.ndarray, known: float) -> None:
     lost = table(signals[:, 0].tolist(), signals[:, 1].tolist(), known)
     assert 0.0 <= relation(lost) <= 1.0 + 1e-9

@@ -126,26 +126,35 @@ def test_bm25_is_the_formula(documents: list[list[str]]) -> None:
     assert (made >= 0).all()
 
 
+ALL_KNOWN = 1.75
+
+
 @pytest.mark.parametrize(
     ("question", "known"),
     [
-        ("bees hives", 1.0),
-        ("bees xylophone", 0.5),
-        ("bees zebra", 2 / 3),  # short words count half
+        ("bees hives", ALL_KNOWN),
+        ("bees xylophone", 0.25 / 1.25),  # short words count a quarter
+        ("bees zebra", 0.5),
+        ("hives zebra", 0.5 + 1 / 12),  # a letter more than every word has
+        ("beekeeper zebra", 1 / 1.25 + 2 / 12),  # looked for as "beekee"
+        ("beekeeper pollination unknowable", 2 / 3 + 6 / 12),  # "pollinat"
+        ("beekeeper pollination inheritance unknowable", 3 / 4 + 9 / 12),  # "inherita": ten letters more, nine count
         ("xylophone", 0.0),
         ("?!", 0.0),
-        ("蜜蜂吃什么", 1.0),  # pairs across words are no words
+        ("улья zebra", 0.5 + 4 / 12),  # two bytes a letter
+        ("蜜蜂吃什么", ALL_KNOWN),  # pairs across words are no words
         ("老虎吃什么", 0.0),
-        ("bees 老虎", 1.0),
+        ("bees 老虎", ALL_KNOWN),
+        ("zebra 蜜蜂", 1 / 1.25 + 2 / 12),
     ],
 )
-def test_which_share_of_a_question_stands_anywhere(question: str, known: float) -> None:
-    pool = WordPool.of(["bees live in hives", "蜜蜂住在蜂箱里"])
-    assert term_counts(question, pool, np.array([0, 18])).known == pytest.approx(known)
+def test_how_much_of_a_question_s_wording_stands_anywhere(question: str, known: float) -> None:
+    pool = WordPool.of(["bees live in hives; beekeepers, pollination, inheritance, улья", "蜜蜂住在蜂箱里"])
+    assert term_counts(question, pool, np.array([0, 60])).known == pytest.approx(known)
 
 
 def test_words_that_stand_everywhere_are_known() -> None:
     stretches = ["The queen of a hive sleeps. "] * 60
     starts = np.arange(60) * len(stretches[0])
     counts, known = term_counts("queen hive sleeps", WordPool.of(stretches), starts)
-    assert (len(counts), known) == (0, 1.0)
+    assert (len(counts), known) == (0, ALL_KNOWN)
