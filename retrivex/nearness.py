@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,6 +34,7 @@ class Room:
     exclusions : what may not be shown, and so fills nothing
     once_from : characters from which on chunks of equal text fill it once, in whichever runs; None for none
     run_cost : price of one more span, in best units of mean length
+    spans : most spans; None for any number
     """
 
     tokens: int
@@ -41,6 +42,7 @@ class Room:
     exclusions: Exclusions = field(default_factory=Exclusions)
     once_from: int | None = None
     run_cost: float = 0.0
+    spans: int | None = None
 
 
 def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], room: Room) -> NDArray[np.float64]:
@@ -49,7 +51,8 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
     Hits are taken whole, one after the other: the first counts 1, and the fuller the room is before a hit, the less it
     counts, towards `LAST`. So where something else is worth more, it takes the place of the last ones, as it would with
     plain nearest neighbours. A unit that lies across chunks, or where chunks overlap, belongs to every hit that it says
-    something of, and is paid once. A hit that there is no room for is passed over.
+    something of, and is paid once. A hit that there is no room for is passed over, and so is one that would be a span
+    too many.
 
     Nearest neighbours count hits, not tokens. So a hit that is shorter than the candidates' chunks are on average, as
     the last of a document often is, counts more by the token: by what opening a span costs it more, half of what a
@@ -70,11 +73,14 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
     price = OPENING * room.run_cost * sum(costs) / len(costs)  # of a span, in tokens
     left, spent = room.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
     first_run: dict[str, int] = {}
+    shown: set[int] = set()
     for seed in seeds:
         if left <= 0:
             break
         at = places.get(seed.key)
         if at is None or first_run.get(text := chunks[at].text, run := run_of[at]) != run:
+            continue
+        if room.spans is not None and _spans({*shown, at}, run_of) > room.spans:
             continue
         touching = units.touching(at)
         tokens, doc_id = sum([costs[i] for i in touching]), seed.key[0]
@@ -86,11 +92,17 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
             nearest[own] = 1.0 - (1.0 - LAST) * (1.0 - left / room.tokens) + short
             left -= tokens
             spent[doc_id] += tokens
+            shown.add(at)
             if room.once_from is not None and len(text) >= room.once_from:
                 first_run.setdefault(text, run)
             for i in own:
                 costs[i] = 0
     return nearest
+
+
+def _spans(places: Set[int], run_of: Sequence[int]) -> int:
+    """How many spans chunks make that stand side by side in their runs, or do not."""
+    return sum(at - 1 not in places or run_of[at - 1] != run_of[at] for at in places)
 
 
 def _costs(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> list[int]:

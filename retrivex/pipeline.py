@@ -405,6 +405,7 @@ class Pipeline:
             self.exclusions,
             once_from,
             self.config.opening_cost,
+            self.config.max_spans,
         )
         valuation = self.call.valuer.value(runs, seeds, linked, expansion.continuity, similarity, room)
         made, warnings = discounted(valuation, runs, self.config.diversity)

@@ -305,6 +305,18 @@ def test_a_document_is_near_up_to_its_cap(only_words: Path) -> None:
     assert found == {"One two three four.", "Nine ten eleven twelve."}
 
 
+@pytest.mark.parametrize(("max_spans", "near"), [(1, "a"), (2, "ab"), (None, "abc")])
+def test_no_more_hits_are_near_than_spans_may_be_shown(only_words: Path, max_spans: int | None, near: str) -> None:
+    found = hedged(LEAVES, NEAR, only_words, token_budget=40, max_spans=max_spans)
+    assert found == {LEAVES[name][0] for name in near}
+
+
+def test_hits_side_by_side_are_one_span(only_words: Path) -> None:
+    texts = {"a": ["One two three four. ", "Five six seven eight."], "b": LEAVES["c"]}
+    found = hedged(texts, [("a", 1), ("b", 0), ("a", 0)], only_words, token_budget=40, max_spans=1)
+    assert found == {"One two three four.", "Five six seven eight."}
+
+
 def test_copies_take_room_once(only_words: Path) -> None:
     copied = ["Alpha beta gamma delta epsilon zeta eta theta."]
     texts = {"a": copied, "b": copied, "c": LEAVES["a"]}
