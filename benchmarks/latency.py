@@ -10,9 +10,6 @@ composer that has never seen the chunks. The columns: `no count` leaves counting
 known beforehand), `exact count` is what users get (tiktoken: only the text around each join is read again), `full
 recount` is what a tokenizer costs that RetriVex knows nothing about (any callable), so that all of the context has to
 be read again.
-
-`plain selection` is a yardstick for the machine: the exact choice alone, written plainly in numpy, for 440 units and
-2,000 tokens (`plain_programme.py`), timed beside each row.
 """
 
 from __future__ import annotations
@@ -30,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from plain_programme import BUDGET, RUN_COST, a_row, plain_selection
 from rich.console import Console
 from rich.table import Table
 
@@ -186,7 +182,6 @@ def measure(k: int, window: int, budget: int, *, dimension: int, scorer: str, qu
         "full recount": timed(SpanComposer(config, tokenizer=lambda text: tokenizer.count(text))),
         "cold": cold,
     }
-    plain = median_us(lambda row: plain_selection(row, BUDGET, RUN_COST), [a_row(seed) for seed in range(5)], repeats)
     steps = {
         step.name: statistics.median(s.microseconds for one in made for s in one.trace.steps if s.name == step.name)
         for step in made[0].trace.steps
@@ -196,7 +191,7 @@ def measure(k: int, window: int, budget: int, *, dimension: int, scorer: str, qu
         "scorer": scorer, "k": k, "window": window, "budget": budget, "embeddings": dimension,
         "tokens shown": statistics.median(one.tokens for one in made),
         "spans": statistics.median(len(one.spans) for one in made),
-        "floor_us": floor, "plain_us": plain, "us": times, "steps_us": steps,
+        "floor_us": floor, "us": times, "steps_us": steps,
         "ratio": {name: value / total for name, value in times.items()},
         "floor share": total / times["full recount"],
     }  # fmt: skip
@@ -288,7 +283,6 @@ def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> N
         "tokens",
         "spans",
         "floor",
-        "plain selection",
         "no count",
         "exact count",
         "full recount",
@@ -302,8 +296,7 @@ def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> N
         ]
         floor = f"{sum(row['floor_us'].values()) / 1e3:.2f}"
         numbers = [row[name] for name in ("k", "window", "budget", "embeddings", "tokens shown", "spans")]
-        plain = f"{row['plain_us'] / 1e3:.2f}"
-        table.add_row(row["scorer"], *(f"{number:g}" for number in numbers), floor, plain, *times)
+        table.add_row(row["scorer"], *(f"{number:g}" for number in numbers), floor, *times)
     console.print(table)
     table = Table(title="growth, window 2, budget 2,000")
     for name in ("k", "ms", "us per hit", "peak MiB"):
