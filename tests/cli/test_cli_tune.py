@@ -16,7 +16,7 @@ from retrivex.cli import app
 run = CliRunner().invoke
 
 WORDS = ("amber", "basalt", "cedar", "delta", "ember", "fjord", "glacier", "harbour", "island", "jungle")
-FAR_TOO_DEAR = ["--set", "run_cost=40", "--budget", "120"]
+FAR_TOO_DEAR = ["--set", "run_cost=40", "--budget", "120", "--trials", "12"]
 
 
 def _documents() -> dict[str, list[str]]:
@@ -56,7 +56,7 @@ def tune(folder: Path, *args: str, questions: str = "questions.jsonl") -> Any:
 
 def test_a_bad_knob_is_repaired_and_the_file_is_read_by_query(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = tune(folder, "--out", str(out), "--json", *FAR_TOO_DEAR, "--trials", "12")
+    result = tune(folder, "--out", str(out), "--json", *FAR_TOO_DEAR)
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert report["accepted"]
