@@ -16,7 +16,13 @@ from retrivex.evaluation.haystacks.needles import HELD_OUT, NEEDLE_GROUPS, NEEDL
 from retrivex.evaluation.haystacks.niah import DEPTHS
 from retrivex.evaluation.haystacks.ruler import SAMPLES, TASKS
 
-SPECS = ("niah/900/3", "niah_held_out/900/2", "niah_multi/1500/2", *(f"ruler/{task}/1500/2" for task in TASKS))
+SPECS = (
+    "niah/900/3",
+    "niah_shuffled/900/3",
+    "niah_held_out/900/2",
+    "niah_multi/1500/2",
+    *(f"ruler/{task}/1500/2" for task in TASKS),
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +49,9 @@ def test_a_set_has_every_needle_at_every_depth_or_as_many_as_asked_for(small: Pa
     assert len(load("niah/900/3", small).questions) == 3 * len(DEPTHS)
     assert len(load("niah_held_out/900", small).questions) == len(HELD_OUT) * len(DEPTHS)
     assert load("niah_held_out/900/1", small).name == "niah_held_out/900"
+    shuffled, in_order = load("niah_shuffled/900", small).questions, load("niah/900", small).questions
+    assert [question.factors for question in shuffled] == [question.factors for question in in_order]
+    assert [question.within for question in shuffled] != [question.within for question in in_order]
     assert len(load("niah_multi/1500", small).questions) == len(NEEDLE_GROUPS) * len(DEPTHS)
     assert len(load("niah_multi/1500/2", small).questions) == 2 * len(DEPTHS)
     assert len(load("ruler/vt/1500", small).questions) == SAMPLES

@@ -120,6 +120,41 @@ def test_every_needle_visits_every_depth_and_the_other_essays_are_shared() -> No
     assert first.factors == {"depth": 0, "tokens": 600, "needle": "lighthouse", "shares_words": True}
 
 
+ORDERED = {name: " ".join(sentences(20 + 7 * number, number)) for number, name in enumerate("abcdefgh")}
+
+
+def orders_of(found: EvidenceSet) -> dict[str, set[tuple[str, ...]]]:
+    """Needle -> the orders of essays that its questions are asked of, whatever is cut or hidden."""
+    orders: dict[str, set[tuple[str, ...]]] = {}
+    for question in found.questions:
+        names = tuple(doc_id.partition("+")[0].partition("[")[0] for doc_id in question.within)
+        orders.setdefault(str(question.factors["needle"]), set()).add(names)
+    return orders
+
+
+def test_in_shuffled_haystacks_each_needle_keeps_an_order_of_its_own_at_all_depths() -> None:
+    orders = orders_of(niah(ORDERED, 2500, needles=NEEDLES[:12], shuffle_seed=0))
+    assert all(len(of) == 1 for of in orders.values())
+    assert len({names for of in orders.values() for names in of}) > 9
+    assert len({names[0] for of in orders.values() for names in of}) > 3  # so that depth 0 is many places
+    again = niah(ORDERED, 2500, needles=NEEDLES[:12], shuffle_seed=0)
+    assert orders_of(again) == orders
+    assert orders_of(niah(ORDERED, 2500, needles=NEEDLES[:12], shuffle_seed=1)) != orders
+    assert orders_of(niah(ORDERED, 2600, needles=NEEDLES[:12], shuffle_seed=0)) != orders  # of every length anew
+
+
+@given(st.integers(300, 2500), st.integers(0, 5))
+def test_shuffled_haystacks_hold_what_others_do(tokens: int, seed: int) -> None:
+    found = niah(ORDERED, tokens, needles=NEEDLES[:3], shuffle_seed=seed)
+    for question in found.questions:
+        assert tokens - ROOM - LONGEST <= tokens_of(found, question) <= tokens
+        (fact,) = question.evidence
+        assert found.documents[fact.doc_id][fact.start : fact.end] in {needle.texts[0] for needle in NEEDLES[:3]}
+        for doc_id, text in without_needles(found, question).items():
+            name, _, length = doc_id.partition("[:")
+            assert text == " ".join(ORDERED[name][: int(length[:-1]) if length else None].split())
+
+
 def test_four_facts_lie_at_four_depths_and_each_visits_all() -> None:
     essays = {name: " ".join(sentences(60, number)) for number, name in enumerate("abcd")}
     found = niah_multi(essays, 2000, groups=NEEDLE_GROUPS[:1])

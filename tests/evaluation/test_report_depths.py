@@ -11,6 +11,8 @@ from report_rows import section, write
 
 from retrivex.evaluation.report import write_report
 from retrivex.evaluation.report.depths import depth_differences, depth_sensitivity
+from retrivex.evaluation.report.grouping import OF_HITS
+from retrivex.evaluation.report.sections import factors
 from retrivex.evaluation.results import Row, Way
 
 DEPTHS = (0, 50, 100)
@@ -144,6 +146,16 @@ def holding(rows: Sequence[Row], held: Callable[[int, int], float]) -> list[Row]
         measures = {"evidence_recall": recall, "rescued_by_neighbours": 0.0, "lost": there - recall}
         made.append(replace(row, measures={**row.measures, **measures}))
     return made
+
+
+def test_values_of_a_factor_stand_beside_what_the_hits_hold() -> None:
+    rows = holding(asked(KNN, lambda depth, needle: 0.0), lambda depth, needle: needle != 0)
+    lines = factors(rows, "needle")
+    assert "| niah | 0 | – | the hits themselves | – | 0.000 |" in lines
+    assert "| niah | 1 | – | the hits themselves | – | 1.000 |" in lines
+    assert "| niah | 1 | 500 | knn | 0.000 | 0.000 |" in lines
+    assert lines.endswith(f"\n\n{OF_HITS}.")
+    assert "the hits themselves" not in factors(rows, "needle", ["evidence_recall"])
 
 
 def test_what_the_hits_lack_is_told_from_what_a_composer_loses() -> None:

@@ -99,47 +99,76 @@ def _with_needles(text: str, needles: Sequence[tuple[int, str]]) -> Marked:
     return join("", [*parts, Marked(text[done:])])
 
 
-def build_haystack(essays: Mapping[str, str], tokens: int, tokenizer: Tokenizer) -> Haystack:
+@dataclass(frozen=True, slots=True)
+class Essay:
+    """A text for haystacks, measured once however many hold it.
+
+    Parameters
+    ----------
+    name, text : of it
+    tokens : of the whole text
+    sentences : (start, end) of each in the text, in characters
+    counts : tokens of each sentence together with the white space after it
+    """
+
+    name: str
+    text: str
+    tokens: int
+    sentences: tuple[tuple[int, int], ...]
+    counts: tuple[int, ...]
+
+
+def measure_essay(name: str, text: str, tokenizer: Tokenizer) -> Essay:
+    """Return a text with its sentences found and its tokens counted."""
+    sentences = tuple(sentence_ranges(text))
+    starts = [start for start, _ in sentences]
+    counts = tokenizer.count_many([text[start:stop] for start, stop in pairwise([*starts, len(text)])])
+    return Essay(name, text, tokenizer.count(text), sentences, tuple(counts))
+
+
+def build_haystack(essays: Sequence[Essay], tokens: int, tokenizer: Tokenizer, *, cut_name: str = "{name}") -> Haystack:
     """Return the haystack of the first essays, of at most `tokens` tokens and as near to that as sentences allow.
 
     Parameters
     ----------
-    essays : name -> text, in order
+    essays : in order
     tokens : of all its documents together, at most
     tokenizer : counts them
+    cut_name : what the essay that is cut is called, with {name} and {length}, the characters that are left of it;
+        haystacks that cut the same essay at different places need the length
 
     Raises
     ------
     LoadError
         If the essays have fewer tokens, or their first sentence more.
     """
-    documents: dict[str, str] = {}
+    taken: list[Essay] = []
     left = max(0, tokens)
-    for name, text in essays.items():
-        if not text.strip():
-            continue  # no sentence, so no place for a needle
-        count = tokenizer.count(text)
-        if count > left:
-            start_of_it = _beginning(text, left, tokenizer)
-            if start_of_it:
-                documents[name] = start_of_it
+    for essay in essays:
+        if not essay.sentences:
+            continue  # so no place for a needle
+        if essay.tokens > left:
+            text = _beginning(essay, left, tokenizer)
+            if text:
+                name = cut_name.format(name=essay.name, length=len(text))
+                taken.append(measure_essay(name, text, tokenizer))
             break
-        documents[name] = text
-        left -= count
+        taken.append(essay)
+        left -= essay.tokens
     else:
         raise LoadError(
             f"a haystack of {tokens} tokens cannot be made of {len(essays)} essays with {tokens - left} together: ask "
             "for fewer tokens or add essays"
         )
-    borders = tuple(_borders(documents, tokenizer))
-    if not borders:
+    if not taken:
         raise LoadError(f"{tokens} tokens besides the needles hold no sentence of the essays: ask for more")
-    return Haystack(documents, borders)
+    return Haystack({essay.name: essay.text for essay in taken}, tuple(_borders(taken)))
 
 
-def _beginning(text: str, tokens: int, tokenizer: Tokenizer) -> str:
-    """Return the first sentences of a text, as many as `tokens` allow; empty where the first has more."""
-    ends = [0, *(end for _, end in sentence_ranges(text))]
+def _beginning(essay: Essay, tokens: int, tokenizer: Tokenizer) -> str:
+    """Return the first sentences of an essay, as many as `tokens` allow; empty where the first has more."""
+    text = essay.text
+    ends = [0, *(end for _, end in essay.sentences)]
     counts = accumulate(tokenizer.count_many([text[start:end] for start, end in pairwise(ends)]), initial=0)
     fitting = sum(count <= tokens for count in counts) - 1
     while tokenizer.count(text[: ends[fitting]]) > tokens:  # parts have other tokens than their whole
@@ -147,14 +176,10 @@ def _beginning(text: str, tokens: int, tokenizer: Tokenizer) -> str:
     return text[: ends[fitting]]
 
 
-def _borders(documents: Mapping[str, str], tokenizer: Tokenizer) -> Iterator[Border]:
+def _borders(essays: Sequence[Essay]) -> Iterator[Border]:
     before = 0
-    for doc_id, text in documents.items():
-        ranges = sentence_ranges(text)
-        starts = [start for start, _ in ranges]
-        counts = tokenizer.count_many([text[start:stop] for start, stop in pairwise([*starts, len(text)])])
-        for start, count in zip(starts, counts, strict=True):
-            yield Border(before, doc_id, start)
+    for essay in essays:
+        for (start, _), count in zip(essay.sentences, essay.counts, strict=True):
+            yield Border(before, essay.name, start)
             before += count
-    if documents:
-        yield Border(before, doc_id, ranges[-1][1])
+    yield Border(before, essay.name, essay.sentences[-1][1])

@@ -3,15 +3,19 @@
 The essays are taken in the order of their names until the length is reached; the last is cut. Each is a document of its
 own, and a fact goes into the one essay that covers its depth. So all questions share the essays that hold no needle,
 and their embeddings. Source of the test: G. Kamradt, "Needle In A Haystack", 2023.
+
+In one order a depth is one place: all facts of a length stand between the same two sentences there, and what a depth
+seems to do may be the doing of these. With the essays shuffled anew for each fact, a depth is many places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet, Factor, Question
-from retrivex.evaluation.haystacks.haystack import build_haystack
+from retrivex.evaluation.haystacks.haystack import Haystack, build_haystack, measure_essay
 from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, NEEDLES, Needle
 from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
 
@@ -33,6 +37,7 @@ def niah(
     depths: Sequence[int] = DEPTHS,
     tokenizer: TokenizerSpec = "cl100k_base",
     name: str = "niah",
+    shuffle_seed: int | None = None,
 ) -> EvidenceSet:
     """Return the questions for every needle at every depth, one needle in a haystack.
 
@@ -43,6 +48,8 @@ def niah(
     needles, depths : what is hidden, and where in percent; fewer make a smaller set
     tokenizer : counts the tokens
     name : of the set, before its tokens
+    shuffle_seed : draws for each needle an order of the essays of its own, which it keeps at all depths; None leaves
+        them in order for all
 
     Returns
     -------
@@ -56,7 +63,7 @@ def niah(
         If a haystack of that length cannot be made, or nothing is to be hidden, or outside of it.
     """
     placements = [(depth,) for depth in depths]
-    return _hidden(f"{name}/{tokens}", essays, tokens, needles, placements, get_tokenizer(tokenizer))
+    return _hidden(f"{name}/{tokens}", essays, tokens, needles, placements, get_tokenizer(tokenizer), shuffle_seed)
 
 
 def niah_multi(
@@ -105,6 +112,7 @@ def _hidden(
     needles: Sequence[Needle],
     placements: Sequence[tuple[int, ...]],
     tokenizer: Tokenizer,
+    shuffle_seed: int | None = None,
 ) -> EvidenceSet:
     if not needles or not placements:
         raise LoadError("nothing is to be hidden: give at least one needle and one depth")
@@ -112,10 +120,12 @@ def _hidden(
         if not 0 <= depth <= 100:
             raise LoadError(f"depth {depth} is outside of the haystack: it must be 0 to 100, in percent")
     room = max(sum(tokenizer.count(f" {text}") + _SEAM for text in needle.texts) for needle in needles)
-    haystack = build_haystack(essays, tokens - room, tokenizer)
-    documents = dict(haystack.documents)
+    haystack_of = _haystacks(essays, tokens, tokens - room, tokenizer, shuffle_seed)
+    documents: dict[str, str] = {}
     questions = []
     for needle in needles:
+        haystack = haystack_of(needle.name)
+        documents |= haystack.documents
         for depths in placements:
             name = f"{needle.name}@{depths[0]}"
             held, evidence = haystack.hide(needle.texts, depths, name)
@@ -140,3 +150,19 @@ def _hidden(
                 )
             )
     return EvidenceSet(set_name, documents, tuple(questions))
+
+
+def _haystacks(
+    essays: Mapping[str, str], tokens: int, room: int, tokenizer: Tokenizer, shuffle_seed: int | None
+) -> Callable[[str], Haystack]:
+    """Return what gives the haystack of a needle, by its name: the same for all, or one of its own."""
+    measured = [measure_essay(name, text, tokenizer) for name, text in essays.items()]
+    if shuffle_seed is None:
+        shared = build_haystack(measured, room, tokenizer)
+        return lambda _: shared
+
+    def shuffled(needle: str) -> Haystack:
+        order = Random(f"{shuffle_seed} {tokens} {needle}").sample(measured, len(measured))
+        return build_haystack(order, room, tokenizer, cut_name="{name}[:{length}]")
+
+    return shuffled

@@ -11,6 +11,7 @@ from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
     BASELINE,
     HITS,
+    OF_HITS,
     RESAMPLES,
     alike,
     by_depth,
@@ -30,11 +31,6 @@ _MOST = 20  # depths that a table has room for
 _BELOW = "below"
 _BY_CHANCE = 40  # of so many intervals of 95 % one lies wholly below the difference if that is 0
 
-_OF_HITS = (
-    f"*{HITS}* count a question where they hold all of its evidence, before a composer chooses among them: how much "
-    "that depends on depth is the retriever's doing."
-)
-
 
 def depth_sensitivity(rows: Sequence[Row], measures: Sequence[str] = _MEASURES) -> str:
     """Return how much each composer depends on the depth at which a needle stands, beside the hits it was given."""
@@ -47,7 +43,11 @@ def depth_sensitivity(rows: Sequence[Row], measures: Sequence[str] = _MEASURES) 
     ]
     header = ["set", *column_if(several, "hits"), "budget", "composer", "measure", "best depth", "worst depth",
               "sensitivity", "by chance", "p", ""]  # fmt: skip
-    said = f"\n\n{_OF_HITS}" if any(HITS in line for line in lines) else ""
+    said = (
+        f"\n\n{OF_HITS}: how much that depends on depth is the retriever's doing."
+        if any(HITS in line for line in lines)
+        else ""
+    )
     return f"{table(header, lines)}{said}" if lines else ""
 
 

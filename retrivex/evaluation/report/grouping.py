@@ -17,6 +17,7 @@ K = TypeVar("K", bound=Hashable)
 
 BASELINE = "knn"
 HITS = "the hits themselves"
+OF_HITS = f"*{HITS}* count a question where they hold all of its evidence, before a composer chooses among them"
 RESAMPLES = 2_000
 _PLACES = ("depth", "depths")
 _ROUNDED = 2e-4  # by how much a sum of three figures of four decimal places may be off

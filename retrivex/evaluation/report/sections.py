@@ -9,6 +9,8 @@ from retrivex.evaluation.evidence import Factor
 from retrivex.evaluation.report.depths import depth_differences, depth_sensitivity
 from retrivex.evaluation.report.grouping import (
     BASELINE,
+    HITS,
+    OF_HITS,
     alike,
     baseline_of,
     family_of,
@@ -18,6 +20,7 @@ from retrivex.evaluation.report.grouping import (
     mean_of,
     plain,
     values_of,
+    with_hits,
     with_several_hits,
     with_several_orders,
 )
@@ -129,19 +132,20 @@ def _difference_line(measure: str, found: Comparison) -> list[str]:
 
 
 def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES) -> str:
-    """Return the headline measures for each value of a factor, such as the task or the language."""
+    """Return the headline measures for each value of a factor, such as the task or the language, beside the hits."""
     there = [row for row in plain(rows) if name in row.factors]
     known = [measure for measure in measures if measure in measures_of(there)]
     several = with_several_hits(there)
     lines = [
-        [family, str(value), *column_if(several, hits), f"{budget:,}", composer,
+        [family, str(value), *column_if(several, hits), "–" if composer == HITS else f"{budget:,}", composer,
          *[figure(mean_of(found, measure)) for measure in known]]
         for (family, value, hits, budget, composer), found in grouped(
-            there, lambda row: (family_of(row), row.factors[name], hits_of(row), row.way.budget, row.way.composer)
+            with_hits(there) if "complete" in known else there, lambda row: (family_of(row), row.factors[name], hits_of(row), row.way.budget, row.way.composer)
         ).items()
     ]  # fmt: skip
     header = ["set", words(name), *column_if(several, "hits"), "budget", "composer", *map(words, known)]
-    return table(header, lines) if lines else ""
+    said = f"\n\n{OF_HITS}." if any(HITS in line for line in lines) else ""
+    return f"{table(header, lines)}{said}" if lines else ""
 
 
 def _told_apart(rows: Sequence[Row]) -> list[str]:
