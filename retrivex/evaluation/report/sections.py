@@ -140,7 +140,8 @@ def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES)
         [family, str(value), *column_if(several, hits), "–" if composer == HITS else f"{budget:,}", composer,
          *[figure(mean_of(found, measure)) for measure in known]]
         for (family, value, hits, budget, composer), found in grouped(
-            with_hits(there) if "complete" in known else there, lambda row: (family_of(row), row.factors[name], hits_of(row), row.way.budget, row.way.composer)
+            with_hits(there) if "complete" in known else there,
+            lambda row: (family_of(row), row.factors[name], hits_of(row), row.way.budget, row.way.composer),
         ).items()
     ]  # fmt: skip
     header = ["set", words(name), *column_if(several, "hits"), "budget", "composer", *map(words, known)]
