@@ -95,8 +95,8 @@ FROM_RUNS = (
         "the scorer was chosen with those held out in view. `niah_multi` hides four facts that are asked for "
         "together. Every composer is given the same hits. In essays of one order a depth is one place for each length, "
         "so that the sentences there may do what seems to be the doing of the depth; in `niah_shuffled`, with the "
-        "facts of `niah`, every fact has its essays in an order of its own. *No marks* writes passages as the baselines "
-        "do, without numbers and marks of gaps, which take tokens.",
+        "facts of `niah`, every fact has its essays in an order of its own. *No marks* writes passages as the "
+        "baselines do, without numbers and marks of gaps, which take tokens.",
         "make evaluate",
     ),
     (
