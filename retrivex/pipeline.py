@@ -188,13 +188,14 @@ class Pipeline:
     ) -> Generator[Request, Reply, tuple[dict[ChunkKey, Chunk], list[ChunkKey], Collection[ChunkKey]]]:
         """Fetch all planned windows, merged, in one request; seeds stand in for what the store does not have."""
         placed = [seed for seed in seeds if seed.unplaced is None]
-        found = {seed.key: seed.chunk for seed in seeds if seed.unplaced is not None}
-        self._warn_of_unplaced(seeds)
-        if not placed:
-            return found, [], ()
+        found: dict[ChunkKey, Chunk] = {}
         windows = merged
         if len(placed) < len(seeds):
+            found = {seed.key: seed.chunk for seed in seeds if seed.unplaced is not None}
+            self._warn_of_unplaced(seeds)
             windows = merge_windows([w for seed, w in zip(seeds, planned, strict=True) if seed.unplaced is None])
+        if not placed:
+            return found, [], ()
         reply = yield ChunkRequest(tuple(windows))
         if not isinstance(reply, ChunkReply):
             raise TypeError(f"a chunk request was answered by {type(reply).__name__}")
@@ -423,7 +424,7 @@ class Pipeline:
             raise RetrivexError(f"quotas are {shares} for {count} hit lists: give one share for each list")
         made = []
         for number in range(count):
-            own = [replace(seed, relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
+            own = [seed._replace(relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
             if own:
                 own.sort(key=lambda seed: (-seed.relevance, seed.key))
                 share = shares[number] / sum(shares)

@@ -48,23 +48,24 @@ def best_rows(rows: Sequence[Row], room: int, run_cost: float, layers: int) -> t
     # impossible states stand in front of the others, so that to spend tokens is to look further back
     pad = max([min(row.cost + row.opening, width) for row in rows], default=0)
     values = np.full((4, layers, pad + width), -np.inf)
-    live, shut, rest, taken = map(_States, values, values[:, :, pad:])
+    live, shut, rest, taken = map(_States, values, values[:, :, pad:], values[:, up:, pad:])
     onwards = np.empty((layers, width))
     shut.possible.fill(0.0)
     rest_live, from_live = (np.empty((len(rows), layers, width), dtype=np.bool_) for _ in range(2))
-    gains = np.array([row.gain for row in rows])
-    fresh = gains - run_cost
-    for at, (_, cost, opening, joined, must) in enumerate(rows):
-        np.greater(live.possible, shut.possible, out=rest_live[at])
+    # an array of no dimension is added in half the time that a number takes
+    gains, fresh = ([np.array(row.gain - price) for row in rows] for price in (0.0, run_cost))
+    for (_, cost, opening, joined, must), gain, opened, rests, stays in zip(
+        rows, gains, fresh, rest_live, from_live, strict=True
+    ):
+        np.greater(live.possible, shut.possible, out=rests)
         np.maximum(live.possible, shut.possible, out=rest.possible)
         begin = pad - min(cost + opening, pad)
         before = (shut if joined else rest).all[: layers - up, begin : begin + width]
-        # an array of no dimension is added in half the time that a number takes
-        np.add(before, fresh[at, ...], out=taken.possible[up:])
+        np.add(before, opened, out=taken.opened)
         if joined:
             begin = pad - min(cost, pad)
-            np.add(live.all[:, begin : begin + width], gains[at, ...], out=onwards)
-            np.greater_equal(onwards, taken.possible, out=from_live[at])
+            np.add(live.all[:, begin : begin + width], gain, out=onwards)
+            np.greater_equal(onwards, taken.possible, out=stays)
             np.maximum(onwards, taken.possible, out=taken.possible)
         if must:
             rest.possible.fill(-np.inf)
@@ -73,10 +74,11 @@ def best_rows(rows: Sequence[Row], room: int, run_cost: float, layers: int) -> t
 
 
 class _States(NamedTuple):
-    """Best values by runs and tokens, and the part of them behind the pad."""
+    """Best values by runs and tokens; the part of them behind the pad; and of that the part where a run was opened."""
 
     all: NDArray[np.float64]
     possible: NDArray[np.float64]
+    opened: NDArray[np.float64]
 
 
 def _trace_back(

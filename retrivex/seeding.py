@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 from retrivex.chunk import Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
@@ -25,8 +25,7 @@ _RANGES = {
 _SLACK = 1e-6  # float32 cosines of equal vectors come out as 1.0000001
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
+class Seed(NamedTuple):
     """A hit that may grow.
 
     Parameters
@@ -222,8 +221,7 @@ def prepare_seeds(
         sorter.dropped.append(DroppedHit(*hit.key, given[hit.key], "beyond_k", detail))
     scores = [hit.similarity_score if fused else _similarity(hit.similarity_score, config) for hit in kept]
     seeds = [
-        Seed(key, hit.chunk, given[key], relevance, by_list[key], hit.unplaced)
+        Seed(key := hit.key, hit.chunk, given[key], relevance, by_list[key], hit.unplaced)
         for hit, relevance in zip(kept, normalise(scores, config, fused=fused), strict=True)
-        for key in (hit.key,)
     ]
     return seeds, sorter.dropped
