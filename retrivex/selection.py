@@ -30,11 +30,17 @@ from retrivex.relaxation import Chain
 MAX_CELLS = 40_000_000
 """Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 TOLERANCE = 1e-9
 """Values that differ by no more than this count as equal."""
 
 _FEW = 40
 """Candidates up to which a loop over them is faster than arrays."""
+
+_OTHERS = -1
+"""Stands in a heap before all that is not in it yet."""
 
 _NEVER = np.iinfo(np.int64).max
 """Tokens of what is not worth any."""
@@ -236,8 +242,7 @@ def fill(
             tokens, opened = tokens - openings[i + 1], opened - 1
         return tokens, opened
 
-    def entry(i: int) -> tuple[float, int]:
-        tokens, opened = change(i)
+    def entry(i: int, tokens: int, opened: int) -> tuple[float, int]:
         worth = candidates.rank(i) if by_rank else (gains[i] - run_cost * opened) / max(tokens, 1)
         return (-worth, i)
 
@@ -246,10 +251,10 @@ def fill(
         on = np.frombuffer(taken, dtype=np.bool_)
         may_fit = ((candidates.least <= left) & ~on).nonzero()[0]
         if len(may_fit) < _FEW:
-            fits = [i for i in may_fit.tolist() if change(i)[0] <= left]
-            few = [entry(i) for i in fits]
+            changes = [(i, *change(i)) for i in may_fit.tolist()]
+            few = [entry(i, tokens, opened) for i, tokens, opened in changes if tokens <= left]
             heapq.heapify(few)
-            return few, min([change(i)[0] for i in fits], default=0)
+            return few, min([tokens for _, tokens, _ in changes if tokens <= left], default=0)
         # `change` and `entry` for all candidates at once
         arrays = candidates.arrays
         opened = np.ones(n, dtype=np.int64)
@@ -260,26 +265,32 @@ def fill(
         tokens[:-1] -= arrays.openings[1:] * melts
         fitting = ((tokens <= left) & (arrays.gains > 0) & ~on).nonzero()[0]
         if by_rank:
-            made = sorted([(-candidates.rank(i), i) for i in fitting.tolist()])
+            keys = np.array([-candidates.rank(i) for i in fitting.tolist()])
         else:
-            worth = (arrays.gains - run_cost * opened)[fitting] / np.maximum(tokens[fitting], 1)
-            order = (-worth).argsort(kind="stable")
-            made = list(zip((-worth[order]).tolist(), fitting[order].tolist(), strict=True))
-        return made, int(tokens[fitting].min()) if made else 0  # what is sorted is a heap
+            keys = -((arrays.gains - run_cost * opened)[fitting] / np.maximum(tokens[fitting], 1))
+        return _some_first(keys, fitting, others), int(tokens[fitting].min()) if len(fitting) else 0
 
+    others: list[tuple[Floats, Integers]] = []
     (heap, shortest), more_room = affordable(), False
     added: list[int] = []
     while heap or more_room:
         if not heap or left < shortest:
+            others.clear()
             heap, shortest = affordable() if more_room else ([], 0)
             more_room = False
             continue
         worth, i = heapq.heappop(heap)
+        if i == _OTHERS:
+            heap += _entries(*others.pop())
+            heapq.heapify(heap)
+            continue
         # the first test spares the others: what is longer than this cannot fit, whatever stands beside it
-        if costs[i] > left + given_back or taken[i] or (worth, i) != entry(i):
+        if costs[i] > left + given_back or taken[i]:
             continue
         tokens, opened = change(i)
-        if tokens > left or (max_runs is not None and opened > 0 and runs + opened > max_runs):
+        if tokens > left or (worth, i) != entry(i, tokens, opened):
+            continue
+        if max_runs is not None and opened > 0 and runs + opened > max_runs:
             continue
         if document_of is not None:
             if tokens > room[document_of[i]]:
@@ -293,9 +304,27 @@ def fill(
         for j in (i - 1, i + 1):
             # its opening became free, so it may fit and rank higher now
             if 0 <= j < n and not taken[j] and gains[j] > 0:
-                heapq.heappush(heap, entry(j))
-                shortest = min(shortest, change(j)[0])
+                tokens, opened = change(j)
+                heapq.heappush(heap, entry(j, tokens, opened))
+                shortest = min(shortest, tokens)
     return tuple(sorted([*chosen, *added]))
+
+
+def _some_first(keys: Floats, numbers: Integers, others: list[tuple[Floats, Integers]]) -> list[tuple[float, int]]:
+    """Return a heap of the least keys with their numbers, and at its end a sign for the others, which are put aside.
+
+    Few are ever taken from it, so that most need not be sorted.
+    """
+    if len(keys) > 2 * _FEW:
+        later = keys > np.partition(keys, _FEW)[_FEW]
+        if later.any():
+            others.append((keys[later], numbers[later]))
+            return [*sorted(_entries(keys[~later], numbers[~later])), (float(keys[later].min()), _OTHERS)]
+    return sorted(_entries(keys, numbers))
+
+
+def _entries(keys: Floats, numbers: Integers) -> list[tuple[float, int]]:
+    return list(zip(keys.tolist(), numbers.tolist(), strict=True))
 
 
 def measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> tuple[float, int]:
