@@ -515,8 +515,8 @@ class _Exact:
                 edges.append((joined, must))
             last, together = i, must
         rows = [
-            Row(gain, 0 if must else costs[first], openings[first], joined, must)
-            for gain, (first, *_), (joined, must) in zip(worth, members, edges, strict=True)
+            Row(gain, 0 if must else costs[part[0]], openings[part[0]], joined, must)
+            for gain, part, (joined, must) in zip(worth, members, edges, strict=True)
         ]
         best = best_rows(rows, room, self.run_cost, layers)
         self._improve(tuple([i for at in best for i in members[at]]))
