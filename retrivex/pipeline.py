@@ -208,7 +208,8 @@ class Pipeline:
             self._complain(sorted(reply.conflicts), "are in the chunk store with several texts; one of them is used")
         found |= reply.chunks
         hidden = set(reply.out_of_scope)
-        absent = [seed for seed in placed if seed.key not in hidden and not self._reconcile(seed, found)]
+        unlike = [seed for seed in placed if found.get(seed.key) is not seed.chunk]  # most stores give what was hit
+        absent = [seed for seed in unlike if seed.key not in hidden and not self._reconcile(seed, found)]
         if absent and not reply.problem:
             self._complain([seed.key for seed in absent], "not in the chunk store; used as the retriever gave them")
         return found, reply.out_of_scope, reply.ends
@@ -240,8 +241,6 @@ class Pipeline:
         if stored is None:
             found[seed.key] = seed.chunk
             return False
-        if stored is seed.chunk:
-            return True
         if stored.text != seed.chunk.text:
             self._complain([seed.key], "have another text in the chunk store than in the hit; the store's is used")
         elif stored.embedding is None and seed.chunk.embedding is not None:
@@ -292,13 +291,14 @@ class Pipeline:
         A parent that is plain text carries no scope: where part of its document may not be seen, it is left alone. So
         is that of a hit without a place: the chunks around it, which would tell, cannot be asked for.
         """
+        if not self.call.with_parents:
+            return {}
         unplaced = {seed.key for seed in seeds if seed.unplaced is not None}
         children: dict[str, list[Chunk]] = {}
-        if self.call.with_parents:
-            for run in runs:
-                for chunk in run.chunks:
-                    if chunk.metadata.parent_id is not None and chunk.key not in unplaced:
-                        children.setdefault(chunk.metadata.parent_id, []).append(chunk)
+        for run in runs:
+            for chunk in run.chunks:
+                if chunk.metadata.parent_id is not None and chunk.key not in unplaced:
+                    children.setdefault(chunk.metadata.parent_id, []).append(chunk)
         if not children:
             return {}
         reply = yield ParentRequest(tuple(children))
@@ -416,8 +416,10 @@ class Pipeline:
     def _list_values(self, valued: Valued) -> list[tuple[float, Valuation]]:
         """Per hit list its share of the budget and what it makes of the candidates; empty without quotas."""
         config, seeds = self.config, valued.seeds
+        if config.fusion != "quota":
+            return []
         count = 1 + max((number for seed in seeds for number in seed.by_list), default=0)
-        if config.fusion != "quota" or count < 2:
+        if count < 2:
             return []
         shares = config.quotas or (1.0,) * count
         if len(shares) < count:

@@ -148,12 +148,12 @@ class _Sorter:
         best: dict[ChunkKey, SeedHit] = {}
         bounded, allowed = self.config.score_scale != "unbounded", self.allowed
         rows = []
-        scores = [hit.similarity_score for hit in hits]
-        for number, (hit, score, better) in enumerate(zip(hits, scores, _similarities(scores, self.config), strict=True)):
+        similarities = _similarities([hit.similarity_score for hit in hits], self.config)
+        for number, (hit, similarity) in enumerate(zip(hits, similarities, strict=True)):
             chunk, metadata = hit.chunk, hit.chunk.metadata
             key = (metadata.doc_id, metadata.chunk_id)
             # equal scores are told apart by what they are, so that the order they came in does not matter
-            rows.append((-better, key, chunk.text, score, number, hit, metadata.scope))
+            rows.append((-similarity, key, chunk.text, hit.similarity_score, number, hit, metadata.scope))
         rows.sort()
         for _, key, text, _, _, hit, scope in rows:
             detail = _check_scale(hit, self.config) if bounded else None

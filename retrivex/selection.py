@@ -27,11 +27,11 @@ from retrivex.errors import RetrivexError
 from retrivex.programme import Row, best_rows
 from retrivex.relaxation import Chain
 
-MAX_CELLS = 40_000_000
-"""Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+MAX_CELLS = 40_000_000
+"""Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
 
 TOLERANCE = 1e-9
 """Values that differ by no more than this count as equal."""
