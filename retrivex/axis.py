@@ -33,7 +33,10 @@ class Axis:
     sizes : shape (m,), chunks of each run
     firsts : shape (m,), number of each run's first chunk
     bases, run_ends : shape (m,), where each run begins, and where it ends
+    run : shape (c,), number of each chunk's run
+    goes_on : shape (c - 1,), whether the run of each chunk but the last of all goes on behind it
     starts, ends : shape (c,), where each chunk stands
+    texts : of all chunks
 
     Examples
     --------
@@ -56,17 +59,10 @@ class Axis:
         self.run_ends: Integers = reached[1] - GAP
         edges = chain.from_iterable(chain.from_iterable([run.ranges for run in runs]))
         places = np.fromiter(edges, dtype=np.int64, count=2 * len(self.chunks)).reshape(-1, 2)
+        self.run: Integers = np.arange(len(self.sizes)).repeat(self.sizes)
+        self.goes_on: NDArray[np.bool_] = np.equal(self.run[1:], self.run[:-1])
         self.starts, self.ends = places.T + self.bases[self.run]
-
-    @cached_property
-    def run(self) -> Integers:
-        """Number of each chunk's run, shape (c,)."""
-        return np.arange(len(self.sizes)).repeat(self.sizes)
-
-    @cached_property
-    def goes_on(self) -> NDArray[np.bool_]:
-        """Whether the run of each chunk but the last of all goes on behind it, shape (c - 1,)."""
-        return np.equal(self.run[1:], self.run[:-1])
+        self.texts = [chunk.text for chunk in self.chunks]
 
     @cached_property
     def is_first(self) -> NDArray[np.bool_]:
@@ -81,11 +77,6 @@ class Axis:
         made = np.zeros(len(self.chunks), dtype=np.bool_)
         made[self.firsts + self.sizes - 1] = True
         return made
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """Texts of all chunks."""
-        return [chunk.text for chunk in self.chunks]
 
     @cached_property
     def keys(self) -> list[ChunkKey]:

@@ -359,8 +359,7 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
     return CandidateSet(pieces, whole, values, made.excluded, made.repeated, scores, near=made.near)
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(NamedTuple):
     """Chosen pieces that make one span; fields as in `Piece`.
 
     Parameters
@@ -418,7 +417,7 @@ def _unit_pick(made: CandidateSet, units: Units, first: int, end: int) -> Pick:
     return Pick(
         run=int(units.run[first]),
         first=int(units.first[first]),
-        last=int(units.last[first:end].max()),
+        last=max(units.last[first:end].tolist()),
         start=parts[0][0],
         end=parts[-1][1],
         value=sum(made.numbers.gains[first:end]),

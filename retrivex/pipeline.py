@@ -188,13 +188,14 @@ class Pipeline:
     ) -> Generator[Request, Reply, tuple[dict[ChunkKey, Chunk], list[ChunkKey], Collection[ChunkKey]]]:
         """Fetch all planned windows, merged, in one request; seeds stand in for what the store does not have."""
         placed = [seed for seed in seeds if seed.unplaced is None]
-        found = {seed.key: seed.chunk for seed in seeds if seed.unplaced is not None}
-        self._warn_of_unplaced(seeds)
-        if not placed:
-            return found, [], ()
+        found: dict[ChunkKey, Chunk] = {}
         windows = merged
         if len(placed) < len(seeds):
+            found = {seed.key: seed.chunk for seed in seeds if seed.unplaced is not None}
+            self._warn_of_unplaced(seeds)
             windows = merge_windows([w for seed, w in zip(seeds, planned, strict=True) if seed.unplaced is None])
+        if not placed:
+            return found, [], ()
         reply = yield ChunkRequest(tuple(windows))
         if not isinstance(reply, ChunkReply):
             raise TypeError(f"a chunk request was answered by {type(reply).__name__}")
@@ -207,7 +208,8 @@ class Pipeline:
             self._complain(sorted(reply.conflicts), "are in the chunk store with several texts; one of them is used")
         found |= reply.chunks
         hidden = set(reply.out_of_scope)
-        absent = [seed for seed in placed if seed.key not in hidden and not self._reconcile(seed, found)]
+        unlike = [seed for seed in placed if found.get(seed.key) is not seed.chunk]  # most stores give what was hit
+        absent = [seed for seed in unlike if seed.key not in hidden and not self._reconcile(seed, found)]
         if absent and not reply.problem:
             self._complain([seed.key for seed in absent], "not in the chunk store; used as the retriever gave them")
         return found, reply.out_of_scope, reply.ends
@@ -239,8 +241,6 @@ class Pipeline:
         if stored is None:
             found[seed.key] = seed.chunk
             return False
-        if stored is seed.chunk:
-            return True
         if stored.text != seed.chunk.text:
             self._complain([seed.key], "have another text in the chunk store than in the hit; the store's is used")
         elif stored.embedding is None and seed.chunk.embedding is not None:
@@ -291,13 +291,14 @@ class Pipeline:
         A parent that is plain text carries no scope: where part of its document may not be seen, it is left alone. So
         is that of a hit without a place: the chunks around it, which would tell, cannot be asked for.
         """
+        if not self.call.with_parents:
+            return {}
         unplaced = {seed.key for seed in seeds if seed.unplaced is not None}
         children: dict[str, list[Chunk]] = {}
-        if self.call.with_parents:
-            for run in runs:
-                for chunk in run.chunks:
-                    if chunk.metadata.parent_id is not None and chunk.key not in unplaced:
-                        children.setdefault(chunk.metadata.parent_id, []).append(chunk)
+        for run in runs:
+            for chunk in run.chunks:
+                if chunk.metadata.parent_id is not None and chunk.key not in unplaced:
+                    children.setdefault(chunk.metadata.parent_id, []).append(chunk)
         if not children:
             return {}
         reply = yield ParentRequest(tuple(children))
@@ -415,15 +416,17 @@ class Pipeline:
     def _list_values(self, valued: Valued) -> list[tuple[float, Valuation]]:
         """Per hit list its share of the budget and what it makes of the candidates; empty without quotas."""
         config, seeds = self.config, valued.seeds
+        if config.fusion != "quota":
+            return []
         count = 1 + max((number for seed in seeds for number in seed.by_list), default=0)
-        if config.fusion != "quota" or count < 2:
+        if count < 2:
             return []
         shares = config.quotas or (1.0,) * count
         if len(shares) < count:
             raise RetrivexError(f"quotas are {shares} for {count} hit lists: give one share for each list")
         made = []
         for number in range(count):
-            own = [replace(seed, relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
+            own = [seed._replace(relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
             if own:
                 own.sort(key=lambda seed: (-seed.relevance, seed.key))
                 share = shares[number] / sum(shares)

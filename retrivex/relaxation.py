@@ -169,16 +169,17 @@ class Chain:
         begins = np.zeros(len(net), dtype=np.int64)
         begins[groups.starts[1:]] = 1
         of = begins.cumsum()  # number of each candidate's group
-        table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])[:, of]
-        toll, worth, enter, before, on, off = table
+        table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])
+        toll, worth, enter, before, on, off = table.take(of, axis=1)
         upto = sums - (sums - net)[groups.starts][of]  # of its group, up to the candidate
+        pays = net >= 0
         held = np.where(
-            net >= 0,
+            pays,
             enter + worth + on,
             np.maximum(enter + upto, before - toll + net) + np.maximum(on + worth - upto, off),
         )
         without = np.where(
-            net >= 0,
+            pays,
             np.maximum(before, enter + upto - net) + np.maximum(off, on + worth - upto - toll),
             before + off,
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 from retrivex.chunk import Chunk, ChunkKey
 from retrivex.config import RetrievalConfig
@@ -25,8 +25,7 @@ _RANGES = {
 _SLACK = 1e-6  # float32 cosines of equal vectors come out as 1.0000001
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
+class Seed(NamedTuple):
     """A hit that may grow.
 
     Parameters
@@ -113,10 +112,10 @@ def normalise(scores: Sequence[float], config: RetrievalConfig, *, fused: bool =
     return [(score / 2 - low / 2) / width if width > 0 else 1.0 for score in scores]
 
 
-def _similarity(score: float, config: RetrievalConfig) -> float:
+def _similarities(scores: list[float], config: RetrievalConfig) -> list[float]:
     if config.score_kind == "similarity":
-        return score
-    return 1.0 - score if config.score_scale != "unbounded" else -score
+        return scores
+    return [1.0 - score if config.score_scale != "unbounded" else -score for score in scores]
 
 
 def _check_scale(hit: SeedHit, config: RetrievalConfig) -> str | None:
@@ -144,20 +143,19 @@ class _Sorter:
             raise HitError(detail)
         self.dropped.append(DroppedHit(*hit.key, hit.similarity_score, reason, detail))
 
-    def usable(self, hits: Iterable[SeedHit]) -> dict[ChunkKey, SeedHit]:
+    def usable(self, hits: Sequence[SeedHit]) -> dict[ChunkKey, SeedHit]:
         """Hits of one list by key, best first, each chunk once."""
         best: dict[ChunkKey, SeedHit] = {}
         bounded, allowed = self.config.score_scale != "unbounded", self.allowed
         rows = []
-        as_given = self.config.score_kind == "similarity"
-        for number, hit in enumerate(hits):
-            chunk, score = hit.chunk, hit.similarity_score
-            better = score if as_given else _similarity(score, self.config)
+        similarities = _similarities([hit.similarity_score for hit in hits], self.config)
+        for number, (hit, similarity) in enumerate(zip(hits, similarities, strict=True)):
+            chunk, metadata = hit.chunk, hit.chunk.metadata
+            key = (metadata.doc_id, metadata.chunk_id)
             # equal scores are told apart by what they are, so that the order they came in does not matter
-            rows.append((-better, hit.key, chunk.text, score, number, hit))
+            rows.append((-similarity, key, chunk.text, hit.similarity_score, number, hit, metadata.scope))
         rows.sort()
-        for _, key, text, _, _, hit in rows:
-            scope = hit.chunk.metadata.scope
+        for _, key, text, _, _, hit, scope in rows:
             detail = _check_scale(hit, self.config) if bounded else None
             if detail is not None:
                 self.drop(hit, "out_of_scale", detail)
@@ -210,9 +208,9 @@ def prepare_seeds(
     given: dict[ChunkKey, float] = {}
     by_list: dict[ChunkKey, dict[int, float]] = {}
     for number, hits in enumerate(lists):
-        similarities = [_similarity(hit.similarity_score, config) for hit in hits.values()]
-        for (key, hit), relevance in zip(hits.items(), normalise(similarities, config), strict=True):
-            given.setdefault(key, hit.similarity_score)
+        scores = [hit.similarity_score for hit in hits.values()]
+        for key, score, relevance in zip(hits, scores, normalise(_similarities(scores, config), config), strict=True):
+            given.setdefault(key, score)
             by_list.setdefault(key, {})[number] = relevance
     fused, rankings = len(lists) > 1, [list(hits.values()) for hits in lists]
     ranked = reciprocal_rank_fusion(rankings, k=config.rrf_k) if fused else rankings[0]
@@ -220,10 +218,11 @@ def prepare_seeds(
     for hit in ranked[len(kept) :]:
         detail = f"only the best k={config.k} hits are used as seeds"
         sorter.dropped.append(DroppedHit(*hit.key, given[hit.key], "beyond_k", detail))
-    scores = [hit.similarity_score if fused else _similarity(hit.similarity_score, config) for hit in kept]
+    scores = [hit.similarity_score for hit in kept]
+    if not fused:
+        scores = _similarities(scores, config)
     seeds = [
-        Seed(key, hit.chunk, given[key], relevance, by_list[key], hit.unplaced)
+        Seed(key := hit.key, hit.chunk, given[key], relevance, by_list[key], hit.unplaced)
         for hit, relevance in zip(kept, normalise(scores, config, fused=fused), strict=True)
-        for key in (hit.key,)
     ]
     return seeds, sorter.dropped

@@ -27,6 +27,9 @@ from retrivex.errors import RetrivexError
 from retrivex.programme import Row, best_rows
 from retrivex.relaxation import Chain
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 MAX_CELLS = 40_000_000
 """Largest exact programme, in candidates x tokens x runs: some 0.2 s and 80 MB on one core."""
 
@@ -35,6 +38,9 @@ TOLERANCE = 1e-9
 
 _FEW = 40
 """Candidates up to which a loop over them is faster than arrays."""
+
+_OTHERS = -1
+"""Stands in a heap before all that is not in it yet."""
 
 _NEVER = np.iinfo(np.int64).max
 """Tokens of what is not worth any."""
@@ -124,7 +130,7 @@ class Candidates:
     @cached_property
     def dearest_opening(self) -> int:
         """Most that opening a run costs."""
-        return max(self.openings, default=0)
+        return int(self.arrays.openings.max(initial=0))
 
     def rank(self, i: int) -> float:
         """Return what candidate `i` is sorted by in greedy choice."""
@@ -203,12 +209,13 @@ def fill(
     max_runs: int | None = None,
     by_rank: bool = False,
     caps: Sequence[int] | None = None,
+    spent: int | None = None,
 ) -> tuple[int, ...]:
     """Add the best remaining candidates that still fit: what a budget has left is never wasted.
 
     Best is what a token brings net of opening a run, (gain - `run_cost` if it opens one) / tokens, or the rank
     itself with `by_rank`. Only candidates with a positive gain are added, and to no document more tokens than its cap
-    in `caps`.
+    in `caps`. `spent` are the tokens of `chosen`, where they are known.
 
     Returns
     -------
@@ -221,7 +228,7 @@ def fill(
     for i in chosen:
         taken[i] = True
     runs = 0 if max_runs is None else count_runs(candidates, chosen)
-    left = budget - measure(candidates, chosen, 0.0)[1]
+    left = budget - (measure(candidates, chosen, 0.0)[1] if spent is None else spent)
     given_back = candidates.dearest_opening
     document_of = candidates.documents if caps is not None else None
     room = [] if caps is None else room_left(candidates, chosen, caps)
@@ -235,21 +242,21 @@ def fill(
             tokens, opened = tokens - openings[i + 1], opened - 1
         return tokens, opened
 
-    def entry(i: int) -> tuple[float, int]:
-        tokens, opened = change(i)
+    def entry(i: int, tokens: int, opened: int) -> tuple[float, int]:
         worth = candidates.rank(i) if by_rank else (gains[i] - run_cost * opened) / max(tokens, 1)
         return (-worth, i)
 
     def affordable() -> tuple[list[tuple[float, int]], int]:
         """Heap of all that fits by now, and the fewest tokens that any of it takes."""
-        may_fit = (candidates.least <= left).nonzero()[0]
+        on = np.frombuffer(taken, dtype=np.bool_)
+        may_fit = ((candidates.least <= left) & ~on).nonzero()[0]
         if len(may_fit) < _FEW:
-            fits = [i for i in may_fit.tolist() if not taken[i] and change(i)[0] <= left]
-            few = [entry(i) for i in fits]
+            changes = [(i, *change(i)) for i in may_fit.tolist()]
+            few = [entry(i, tokens, opened) for i, tokens, opened in changes if tokens <= left]
             heapq.heapify(few)
-            return few, min([change(i)[0] for i in fits], default=0)
+            return few, min([tokens for _, tokens, _ in changes if tokens <= left], default=0)
         # `change` and `entry` for all candidates at once
-        arrays, on = candidates.arrays, np.frombuffer(taken, dtype=np.bool_)
+        arrays = candidates.arrays
         opened = np.ones(n, dtype=np.int64)
         opened[1:] -= arrays.joined[1:] & on[:-1]
         tokens = arrays.costs + arrays.openings * opened
@@ -258,26 +265,32 @@ def fill(
         tokens[:-1] -= arrays.openings[1:] * melts
         fitting = ((tokens <= left) & (arrays.gains > 0) & ~on).nonzero()[0]
         if by_rank:
-            made = sorted([(-candidates.rank(i), i) for i in fitting.tolist()])
+            keys = np.array([-candidates.rank(i) for i in fitting.tolist()])
         else:
-            worth = (arrays.gains - run_cost * opened)[fitting] / np.maximum(tokens[fitting], 1)
-            order = (-worth).argsort(kind="stable")
-            made = list(zip((-worth[order]).tolist(), fitting[order].tolist(), strict=True))
-        return made, int(tokens[fitting].min()) if made else 0  # what is sorted is a heap
+            keys = -((arrays.gains - run_cost * opened)[fitting] / np.maximum(tokens[fitting], 1))
+        return _some_first(keys, fitting, others), int(tokens[fitting].min()) if len(fitting) else 0
 
+    others: list[tuple[Floats, Integers]] = []
     (heap, shortest), more_room = affordable(), False
     added: list[int] = []
     while heap or more_room:
         if not heap or left < shortest:
+            others.clear()
             heap, shortest = affordable() if more_room else ([], 0)
             more_room = False
             continue
         worth, i = heapq.heappop(heap)
+        if i == _OTHERS:
+            heap += _entries(*others.pop())
+            heapq.heapify(heap)
+            continue
         # the first test spares the others: what is longer than this cannot fit, whatever stands beside it
-        if costs[i] > left + given_back or taken[i] or (worth, i) != entry(i):
+        if costs[i] > left + given_back or taken[i]:
             continue
         tokens, opened = change(i)
-        if tokens > left or (max_runs is not None and opened > 0 and runs + opened > max_runs):
+        if tokens > left or (worth, i) != entry(i, tokens, opened):
+            continue
+        if max_runs is not None and opened > 0 and runs + opened > max_runs:
             continue
         if document_of is not None:
             if tokens > room[document_of[i]]:
@@ -291,9 +304,27 @@ def fill(
         for j in (i - 1, i + 1):
             # its opening became free, so it may fit and rank higher now
             if 0 <= j < n and not taken[j] and gains[j] > 0:
-                heapq.heappush(heap, entry(j))
-                shortest = min(shortest, change(j)[0])
+                tokens, opened = change(j)
+                heapq.heappush(heap, entry(j, tokens, opened))
+                shortest = min(shortest, tokens)
     return tuple(sorted([*chosen, *added]))
+
+
+def _some_first(keys: Floats, numbers: Integers, others: list[tuple[Floats, Integers]]) -> list[tuple[float, int]]:
+    """Return a heap of the least keys with their numbers, and at its end a sign for the others, which are put aside.
+
+    Few are ever taken from it, so that most need not be sorted.
+    """
+    if len(keys) > 2 * _FEW:
+        later = keys > np.partition(keys, _FEW)[_FEW]
+        if later.any():
+            others.append((keys[later], numbers[later]))
+            return [*sorted(_entries(keys[~later], numbers[~later])), (float(keys[later].min()), _OTHERS)]
+    return sorted(_entries(keys, numbers))
+
+
+def _entries(keys: Floats, numbers: Integers) -> list[tuple[float, int]]:
+    return list(zip(keys.tolist(), numbers.tolist(), strict=True))
 
 
 def measure(candidates: Candidates, chosen: Sequence[int], run_cost: float) -> tuple[float, int]:
@@ -357,17 +388,24 @@ class _Exact:
         toll, price, bound = 0.0, *self._dual(self.run_cost)
         if self.max_runs is not None and self.chain.best(price, self.run_cost).runs > self.max_runs:
             toll, price, bound = self._toll(price, bound)
-        self._improve(self._filled(self.best))
+        self._improve(self._filled(self.best, self.best_tokens))
         proven = bound <= self.best_value + TOLERANCE or self._decide(*self._undecided(price, toll, bound))
         if not proven:
             # without a proof, at least no worse than the simple way
-            self._improve(self._filled((), by_rank=True))
+            self._improve(self._filled((), 0, by_rank=True))
         value = self.best_value
         return Selection(self.best, value, self.best_tokens, value if proven else bound, proven)
 
-    def _filled(self, chosen: tuple[int, ...], *, by_rank: bool = False) -> tuple[int, ...]:
-        price = 0.0 if by_rank else self.run_cost
-        return fill(self.candidates, chosen, self.budget, run_cost=price, max_runs=self.max_runs, by_rank=by_rank)
+    def _filled(self, chosen: tuple[int, ...], spent: int, *, by_rank: bool = False) -> tuple[int, ...]:
+        return fill(
+            self.candidates,
+            chosen,
+            self.budget,
+            run_cost=0.0 if by_rank else self.run_cost,
+            max_runs=self.max_runs,
+            by_rank=by_rank,
+            spent=spent,
+        )
 
     def _improve(self, chosen: tuple[int, ...]) -> None:
         if chosen == self.best:
@@ -455,25 +493,30 @@ class _Exact:
     def _decide(self, keep: list[int], forced: list[bool]) -> bool:
         """Exact programme over `keep`; True if it was run, False where it would be larger than `MAX_CELLS`."""
         candidates = self.candidates
-        room = self.budget - sum(candidates.costs[i] for i, must in zip(keep, forced, strict=True) if must)
+        costs, openings, gains = candidates.costs, candidates.openings, candidates.gains
+        room = self.budget - sum([costs[i] for i, must in zip(keep, forced, strict=True) if must])
         if room < 0:
             return True  # every better set would hold more than fits: there is none
         layers = 1 if self.max_runs is None else self.max_runs + 1
         if len(keep) * (room + 1) * layers > MAX_CELLS:
             return False
         members: list[list[int]] = []
+        worth: list[float] = []
         edges: list[tuple[bool, bool]] = []
-        for at, (i, must) in enumerate(zip(keep, forced, strict=True)):
-            joined = candidates.joined[i] and at > 0 and keep[at - 1] == i - 1
-            if joined and must and forced[at - 1]:  # what is taken together anyway is one row
+        last, together = -2, False
+        for i, must in zip(keep, forced, strict=True):
+            joined = candidates.joined[i] and last == i - 1
+            if joined and must and together:  # what is taken together anyway is one row
                 members[-1].append(i)
+                worth[-1] += gains[i]
             else:
                 members.append([i])
+                worth.append(gains[i])
                 edges.append((joined, must))
-        costs, openings, gains = candidates.costs, candidates.openings, candidates.gains
+            last, together = i, must
         rows = [
-            Row(sum([gains[i] for i in part]), 0 if must else costs[part[0]], openings[part[0]], joined, must)
-            for part, (joined, must) in zip(members, edges, strict=True)
+            Row(gain, 0 if must else costs[part[0]], openings[part[0]], joined, must)
+            for gain, part, (joined, must) in zip(worth, members, edges, strict=True)
         ]
         best = best_rows(rows, room, self.run_cost, layers)
         self._improve(tuple([i for at in best for i in members[at]]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, cast, overload
 
@@ -55,6 +55,11 @@ class Units(Sequence[Unit]):
     ----------
     axis : the chunks they were cut from
     run, first, last, start, end, tokens : as in `Unit`
+
+    Attributes
+    ----------
+    chunk : number on the axis of the first chunk that each touches
+    joined : whether each goes on from the one before it, in the same run
     """
 
     axis: Axis
@@ -64,6 +69,14 @@ class Units(Sequence[Unit]):
     start: Integers
     end: Integers
     tokens: Integers
+    chunk: Integers = field(init=False)
+    joined: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        joined = np.zeros(len(self), dtype=np.bool_)
+        np.equal(self.run[1:], self.run[:-1], out=joined[1:])
+        object.__setattr__(self, "chunk", self.axis.firsts[self.run] + self.first)
+        object.__setattr__(self, "joined", joined)
 
     def __len__(self) -> int:
         return len(self.run)
@@ -78,7 +91,7 @@ class Units(Sequence[Unit]):
     def pick(self, chosen: Sequence[int]) -> list[Unit]:
         """Return some units; the others are not made."""
         numbers = np.array(chosen, dtype=np.int64)
-        return _rows([field[numbers] for field in self._fields])
+        return _rows([row[numbers] for row in self._fields])
 
     def __iter__(self) -> Iterator[Unit]:
         return iter(self._rows)
@@ -95,18 +108,6 @@ class Units(Sequence[Unit]):
     @cached_property
     def _rows(self) -> list[Unit]:
         return _rows(self._fields)
-
-    @cached_property
-    def chunk(self) -> Integers:
-        """Number on the axis of the first chunk that each touches."""
-        return self.axis.firsts[self.run] + self.first
-
-    @cached_property
-    def joined(self) -> NDArray[np.bool_]:
-        """Whether each goes on from the one before it, in the same run."""
-        joined = np.zeros(len(self), dtype=np.bool_)
-        np.equal(self.run[1:], self.run[:-1], out=joined[1:])
-        return joined
 
     def touching(self, chunk: int) -> Sequence[int]:
         """Return the numbers of the units that touch a chunk, given by its number on the axis."""
@@ -126,7 +127,7 @@ class Units(Sequence[Unit]):
 
 
 def _rows(fields: Sequence[Integers]) -> list[Unit]:
-    return list(map(Unit._make, zip(*[field.tolist() for field in fields], strict=True)))
+    return list(map(Unit._make, zip(*[row.tolist() for row in fields], strict=True)))
 
 
 class _Known(NamedTuple):
@@ -236,7 +237,7 @@ class _Cutting:
             self._meet(*meeting)
         fields: list[Integers] = [self.run, self.first, self.last, self.start, self.end, self.tokens]
         if not self.kept.all():
-            fields = [field[self.kept] for field in fields]
+            fields = [row[self.kept] for row in fields]
         return Units(self.axis, *fields)
 
     def _meetings(self) -> Iterator[tuple[int, int, int, int, int]]:
@@ -251,7 +252,7 @@ class _Cutting:
         runs = axis.run[chunks]
         places = [edges[chunks] - axis.bases[runs] for edges in (axis.starts, axis.ends)]
         ends = reached[chunks - 1] - axis.bases[runs]
-        return zip(*[field.tolist() for field in (chunks, runs, *places, ends)], strict=True)
+        return zip(*[row.tolist() for row in (chunks, runs, *places, ends)], strict=True)
 
     def _meet(self, chunk: int, run: int, low: int, high: int, reached: int) -> None:
         """Let the units of a chunk begin where those before it end."""

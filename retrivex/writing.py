@@ -150,7 +150,7 @@ class Writer:
     def _too_long(self, allowance: int) -> bool:
         """Whether the best candidate does not fit by itself, so that choosing others would leave it out."""
         numbers = self.candidates.numbers
-        if max(numbers.costs, default=0) + numbers.dearest_opening <= allowance:
+        if not len(numbers) or int(numbers.arrays.costs.max()) + numbers.dearest_opening <= allowance:
             return False
         best = self._best()
         if best is None or self._kept(allowance):
@@ -217,7 +217,7 @@ class Writer:
 
     def _choose(self, allowance: int) -> tuple[int, ...]:
         config, numbers, caps = self.config, self.candidates.numbers, self._caps()
-        began = len(numbers)
+        began, spent = len(numbers), None
         chosen = kept = self._kept(allowance)
         rest = allowance - measure(numbers, kept, 0.0)[1]
         for share, valuation in self.quotas:
@@ -232,7 +232,7 @@ class Writer:
                 keep=kept,
                 caps=caps,
             )
-            chosen = made.chosen
+            chosen, spent = made.chosen, made.tokens
             self.log.selection = {
                 "value": made.value,
                 "bound": made.bound if math.isfinite(made.bound) else None,
@@ -245,7 +245,15 @@ class Writer:
                 )
         else:
             chosen = self._capped(chosen, kept)
-        chosen = fill(numbers, chosen, allowance, run_cost=config.opening_cost, max_runs=config.max_spans, caps=caps)
+        chosen = fill(
+            numbers,
+            chosen,
+            allowance,
+            run_cost=config.opening_cost,
+            max_runs=config.max_spans,
+            caps=caps,
+            spent=spent,
+        )
         self.log.mark("select", began, len(chosen))
         return chosen
 
@@ -297,6 +305,7 @@ class Writer:
             run_cost=config.opening_cost,
             max_runs=config.max_spans,
             caps=self._caps(),
+            spent=ahead,
         )
         if more == tuple(chosen):
             return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +78,7 @@ def reranked(
         for at, value in zip(places, normalise([kept[at][0] for at in places], own), strict=True):
             by_list[at][number] = value
     made = [
-        replace(seed, relevance=value, by_list=lists)
+        seed._replace(relevance=value, by_list=lists)
         for (_, seed), value, lists in zip(kept, relevance, by_list, strict=True)
     ]
     detail = f"only the best k={config.k} hits, by the reranker, are used as seeds"

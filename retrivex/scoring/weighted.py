@@ -151,7 +151,7 @@ def adjacency(chunk_ids: Sequence[int], seed_ids: Sequence[int], decay: float) -
     """
     if not seed_ids:
         return 0.0
-    return sum(math.exp(-decay * min(abs(p - s) for s in seed_ids)) for p in chunk_ids) / len(chunk_ids)
+    return sum([math.exp(-decay * min([abs(p - s) for s in seed_ids])) for p in chunk_ids]) / len(chunk_ids)
 
 
 def span_factors(
@@ -173,7 +173,7 @@ def span_factors(
     whole_parent : whether the span holds all of a parent
     config : the weights and `distance_decay_beta`
     """
-    similarity = max((relevance.get(key, 0.0) for key in chunk_keys), default=0.0)
+    similarity = max([relevance.get(key, 0.0) for key in chunk_keys], default=0.0)
     nearness = adjacency([key[1] for key in chunk_keys], seed_ids, config.distance_decay_beta)
     flows = [min(max(continuity[key].value, 0.0), 1.0) for key in chunk_keys[1:] if key in continuity]
     flow = sum(flows) / len(flows) if flows else NEUTRAL_CONTINUITY
