@@ -402,11 +402,11 @@ class Pipeline:
         once_from = MIN_REPEATED if self.config.dedupe_overlaps else None
         room = Room(
             int(self.left * share),
-            self.config.max_tokens_per_document,
-            self.exclusions,
-            once_from,
-            self.config.opening_cost,
-            self.config.max_spans,
+            per_document=self.config.max_tokens_per_document,
+            exclusions=self.exclusions,
+            once_from=once_from,
+            run_cost=self.config.opening_cost,
+            spans=self.config.max_spans,
         )
         valuation = self.call.valuer.value(runs, seeds, linked, expansion.continuity, similarity, room)
         made, warnings = discounted(valuation, runs, self.config.diversity)
