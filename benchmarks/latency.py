@@ -5,11 +5,11 @@ hits and windows and leaves the rest of the file as it is; `make report` prints 
 
 The floor of a query is to look its chunks up, join those that are shown, and count the tokens of the result once.
 Every figure is the median over many queries in one process, after a warm-up, with validation on: by the weighted
-scorer, and by the calibrated one with the question given. Warm: chunks in memory and their token counts known. Cold: a
-composer that has never seen the chunks. The columns: `no count` leaves counting out (every count that is asked for is
-known beforehand), `exact count` is what users get (tiktoken: only the text around each join is read again), `full
-recount` is what a tokenizer costs that RetriVex knows nothing about (any callable), so that all of the context has to
-be read again.
+scorer, and by the calibrated one with the question given. All of a row are timed in turns, so that what else the
+machine does falls on all alike. Warm: chunks in memory and their token counts known. Cold: a composer that has never
+seen the chunks. The columns: `no count` leaves counting out (every count that is asked for is known beforehand),
+`exact count` is what users get (tiktoken: only the text around each join is read again), `full recount` is what a
+tokenizer costs that RetriVex knows nothing about (any callable), so that all of the context has to be read again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import random
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,21 +114,34 @@ def make_queries(store: Store, k: int, count: int, rng: random.Random) -> list[l
     return queries
 
 
+Timed = tuple[Callable[[Any], object], Sequence[Any]]
+"""What is timed, and the items it is called with, one after the other."""
+
+
+def medians_us(timed: Mapping[str, Timed], repeats: int) -> dict[str, float]:
+    """Median times in microseconds of this thread's processor time, by name.
+
+    All are timed in turns, so that what else the machine does falls on all alike and their ratios can be trusted.
+    """
+    times: dict[str, list[int]] = {name: [] for name in timed}
+    for _ in range(repeats):
+        for name, (run, items) in timed.items():
+            for item in items:
+                began = time.thread_time_ns()
+                run(item)
+                times[name].append(time.thread_time_ns() - began)
+    return {name: statistics.median(of) / 1e3 for name, of in times.items()}
+
+
 def median_us(run: Callable[[Any], object], items: Sequence[Any], repeats: int) -> float:
     """Median time of `run` over `items`, in microseconds of this thread's processor time."""
-    times = []
-    for _ in range(repeats):
-        for item in items:
-            began = time.thread_time_ns()
-            run(item)
-            times.append(time.thread_time_ns() - began)
-    return statistics.median(times) / 1e3
+    return medians_us({"": (run, items)}, repeats)[""]
 
 
-def floor_us(
+def floor_of(
     store: Store, queries: Sequence[list[SeedHit]], texts: Sequence[str], window: int, count: Tokenizer
-) -> dict[str, float]:
-    """Return the times of the unavoidable: look the windows up, join what is shown, count it once."""
+) -> dict[str, Timed]:
+    """Return the unavoidable: look the windows up, join what is shown, count it once."""
 
     def fetch(hits: list[SeedHit]) -> list[Chunk]:
         return [
@@ -141,11 +154,7 @@ def floor_us(
     def join(text: str) -> str:
         return "".join([text[at : at + 1000] for at in range(0, len(text), 1000)])
 
-    return {
-        "fetch": median_us(fetch, queries, 5),
-        "join": median_us(join, texts, 5),
-        "count": median_us(count.count, texts, 5),
-    }
+    return {"fetch": (fetch, queries), "join": (join, texts), "count": (count.count, texts)}
 
 
 def measure(k: int, window: int, budget: int, *, dimension: int, scorer: str, quick: bool) -> dict[str, Any]:
@@ -162,26 +171,27 @@ def measure(k: int, window: int, budget: int, *, dimension: int, scorer: str, qu
         if dimension:
             asked["query_embedding"] = np.random.default_rng(1).standard_normal(dimension)
 
-    def timed(composer: SpanComposer) -> float:
+    def warm(count: Any) -> Timed:
+        composer = SpanComposer(config, tokenizer=count)
         for hits in queries:
             composer.compose(hits, store, **asked)
-        return median_us(lambda hits: composer.compose(hits, store, **asked), queries, repeats)
+        return lambda hits: composer.compose(hits, store, **asked), queries
 
     exact = SpanComposer(config, tokenizer=tokenizer)
     made = [exact.compose(hits, store, **asked) for hits in queries]
     if not all(one.trace.selection["proven"] for one in made):
         raise SystemExit("a selection was not proven to be the best: the comparison would not be fair")
-    floor = floor_us(store, queries, [one.text for one in made], window, tokenizer)
-    cold = statistics.median(
-        median_us(lambda hits: SpanComposer(config, tokenizer=tokenizer).compose(hits, store, **asked), [hits], 1)
-        for hits in queries
-    )
-    times = {
-        "no count": timed(SpanComposer(config, tokenizer=Remembering(tokenizer))),
-        "exact count": timed(exact),
-        "full recount": timed(SpanComposer(config, tokenizer=lambda text: tokenizer.count(text))),
-        "cold": cold,
+    unavoidable = floor_of(store, queries, [one.text for one in made], window, tokenizer)
+    composing = {
+        "no count": warm(Remembering(tokenizer)),
+        "exact count": warm(tokenizer),
+        "full recount": warm(lambda text: tokenizer.count(text)),
     }
+    times = medians_us({**unavoidable, **composing}, repeats)
+    floor = {name: times.pop(name) for name in unavoidable}
+    times["cold"] = median_us(
+        lambda hits: SpanComposer(config, tokenizer=tokenizer).compose(hits, store, **asked), queries, 1
+    )
     steps = {
         step.name: statistics.median(s.microseconds for one in made for s in one.trace.steps if s.name == step.name)
         for step in made[0].trace.steps
@@ -223,10 +233,12 @@ def grid_row(
     """One cell of the grid."""
     composer = SpanComposer(RetrievalConfig(window=window, token_budget=GRID_BUDGET), tokenizer=tokenizer)
     made = [composer.compose(hits, store, **asked) for hits in queries]
-    repeats = 2 if quick else 5
+    unavoidable = floor_of(store, queries, [one.text for one in made], window, tokenizer)
+    composing: Timed = (lambda hits: composer.compose(hits, store, **asked), queries)
+    times = medians_us({**unavoidable, "compose": composing}, 2 if quick else 5)
     return {
-        "us": median_us(lambda hits: composer.compose(hits, store, **asked), queries, repeats),
-        "floor_us": floor_us(store, queries, [one.text for one in made], window, tokenizer),
+        "us": times.pop("compose"),
+        "floor_us": times,
         "tokens shown": statistics.median(one.tokens for one in made),
         "spans": statistics.median(len(one.spans) for one in made),
         "proven": sum(bool(one.trace.selection["proven"]) for one in made) / len(made),
