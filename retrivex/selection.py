@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.programme import Row, best_rows
 from retrivex.relaxation import Chain
 
@@ -181,6 +181,11 @@ def select(
         With `proven` False for `greedy`, and for `exact` where the undecided rest would have been larger than
         `MAX_CELLS`; `bound` then says how far off it can be at most.
 
+    Raises
+    ------
+    RetrivexError
+        If the budget is negative, `max_runs` is below 1, or a gain is not finite.
+
     Examples
     --------
     >>> row = Candidates(costs=[5, 5, 5], openings=[1, 1, 1], gains=[1.0, 0.4, 0.9], joined=[False, True, True])
@@ -191,12 +196,16 @@ def select(
     """
     if budget < 0:
         raise RetrivexError(f"budget is {budget}: it must not be negative; give 0 for an empty context")
+    if max_runs is not None and max_runs < 1:
+        raise RetrivexError(f"max_runs is {max_runs}: it must be at least 1; give None for any number")
     if method == "greedy":
         chosen = fill(candidates, (), budget, run_cost=0.0, max_runs=max_runs, by_rank=True)
         value, tokens = measure(candidates, chosen, run_cost)
         return Selection(chosen, value, tokens, bound=float("inf"), proven=False)
     if not len(candidates):
         return Selection((), 0.0, 0, 0.0, proven=True)
+    if not np.isfinite(candidates.arrays.gains).all():
+        raise RetrivexError(f"gains are {quoted(candidates.gains)}: each must be a finite number")
     return _Exact(candidates, budget, run_cost, max_runs).solve()
 
 

@@ -173,3 +173,8 @@ def test_bad_calls_are_refused() -> None:
         select(ROW, -1)
     with pytest.raises(RetrivexError, match="they must be as many"):
         Candidates([1], [1, 2], [1.0], [False])
+    with pytest.raises(RetrivexError, match="max_runs is 0: it must be at least 1"):
+        select(ROW, 10, max_runs=0)
+    for gain in (float("inf"), float("-inf"), float("nan")):
+        with pytest.raises(RetrivexError, match=r"gains are \[.*\]: each must be a finite number"):
+            select(Candidates([5, 5], [1, 1], [0.5, gain], [False, True]), 12)

@@ -151,9 +151,10 @@ def holding(rows: Sequence[Row], held: Callable[[int, int], float]) -> list[Row]
 def test_values_of_a_factor_stand_beside_what_the_hits_hold() -> None:
     rows = holding(asked(KNN, lambda depth, needle: 0.0), lambda depth, needle: needle != 0)
     lines = factors(rows, "needle")
-    assert "| niah | 0 | – | the hits themselves | – | 0.000 |" in lines
-    assert "| niah | 1 | – | the hits themselves | – | 1.000 |" in lines
-    assert "| niah | 1 | 500 | knn | 0.000 | 0.000 |" in lines
+    assert (
+        "| niah | 0 | – | the hits themselves | – | 0.000 |\n| niah | 0 | 500 | knn | 0.000 | 0.000 |\n"
+        "| niah | 1 | – | the hits themselves | – | 1.000 |\n| niah | 1 | 500 | knn | 0.000 | 0.000 |\n"
+    ) in lines
     assert lines.endswith(f"\n\n{OF_HITS}.")
     assert "the hits themselves" not in factors(rows, "needle", ["evidence_recall"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -157,12 +157,30 @@ def build_haystack(essays: Sequence[Essay], tokens: int, tokenizer: Tokenizer, *
         left -= essay.tokens
     else:
         raise LoadError(
-            f"a haystack of {tokens} tokens cannot be made of {len(essays)} essays with {tokens - left} together: ask "
-            "for fewer tokens or add essays"
+            f"a haystack of {tokens} tokens cannot be made of {len(essays)} essays with "
+            f"{sum(essay.tokens for essay in taken)} together: ask for fewer tokens or add essays"
         )
     if not taken:
         raise LoadError(f"{tokens} tokens besides the needles hold no sentence of the essays: ask for more")
-    return Haystack({essay.name: essay.text for essay in taken}, tuple(_borders(taken)))
+    documents: dict[str, str] = {}
+    add_documents(documents, [(essay.name, essay.text) for essay in taken])
+    return Haystack(documents, tuple(_borders(taken)))
+
+
+def add_documents(documents: dict[str, str], more: Iterable[tuple[str, str]]) -> None:
+    """Add documents by their names.
+
+    Raises
+    ------
+    LoadError
+        If one has the name of another with a different text.
+    """
+    for doc_id, text in more:
+        if documents.setdefault(doc_id, text) != text:
+            raise LoadError(
+                f"two documents of the haystacks would be called {doc_id!r}: essays that are cut are called "
+                "essay[:characters], those with a needle essay+needle@depth; give the essays other names"
+            )
 
 
 def _beginning(essay: Essay, tokens: int, tokenizer: Tokenizer) -> str:

@@ -1,7 +1,7 @@
 """A needle in a haystack: facts hidden in essays, at every depth, in haystacks of a given number of tokens.
 
 The essays are taken in the order of their names until the length is reached; the last is cut. Each is a document of its
-own, and a fact goes into the one essay that covers its depth. So all questions share the essays that hold no needle,
+own, and a fact goes into the one essay that covers its depth. So questions share the whole essays that hold no needle,
 and their embeddings. Source of the test: G. Kamradt, "Needle In A Haystack", 2023.
 
 In one order a depth is one place: all facts of a length stand between the same two sentences there, and what a depth
@@ -15,7 +15,7 @@ from random import Random
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet, Factor, Question
-from retrivex.evaluation.haystacks.haystack import Haystack, build_haystack, measure_essay
+from retrivex.evaluation.haystacks.haystack import Haystack, add_documents, build_haystack, measure_essay
 from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, NEEDLES, Needle
 from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
 
@@ -125,11 +125,11 @@ def _hidden(
     questions = []
     for needle in needles:
         haystack = haystack_of(needle.name)
-        documents |= haystack.documents
+        add_documents(documents, haystack.documents.items())
         for depths in placements:
             name = f"{needle.name}@{depths[0]}"
             held, evidence = haystack.hide(needle.texts, depths, name)
-            documents |= held
+            add_documents(documents, held.items())
             factors: dict[str, Factor] = {
                 "depth": depths[0],
                 "tokens": tokens,

@@ -136,11 +136,12 @@ def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES)
     there = [row for row in plain(rows) if name in row.factors]
     known = [measure for measure in measures if measure in measures_of(there)]
     several = with_several_hits(there)
+    values = grouped(there, lambda row: (family_of(row), row.factors[name])).values()
     lines = [
         [family, str(value), *column_if(several, hits), "–" if composer == HITS else f"{budget:,}", composer,
          *[figure(mean_of(found, measure)) for measure in known]]
         for (family, value, hits, budget, composer), found in grouped(
-            with_hits(there) if "complete" in known else there,
+            [row for of in values for row in (with_hits(of) if "complete" in known else of)],
             lambda row: (family_of(row), row.factors[name], hits_of(row), row.way.budget, row.way.composer),
         ).items()
     ]  # fmt: skip
