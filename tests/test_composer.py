@@ -245,6 +245,18 @@ def test_hash_seeds_do_not_matter() -> None:
     assert "[1]" in printed.pop()
 
 
+def test_what_was_put_aside_for_marks_that_are_not_needed_is_filled() -> None:
+    # four documents: no gap to mark, for which counting ahead puts tokens aside all the same
+    chunks = [make_chunk(doc_id, 0, "Bees sleep in the dark of their hives. ") for doc_id in "abcd"]
+    hits = [SeedHit(chunk, score) for chunk, score in zip(chunks, (1.0, 0.9, 0.8, 0.7), strict=True)]
+    three = compose(hits[:3], make_store(*chunks), window=0, token_budget=1000, dedupe_overlaps=False)
+    marker = 4  # words of "[... 1 characters omitted ...]" besides the last, which touches the number behind it
+    budget = three.tokens + marker
+    filled = compose(hits, make_store(*chunks), window=0, token_budget=budget, dedupe_overlaps=False)
+    assert [span.doc_id for span in filled.spans] == [span.doc_id for span in three.spans]
+    assert len(filled.spans) == 3
+
+
 def test_pinned_passages_come_first_and_count() -> None:
     pinned = make_chunk("rules", 0, "Always answer in verse.")
     made = compose(hits_of(TEN, {5: 1.0}), TEN, pinned=(pinned,), window=0)
