@@ -12,17 +12,17 @@ from pathlib import Path
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet
 from retrivex.evaluation.haystacks.essays import ESSAYS, read_essays
-from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, SHUFFLED, SINGLE_NEEDLES, Needle
+from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, SINGLE_NEEDLES, Needle
 from retrivex.evaluation.haystacks.niah import niah, niah_multi
 from retrivex.evaluation.haystacks.ruler import SAMPLES, ruler, ruler_samples
 
-_SHUFFLE_SEED = 0
+_SHUFFLE_SEEDS = {"niah_shuffled": 0}  # of the sets whose needles have an order of the essays of their own each
 
 
 def _niah(name: str, needles: Sequence[Needle], rest: Sequence[str], data: Path) -> EvidenceSet:
     tokens, count = _numbers(rest, f"{name}/<tokens>[/<needles>]", len(needles))
-    seed = _SHUFFLE_SEED if name == SHUFFLED else None
-    return niah(read_essays(data / ESSAYS), tokens, needles=_first(needles, count), name=name, shuffle_seed=seed)
+    some, seed = _first(needles, count), _SHUFFLE_SEEDS.get(name)
+    return niah(read_essays(data / ESSAYS), tokens, needles=some, name=name, shuffle_seed=seed)
 
 
 def _niah_multi(rest: Sequence[str], data: Path) -> EvidenceSet:

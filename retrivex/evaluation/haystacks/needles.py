@@ -613,12 +613,9 @@ NEEDLE_GROUPS: tuple[Needle, ...] = (
     ),
 )
 
-SHUFFLED = "niah_shuffled"
-"""The sets whose essays are in an order of their own for each needle."""
-
 SINGLE_NEEDLES: Mapping[str, Sequence[Needle]] = {
     "niah": NEEDLES,
-    SHUFFLED: NEEDLES,
+    "niah_shuffled": NEEDLES,
     "niah_paraphrased": PARAPHRASED,
     "niah_held_out": HELD_OUT,
 }
