@@ -166,9 +166,8 @@ def to_html(page: str, folder: Path, *, title: str) -> str:
     title : of the window
     """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
-    # a large page is mostly cells: how they are aligned is said in the style, and what comes next ends a cell or a row
-    body = body.replace(_ALIGNED, "").replace("</td>\n<td>", "<td>").replace("<tr>\n<td>", "<tr><td>")
-    body = body.replace("</td>\n</tr>", "")
+    # a large page is mostly cells: how they are aligned is said in the style, and the next cell ends the one before
+    body = body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
     body = _IMAGE.sub(lambda found: f'<img src="{_inlined(folder / found[1])}"', body)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}</body></html>\n'
