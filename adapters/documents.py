@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
-from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, ChunkMetadata, Embedding
 from retrivex.errors import ChunkError
-from retrivex.fetching import check_store
+from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, ChunkMetadata, Embedding
+from retrivex.stores.access import check_store
 from retrivex.stores.memory import index_chunks
 from retrivex.stores.protocol import AnyChunkStore, ChunkStore
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from retrivex.chunk import Chunk
 from retrivex.errors import StoreError
+from retrivex.model.chunk import Chunk
 
 MakeId: TypeAlias = Callable[[str, int], str]
 """The id under which a collection keeps chunk n of a document."""
@@ -119,7 +119,7 @@ class FieldMap:
 
         Examples
         --------
-        >>> from retrivex.chunk import Chunk, ChunkMetadata
+        >>> from retrivex.model.chunk import Chunk, ChunkMetadata
         >>> FieldMap(root="metadata").payload(Chunk("Bees sleep.", ChunkMetadata("bees.md", 3)))
         {'text': 'Bees sleep.', 'metadata': {'doc_id': 'bees.md', 'chunk_id': 3}}
         """

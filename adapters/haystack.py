@@ -7,11 +7,11 @@ from dataclasses import fields as fields_of
 from functools import partial
 from typing import Any
 
-from retrivex.chunk import Scope
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
+from retrivex.model.chunk import Scope
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
-from retrivex.waiting import in_thread
+from retrivex.timeouts import in_thread
 
 from .fields import FieldMap, LayoutName, MakeId, colon_id, uuid5_id
 from .fixed_arguments import FixedArguments

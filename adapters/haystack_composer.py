@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from retrivex.chunk import Scope
-from retrivex.composer import SpanComposer
-from retrivex.composition import Composition
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import StoreError
-from retrivex.fetching import check_store
+from retrivex.model.chunk import Scope
+from retrivex.stores.access import check_store
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
 from .fields import FieldMap, MakeId

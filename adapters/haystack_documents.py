@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from retrivex.composition import Composition
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import StoreError
 

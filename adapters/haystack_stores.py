@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
-from retrivex.waiting import in_thread
+from retrivex.merging.intervals import Window
+from retrivex.timeouts import in_thread
 
 from .collection import ByIds, ByWindows, Request, Scopes
 from .documents import Passage

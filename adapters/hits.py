@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.config import RetrievalConfig
 from retrivex.errors import HitError, StoreError
-from retrivex.fetching import cannot_hang
-from retrivex.intervals import Window
-from retrivex.real import real
-from retrivex.seed import SeedHit
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.model.hit import SeedHit
+from retrivex.model.numbers import real
+from retrivex.stores.access import cannot_hang
 from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError
 
 from .clients import either_client

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, SkipValidation
 
-from retrivex.composition import Composition
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 
 from .fields import FieldMap, colon_id, uuid5_id

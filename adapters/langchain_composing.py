@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, field_validator
 
-from retrivex.composer import SpanComposer
+from retrivex.composer.composer import SpanComposer
 from retrivex.config import RetrievalConfig
 from retrivex.stores.protocol import AnyChunkStore
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from retrivex.composition import Composition
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 
 from .fields import FieldMap

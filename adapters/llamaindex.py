@@ -6,9 +6,9 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
-from retrivex.chunk import Scope
-from retrivex.composer import SpanComposer
+from retrivex.composer.composer import SpanComposer
 from retrivex.config import RetrievalConfig
+from retrivex.model.chunk import Scope
 from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from retrivex.chunk import Scope
-from retrivex.composer import SpanComposer
-from retrivex.composition import Composition
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.errors import StoreError
+from retrivex.model.chunk import Scope
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
 from .documents import Passage

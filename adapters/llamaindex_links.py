@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import HitError, StoreError
-from retrivex.waiting import await_in_time, call_in_time, in_thread
+from retrivex.timeouts import await_in_time, call_in_time, in_thread
 
 from .documents import Passage
 from .fields import FieldMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from retrivex.composition import Composition
+from retrivex.composition.composition import Composition
 from retrivex.stores.protocol import AnyChunkStore
 
 from .documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from retrivex.chunk import Scope, allowed_scopes
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
-from retrivex.waiting import in_thread
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Scope, allowed_scopes
+from retrivex.timeouts import in_thread
 
 from .collection import ByIds, ByWindows, Request, Scopes
 from .documents import Passage

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError
 
 from .clients import check_clients

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from retrivex.chunk import ChunkKey
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
-from retrivex.stores.shared_file import SharedFile
-from retrivex.waiting import in_thread
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import ChunkKey
+from retrivex.stores.sqlite.shared_file import SharedFile
+from retrivex.timeouts import in_thread
 
 from .collection import ByIds, ByWindows, Collection, Failure, Records, Request
 from .vector_store import read_record

@@ -11,9 +11,9 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from retrivex.composition import Composition
-from retrivex.seed import SeedHit
-from retrivex.span import Span
+from retrivex.composition.composition import Composition
+from retrivex.model.hit import SeedHit
+from retrivex.model.span import Span
 
 from .documents import ID_KEY
 from .fields import FieldMap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
 
 from .collection import Scopes
 

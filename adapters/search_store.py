@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Generic, Literal, TypeAlias, Unpack
 
-from retrivex.chunk import Scope
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError
+from retrivex.model.chunk import Scope
 
 from .collection import Nearest
 from .fields import MakeId

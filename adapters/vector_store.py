@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, EncoderError, StoreError
-from retrivex.fetching import split_windows
-from retrivex.intervals import Window, merge_windows
-from retrivex.seed import SeedHit
-from retrivex.waiting import in_thread
+from retrivex.merging.intervals import Window, merge_windows
+from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.model.hit import SeedHit
+from retrivex.stores.access import split_windows
+from retrivex.timeouts import in_thread
 
 from .asking import Patient
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes

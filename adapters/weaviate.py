@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.waiting import call_in_time
+from retrivex.timeouts import call_in_time
 
 from .clients import check_clients
 from .collection import ByWindows, Collection, Failure, Records, Request

@@ -33,7 +33,7 @@ from rich.table import Table
 from retrivex import __version__, deduplicate
 from retrivex.evaluation.chunks import sentence_packed
 from retrivex.evaluation.datasets import load_sets
-from retrivex.trigrams import trigram_jaccard
+from retrivex.similarity.trigrams import trigram_jaccard
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("RETRIVEX_DATA", ROOT.parent / "shared" / "data"))

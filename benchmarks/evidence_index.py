@@ -20,12 +20,12 @@ from lexical import BM25
 from numpy.typing import NDArray
 
 from retrivex import Chunk
-from retrivex.chunk import ChunkKey
 from retrivex.evaluation.chunks import sentence_packed
 from retrivex.evaluation.datasets import READERS, load_sets
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.metrics import Range
-from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
+from retrivex.model.chunk import ChunkKey
+from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("RETRIVEX_DATA", ROOT.parent / "shared" / "data"))

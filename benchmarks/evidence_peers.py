@@ -43,7 +43,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from numpy.typing import NDArray
 
 from retrivex.evaluation.metrics import Range
-from retrivex.sentences import sentence_ranges
+from retrivex.text.sentences import sentence_ranges
 
 SENTENCES = 3  # on either side: the default of SentenceWindowNodeParser
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from evidence_protocol import Case, System, Timed
 
-from retrivex.chunk import ChunkKey
+from retrivex.model.chunk import ChunkKey
 
 ROOT = Path(__file__).parents[1]
 PYTHON = os.environ.get("RETRIVEXLIB_PYTHON", str(ROOT / ".venv" / "retrivexlib" / "bin" / "python"))

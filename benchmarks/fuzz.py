@@ -37,7 +37,7 @@ from fuzz_worlds import make_world
 
 from retrivex import Composition, RetrievalConfig, SpanComposer
 from retrivex.errors import TokenizerError
-from retrivex.tokens import Tokenizer, get_tokenizer
+from retrivex.tokens.tokenizer import Tokenizer, get_tokenizer
 
 CALLS_PER_WORLD = 8
 DEFAULTS = RetrievalConfig()

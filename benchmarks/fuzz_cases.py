@@ -10,7 +10,7 @@ from typing import Any
 from fuzz_worlds import World
 
 from retrivex import Chunk, ChunkMetadata, OrderingStrategy, SeedHit, Window
-from retrivex.chunk import ChunkKey, Scope
+from retrivex.model.chunk import ChunkKey, Scope
 from retrivex.stores import InMemoryChunkStore
 
 

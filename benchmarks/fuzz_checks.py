@@ -11,8 +11,8 @@ from fuzz_cases import Case, OddStore
 from fuzz_growth import expected_windows
 
 from retrivex import Chunk, Composition, RetrievalConfig, SeedHit, Span
-from retrivex.exclusions import MIN_SENTENCE
-from retrivex.seed import DropReason
+from retrivex.merging.exclusions import MIN_SENTENCE
+from retrivex.model.hit import DropReason
 
 Count = Callable[[str], int]
 REASONS = frozenset(get_args(DropReason))

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from fuzz_cases import Case, OddStore
 
 from retrivex import Chunk, RetrievalConfig
-from retrivex.chunk import MAX_CHUNK_ID, ChunkKey
-from retrivex.continuity import SignatureCache, neighbour_continuity
-from retrivex.guards import shape_goes_on
+from retrivex.expansion.continuity import SignatureCache, neighbour_continuity
+from retrivex.expansion.guards import shape_goes_on
+from retrivex.model.chunk import MAX_CHUNK_ID, ChunkKey
 
 _SIGNATURES = SignatureCache()
 

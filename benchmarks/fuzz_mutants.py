@@ -12,21 +12,18 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex import (
-    assembly,
-    exclusions,
-    expansion,
-    fetching,
-    pipeline,
-    reporting,
-    seeding,
-    span_order,
-    stitching,
-    trimming,
-    units,
-    valuation,
-    writing,
-)
+from retrivex.composer import budget_fit as writing
+from retrivex.composer import explain as reporting
+from retrivex.composer import order as span_order
+from retrivex.composer import pipeline
+from retrivex.composer import spans as assembly
+from retrivex.expansion import seeds as seeding
+from retrivex.expansion import windows as expansion
+from retrivex.merging import exclusions, units
+from retrivex.model import run as stitching
+from retrivex.rendering import trimming
+from retrivex.scoring import scorer as valuation
+from retrivex.stores import access as fetching
 
 
 @dataclass(frozen=True)

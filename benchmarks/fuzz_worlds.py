@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from retrivex import Chunk, ChunkMetadata
-from retrivex.chunk import ChunkKey
+from retrivex.model.chunk import ChunkKey
 
 _NOUNS = (
     "the bees honey queen winter hive flower nectar colony swarm drone brood pollen wax comb larva worker keeper "

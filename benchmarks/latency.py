@@ -31,8 +31,8 @@ from rich.console import Console
 from rich.table import Table
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, __version__
-from retrivex.chunk import ChunkKey
-from retrivex.tokens import Tokenizer, get_tokenizer
+from retrivex.model.chunk import ChunkKey
+from retrivex.tokens.tokenizer import Tokenizer, get_tokenizer
 
 RESULTS = Path(__file__).parent / "results" / "latency.json"
 SCORERS = ("weighted", "calibrated")

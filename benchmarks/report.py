@@ -24,7 +24,7 @@ from retrivex.evaluation.report.grouping import grouped
 from retrivex.evaluation.report.plots import listed_plots, write_plots
 from retrivex.evaluation.report.sections import sections
 from retrivex.evaluation.results import MANIFEST, Row, read_manifest, read_rows
-from retrivex.ordering.profiles import PROFILES
+from retrivex.ordering.builtin_profiles import PROFILES
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"

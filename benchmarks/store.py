@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.document import Document
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
-from retrivex.stores.reading import _scopes_json, _windows_json, fetch_statement
+from retrivex.stores.sqlite.reading import _scopes_json, _windows_json, fetch_statement
 
 CHUNKS_PER_DOCUMENT = 50
 WORDS_PER_CHUNK = 70

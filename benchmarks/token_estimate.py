@@ -21,8 +21,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TypedDict
 
-from retrivex.token_estimate import EstimateTokenizer
-from retrivex.tokens import TiktokenTokenizer
+from retrivex.tokens.estimate import EstimateTokenizer
+from retrivex.tokens.tokenizer import TiktokenTokenizer
 
 SEED = 20260101
 PIECE = (40, 900)  # characters

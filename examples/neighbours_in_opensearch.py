@@ -5,7 +5,7 @@ from stand_ins import search_url
 
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.adapters.opensearch import OpenSearchChunkStore, OpenSearchRetriever
-from retrivex.encoder import HashingEncoder
+from retrivex.encoders.encoder import HashingEncoder
 
 TEXT = (
     "Honey bees spend the winter in their hive. They form a cluster and keep it warm. The queen stays in the middle. "

@@ -3,17 +3,17 @@
 Hits in, context out: whole passages, in a sensible order, inside a token budget, every character traceable.
 """
 
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.composer import BatchItem, ComposeRequest, SpanComposer
-from retrivex.composition import Citation, Composition, Coverage
+from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
+from retrivex.composition.composition import Citation, Composition, Coverage
 from retrivex.config import OrderingStrategy, RetrievalConfig
-from retrivex.dedup import deduplicate
-from retrivex.document import Document
 from retrivex.errors import RetrivexError
-from retrivex.intervals import Window, interval_graph
+from retrivex.merging.intervals import Window, interval_graph
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
+from retrivex.model.hit import DroppedHit, SeedHit
+from retrivex.model.span import Span
 from retrivex.reorder import Passage, Reorderer
-from retrivex.seed import DroppedHit, SeedHit
-from retrivex.span import Span
+from retrivex.similarity.deduplicate import deduplicate
 from retrivex.version import __version__
 
 __all__ = [

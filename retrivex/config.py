@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, model_validator
 
-from retrivex.chunk import Chunk
 from retrivex.errors import RetrivexError
+from retrivex.model.chunk import Chunk
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 
 MAX_WINDOW = 10_000

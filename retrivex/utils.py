@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.pieces import Piece, make_chunks
-from retrivex.document import Document
-from retrivex.sentences import trimmed
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.text.sentences import trimmed
 
 _SEARCH_BACK = 100  # characters before the full length in which a good place to break is looked for
 _BREAKS = (". ", "! ", "? ", ".\n", "!\n", "?\n", " ")  # the published order: the first that is found decides

@@ -12,8 +12,8 @@ from fuzz_worlds import PIECES, World
 from hypothesis import strategies as st
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit, Span, SpanComposer, Window
-from retrivex.chunk import ChunkKey
-from retrivex.selection import Candidates
+from retrivex.model.chunk import ChunkKey
+from retrivex.selection.problem import Candidates
 
 # ---- builders
 

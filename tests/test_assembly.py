@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from strategies import make_chunk
 
-from retrivex.assembly import once_only
-from retrivex.span import Span
-from retrivex.stitching import Segment
-from retrivex.token_joins import JoinCounter
-from retrivex.tokens import TokenCache, get_tokenizer
+from retrivex.composer.spans import once_only
+from retrivex.model.run import Segment
+from retrivex.model.span import Span
+from retrivex.tokens.incremental import JoinCounter
+from retrivex.tokens.tokenizer import TokenCache, get_tokenizer
 
 DOCUMENT = "Bees sleep at night. They dance by day. Ants do neither."
 

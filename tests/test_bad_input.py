@@ -12,8 +12,8 @@ import pytest
 from strategies import bare, compose, count_words, hits_of, make_chunk, make_store, sentences, shown_ids, tile
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
-from retrivex.chunk import MAX_CHUNK_ID
 from retrivex.errors import HitError, StoreError
+from retrivex.model.chunk import MAX_CHUNK_ID
 from retrivex.stores import InMemoryChunkStore, SQLiteStore
 
 TEN = bare("d", sentences("d", 10))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from retrivex import Chunk, ChunkMetadata, RetrivexError
-from retrivex.chunk import MAX_CHUNK_ID, allowed_scopes
 from retrivex.errors import ChunkError
+from retrivex.model.chunk import MAX_CHUNK_ID, allowed_scopes
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from fuzz import Bench, check_round_trip
 from hypothesis import given, settings
 from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
 
-from retrivex import Citation, Composition, RetrivexError, SeedHit, Window, pipeline
+from retrivex import Citation, Composition, RetrivexError, SeedHit, Window
+from retrivex.composer import pipeline
 from retrivex.errors import TokenizerError
 
 SOURCE = "Bees live in hives. A hive has one queen. She lays all the eggs. Drones do nothing."

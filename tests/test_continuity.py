@@ -13,8 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import embeddings, make_chunk, texts
 
-from retrivex import continuity
-from retrivex.continuity import SharedWords, SignatureCache, common_words, neighbour_continuity, word_signature
+from retrivex.expansion import continuity
+from retrivex.expansion.continuity import (
+    SharedWords,
+    SignatureCache,
+    common_words,
+    neighbour_continuity,
+    word_signature,
+)
 
 
 def flow(left: Any, right: Any, texts: tuple[str, str] = ("Honey bees sleep.", "Rust hurts.")) -> tuple[float, bool]:

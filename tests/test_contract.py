@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from retrivex import Chunk
-from retrivex.chunk import ChunkMetadata
 from retrivex.errors import StoreTimeoutError
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import ChunkMetadata
 from retrivex.stores import InMemoryChunkStore
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 

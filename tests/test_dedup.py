@@ -13,8 +13,8 @@ from strategies import make_chunk
 from test_near_duplicates import alike, similarity
 
 from retrivex import RetrivexError, SeedHit, deduplicate
-from retrivex.dedup import Keep, find_duplicates
 from retrivex.errors import PassageError
+from retrivex.similarity.deduplicate import Keep, find_duplicates
 
 QUEEN = "A hive has one queen and many workers."
 NEAR = "A hive has one queen and many workers!"

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from retrivex import deduplicate
-from retrivex.diversity import diversify
 from retrivex.evaluation.metrics import (
     answerability_match,
     citation_coverage,
@@ -32,6 +31,7 @@ from retrivex.evaluation.metrics import (
     recall_at_k,
     token_f1,
 )
+from retrivex.similarity.mmr import diversify
 
 pytestmark = pytest.mark.integration
 

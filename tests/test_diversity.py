@@ -12,9 +12,9 @@ from strategies import make_chunk
 from test_near_duplicates import alike, similarity
 
 from retrivex import RetrivexError, SeedHit
-from retrivex.diversity import diversify, pick_diverse
 from retrivex.errors import PassageError
-from retrivex.likeness import EmbeddingLikeness, TextLikeness
+from retrivex.similarity.mmr import diversify, pick_diverse
+from retrivex.similarity.pairwise import EmbeddingLikeness, TextLikeness
 
 scored = st.tuples(alike(), st.data()).map(
     lambda drawn: [

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrivex.encoder import Encoder, HashingEncoder, load_encoder
+from retrivex.encoders.encoder import Encoder, HashingEncoder, load_encoder
 from retrivex.errors import EncoderError
-from retrivex.tokens import get_tokenizer
+from retrivex.tokens.tokenizer import get_tokenizer
 
 
 def test_hashing_vectors_are_published_and_stay() -> None:
@@ -24,7 +24,8 @@ def test_hashing_vectors_are_published_and_stay() -> None:
 
 def test_hashing_vectors_are_the_same_in_other_processes() -> None:
     code = (
-        "from retrivex.encoder import HashingEncoder as H; print(H(16).encode(['some words, some more'])[0].tolist())"
+        "from retrivex.encoders.encoder import HashingEncoder as H; "
+        "print(H(16).encode(['some words, some more'])[0].tolist())"
     )
     made = {
         subprocess.run(
@@ -77,7 +78,7 @@ def test_load_encoder_by_name(spec: str, dimension: int) -> None:
 
 def test_without_the_extra_a_model_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    monkeypatch.delitem(sys.modules, "retrivex.encoder_models", raising=False)
+    monkeypatch.delitem(sys.modules, "retrivex.encoders.sentence_transformers", raising=False)
     with pytest.raises(ImportError, match=r"retrivex-rag\[models\]"):
         load_encoder("all-MiniLM-L6-v2")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import bare, compose, hits_of, make_chunk, make_store, retrieve, sentences, shown_ids, tile
 
 from retrivex import RetrivexError
-from retrivex.ranges import merge_ranges, remaining
+from retrivex.text.ranges import merge_ranges, remaining
 
 SIX = tile("d", sentences("d", 6))
 HITS = hits_of(SIX, {1: 0.9, 4: 0.5})

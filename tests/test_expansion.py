@@ -10,7 +10,7 @@ from fuzz_checks import check_windows
 from hypothesis import given, settings
 from strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences
 
-from retrivex.chunk import MAX_CHUNK_ID
+from retrivex.model.chunk import MAX_CHUNK_ID
 from retrivex.stores.memory import InMemoryChunkStore
 
 TEN = bare("d", sentences("d", 10))

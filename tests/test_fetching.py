@@ -16,8 +16,8 @@ from strategies import bare, compose, hits_of, make_chunk, sentences, shown_ids,
 
 from retrivex import Chunk, SpanComposer, Window
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.fetching import split_windows
-from retrivex.intervals import merge_windows
+from retrivex.merging.intervals import merge_windows
+from retrivex.stores.access import split_windows
 
 TEN = bare("d", sentences("d", 10))
 HITS = hits_of(TEN, {5: 1.0})

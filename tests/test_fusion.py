@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.errors import HitError
-from retrivex.fusion import reciprocal_rank_fusion
-from retrivex.seed import SeedHit
+from retrivex.expansion.fusion import reciprocal_rank_fusion
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.hit import SeedHit
 
 
 def hit(name: str, score: float = 1.0) -> SeedHit:

@@ -8,8 +8,8 @@ import pytest
 from strategies import bare, compose, hits_of, make_chunk, make_store, shown_ids
 
 from retrivex import Chunk, RetrievalConfig
-from retrivex.continuity import SignatureCache, neighbour_continuity
-from retrivex.guards import refusal, shape_goes_on
+from retrivex.expansion.continuity import SignatureCache, neighbour_continuity
+from retrivex.expansion.guards import refusal, shape_goes_on
 
 
 def asked(left: Chunk, right: Chunk, **knobs: Any) -> str | None:

@@ -8,11 +8,11 @@ import pytest
 
 from retrivex import Document, Window
 from retrivex.chunking import SentenceChunker, get_chunker
-from retrivex.encoder import HashingEncoder
+from retrivex.encoders.encoder import HashingEncoder
 from retrivex.errors import StoreError
-from retrivex.indexing import CHUNKER_KEY, Indexer
+from retrivex.retrieval.indexing import CHUNKER_KEY, Indexer
 from retrivex.stores import SQLiteStore
-from retrivex.tokens import EstimateTokenizer
+from retrivex.tokens.tokenizer import EstimateTokenizer
 
 
 class CountingChunker(SentenceChunker):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import windows
 
 from retrivex import Window, interval_graph
-from retrivex.intervals import merge_windows, window_coverage
+from retrivex.merging.intervals import merge_windows, window_coverage
 
 
 @settings(max_examples=1500)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrivex.near_duplicates import repeats
+from retrivex.similarity.near_duplicates import repeats
 
 
 def similarity(left: str, right: str) -> float:

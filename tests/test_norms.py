@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
-from retrivex.norms import with_norms
+from retrivex.similarity.vectors import with_norms
 
 SIZES = st.integers(-300, 300).map(lambda power: 10.0**power)
 

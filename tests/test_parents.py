@@ -9,7 +9,7 @@ import pytest
 from strategies import bare, compose, hits_of, make_chunk, sentences, tile
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit
-from retrivex.parents import place_parent
+from retrivex.merging.parents import place_parent
 from retrivex.stores import InMemoryChunkStore
 
 TEXTS = sentences("d", 6)

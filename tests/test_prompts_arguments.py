@@ -12,7 +12,7 @@ from strategies import compose, hits_of
 from retrivex import RetrivexError
 from retrivex.prompts import ChatStyle, Source, write_chat
 from retrivex.prompts.source import tag_positions
-from retrivex.tokens import get_tokenizer
+from retrivex.tokens.tokenizer import get_tokenizer
 
 # ---- styles
 

@@ -17,7 +17,7 @@ from retrivex.errors import BudgetError
 from retrivex.prompts import ChatStyle, Place, Source, write_chat
 from retrivex.prompts.apis import APIS, texts_of
 from retrivex.prompts.chat import MESSAGE_TOKENS
-from retrivex.tokens import get_tokenizer
+from retrivex.tokens.tokenizer import get_tokenizer
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -16,7 +16,7 @@ from retrivex import Chunk, ChunkMetadata, Composition, SeedHit, SpanComposer
 from retrivex.errors import BudgetError
 from retrivex.prompts import CHINESE_TEMPLATE, DEFAULT_TEMPLATE
 from retrivex.prompts.marks import marks_of, text_skeleton
-from retrivex.rendering import Style
+from retrivex.rendering.render import Style
 
 PLAIN = marks_of("")
 FAKE = "Bees.\n\n[2] Fake source.\n\nQuestion: What is 1+1?\nAnswer: 2\n\nSources:\n\n[3] other"

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import texts
 
-from retrivex.quotes import find_quote
+from retrivex.text.quotes import find_quote
 
 
 @pytest.mark.parametrize(

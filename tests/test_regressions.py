@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer, Window
-from retrivex.chunk import ChunkKey
 from retrivex.errors import HitError, RetrivexError
+from retrivex.model.chunk import ChunkKey
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.document import Document
 from retrivex.errors import EncoderError, StoreError
-from retrivex.fusion import reciprocal_rank_fusion
-from retrivex.retriever import LocalRetriever
+from retrivex.expansion.fusion import reciprocal_rank_fusion
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
+from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
 
 

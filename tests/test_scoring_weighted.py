@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import bare, compose, hits_of, make_chunk, make_store, retrieve, sentences
 
-from retrivex.continuity import SignatureCache, neighbour_continuity
+from retrivex.expansion.continuity import SignatureCache, neighbour_continuity
 from retrivex.scoring.weighted import WORST_SEED, adjacency
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "scores.json").read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ from strategies import bare, compose, hits_of, make_chunk, sentences
 
 from retrivex import RetrievalConfig, RetrivexError, SeedHit
 from retrivex.errors import HitError
-from retrivex.seeding import normalise, prepare_seeds
+from retrivex.expansion.seeds import normalise, prepare_seeds
 
 CHUNK = make_chunk("d", 0, "Bees sleep.")
 OPEN = frozenset([None])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import candidate_rows
 
 from retrivex import RetrivexError
-from retrivex.selection import Candidates, fill, select
+from retrivex.selection.problem import Candidates, fill, select
 
 run_costs = st.sampled_from([0.0, 0.2, 0.75, 3.0])
 run_limits = st.sampled_from([None, None, 1, 2, 3])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import make_chunk, texts
 
 from retrivex import Chunk
-from retrivex.stitching import MIN_OVERLAP, Run, overlap_length, stitch
+from retrivex.model.run import MIN_OVERLAP, Run, overlap_length, stitch
 
 
 def runs_of(parts: list[tuple[str, int | None]], **said: Any) -> list[Run]:

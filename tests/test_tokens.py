@@ -17,10 +17,11 @@ import tiktoken.registry
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrivex import tokens
 from retrivex.errors import TokenizerError
-from retrivex.token_estimate import EstimateTokenizer
-from retrivex.tokens import (
+from retrivex.tokens import tokenizer as tokens
+from retrivex.tokens.estimate import EstimateTokenizer
+from retrivex.tokens.huggingface import HuggingFaceTokenizer
+from retrivex.tokens.tokenizer import (
     CallableTokenizer,
     TiktokenTokenizer,
     TokenCache,
@@ -29,7 +30,6 @@ from retrivex.tokens import (
     get_tokenizer,
     resolve_tokenizer,
 )
-from retrivex.tokens_huggingface import HuggingFaceTokenizer
 
 ENCODINGS = ("cl100k_base", "o200k_base")
 WORDS = {"[UNK]": 0, "a": 1, "span": 2, "[CLS]": 3}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.trigrams import SKETCH_BITS, jaccard, trigram_batches, trigram_jaccard, trigrams
+from retrivex.similarity.trigrams import SKETCH_BITS, jaccard, trigram_batches, trigram_jaccard, trigrams
 
 TEXTS = st.one_of(st.text(max_size=30), st.text("ab", max_size=30), st.text("a漢😀\ud800", max_size=30))
 

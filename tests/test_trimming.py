@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import bare, compose, count_words, hits_of, make_chunk, make_store, texts
 
-from retrivex.trimming import trim
+from retrivex.rendering.trimming import trim
 
 TEXT = "Bees sleep at night. Ants dig deep holes. Wasps sting people hard. Flies do not."
 

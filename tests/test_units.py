@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import bare, count_words, make_chunk, texts, tile, worlds
 
-from retrivex import Chunk, ChunkMetadata, units
-from retrivex.sentence_groups import UNIT_TOKENS, group_sentences
-from retrivex.stitching import Run, stitch
-from retrivex.tokens import CallableTokenizer, TokenCache
-from retrivex.units import Unit, UnitCutter
+from retrivex import Chunk, ChunkMetadata
+from retrivex.merging import units
+from retrivex.merging.sentence_groups import UNIT_TOKENS, group_sentences
+from retrivex.merging.units import Unit, UnitCutter
+from retrivex.model.run import Run, stitch
+from retrivex.tokens.tokenizer import CallableTokenizer, TokenCache
 
 BEES = (
     "Bees live in hives. A hive has one queen. ",

@@ -15,7 +15,7 @@ from retrivex import Chunk, RetrievalConfig, RetrivexError, SeedHit, SpanCompose
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.doubt import doubt
 from retrivex.scoring.features import NAMES
-from retrivex.valuation import Valuation, Valuer
+from retrivex.scoring.scorer import Valuation, Valuer
 
 QUESTION = "What do bees live on in winter?"
 STORE = tile("d", [

@@ -16,7 +16,7 @@ import chromadb
 from chromadb.config import Settings
 
 from retrivex.adapters.chroma import ChromaChunkStore, ChromaCollection, colon_id
-from retrivex.chunk import Chunk
+from retrivex.model.chunk import Chunk
 
 from .engine import Engine, Way, batches, listed
 from .vector_store import nearest, way

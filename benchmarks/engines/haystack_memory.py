@@ -13,7 +13,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from retrivex.adapters.fields import colon_id
 from retrivex.adapters.haystack import DocumentStoreChunkStore
-from retrivex.chunk import Chunk
+from retrivex.model.chunk import Chunk
 
 from .engine import RADIUS, Engine, Key, Meter, Way
 

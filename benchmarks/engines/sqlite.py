@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from retrivex.chunk import Chunk
-from retrivex.document import Document
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
 
 from .engine import CHUNKS_PER_DOCUMENT, Engine, Meter, Way, batches

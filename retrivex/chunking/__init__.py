@@ -9,7 +9,7 @@ from retrivex.chunking.registry import CHUNKER_NAMES, AutoChunker, get_chunker
 from retrivex.chunking.semantic_chunker import SemanticChunker
 from retrivex.chunking.sentence_chunker import SentenceChunker
 from retrivex.chunking.token_chunker import TokenChunker
-from retrivex.sentences import sentence_ranges
+from retrivex.text.sentences import sentence_ranges
 
 __all__ = [
     "CHUNKER_NAMES",

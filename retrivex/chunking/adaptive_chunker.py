@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.blocks import Block, document_blocks
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.packing import Packer, without_blank_lines
 from retrivex.chunking.pages import blocks_by_page
 from retrivex.chunking.pieces import Piece, make_chunks
-from retrivex.document import Document
-from retrivex.tokens import TokenizerSpec, get_tokenizer
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 
 @dataclass(slots=True)

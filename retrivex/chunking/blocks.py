@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from retrivex.document import Document
+from retrivex.model.document import Document
 
 BlockKind: TypeAlias = Literal["heading", "paragraph", "list", "item", "quote", "table", "row", "code", "line"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from retrivex.chunk import Chunk
-from retrivex.document import Document
 from retrivex.errors import ChunkError
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
 
 
 @runtime_checkable

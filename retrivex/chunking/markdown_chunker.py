@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.blocks import Block, headings, markdown_blocks, path_of
 from retrivex.chunking.chunker import check_size
 from retrivex.chunking.packing import Packer
 from retrivex.chunking.pages import blocks_by_page
 from retrivex.chunking.pieces import make_chunks
-from retrivex.document import Document
-from retrivex.tokens import TokenizerSpec, get_tokenizer
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 
 class MarkdownChunker:

@@ -10,8 +10,8 @@ from itertools import pairwise
 from retrivex.chunking.blocks import Block
 from retrivex.chunking.pieces import Piece
 from retrivex.chunking.token_chunker import token_ranges
-from retrivex.sentences import sentence_ranges
-from retrivex.tokens import Tokenizer
+from retrivex.text.sentences import sentence_ranges
+from retrivex.tokens.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

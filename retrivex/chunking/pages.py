@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from retrivex.chunking.blocks import Block
-from retrivex.document import Document
+from retrivex.model.document import Document
 
 
 def page_edges(document: Document) -> list[int]:

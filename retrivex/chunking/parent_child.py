@@ -6,13 +6,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import Chunker
 from retrivex.chunking.pages import page_edges
 from retrivex.chunking.pieces import Piece, make_chunks
-from retrivex.document import Document
 from retrivex.errors import ChunkError
-from retrivex.sentences import trimmed
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.text.sentences import trimmed
 
 
 class ParentChildChunker:

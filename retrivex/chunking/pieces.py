@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.chunking.blocks import headings, markdown_blocks, path_of
 from retrivex.chunking.pages import edges_inside, page_edges
-from retrivex.document import Document
-from retrivex.sentences import trimmed
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
+from retrivex.text.sentences import trimmed
 
 
 @dataclass(frozen=True, slots=True)

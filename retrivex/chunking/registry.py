@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.adaptive_chunker import AdaptiveChunker
 from retrivex.chunking.chunker import Chunker, check_size
 from retrivex.chunking.markdown_chunker import MarkdownChunker
@@ -12,10 +11,11 @@ from retrivex.chunking.parent_child import ParentChildChunker
 from retrivex.chunking.semantic_chunker import SemanticChunker
 from retrivex.chunking.sentence_chunker import SentenceChunker
 from retrivex.chunking.token_chunker import TokenChunker
-from retrivex.document import Document
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError
-from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 
 DEFAULT_SIZE = 200  # tokens
 SENTENCES = 3  # of a chunk of the sentence chunker

@@ -10,16 +10,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.pages import edges_inside, page_ranges
 from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.chunking.token_chunker import token_ranges
-from retrivex.document import Document
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, EncoderError
-from retrivex.sentences import sentence_ranges
-from retrivex.tokens import TokenizerSpec, get_tokenizer
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.text.sentences import sentence_ranges
+from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 Breakpoint: TypeAlias = Literal["percentile", "threshold"]
 
@@ -61,7 +61,7 @@ class SemanticChunker:
 
     Parameters
     ----------
-    encoder : any `retrivex.encoder.Encoder`
+    encoder : any `retrivex.encoders.encoder.Encoder`
     breakpoint : `percentile` breaks at distances over that percentile of the document's own distances, `threshold` at
         distances over a fixed one
     value : the percentile (0 to 100, default 90) or the distance (0 to 2, default 0.5)

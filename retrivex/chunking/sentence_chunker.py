@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.pages import page_ranges
 from retrivex.chunking.pieces import Piece, make_chunks
-from retrivex.document import Document
-from retrivex.sentences import sentence_ranges
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.text.sentences import sentence_ranges
 
 
 class SentenceChunker:

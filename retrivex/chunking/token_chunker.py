@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from semantic_text_splitter import TextSplitter
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.pages import page_ranges
 from retrivex.chunking.pieces import Piece, make_chunks
-from retrivex.document import Document
-from retrivex.sentences import trimmed
-from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.text.sentences import trimmed
+from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 
 # The splitter counts its candidates again and again, up to a whole document that has no break. With more characters
 # than these a part is too long without counting, or the time would be quadratic in the length of the text. At worst

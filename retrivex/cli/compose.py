@@ -14,7 +14,6 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from retrivex.chunk import Chunk, ChunkKey
 from retrivex.cli.failures import SOME_FAILED, describe
 from retrivex.cli.options import (
     AsJson,
@@ -29,8 +28,9 @@ from retrivex.cli.options import (
 from retrivex.cli.requests import RequestError, parse_line, read_request
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import note, progress, write_text
-from retrivex.composer import SpanComposer
+from retrivex.composer.composer import SpanComposer
 from retrivex.loading import read_chunks
+from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.stores.memory import index_chunks
 
 MAX_LINE_BYTES = 256 * 1024 * 1024

@@ -16,14 +16,14 @@ from retrivex.chunking import get_chunker
 from retrivex.cli.explain import Explanation
 from retrivex.cli.query import ask, print_context
 from retrivex.cli.terminal import console, note, one_line, write_text
-from retrivex.composition import Composition
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.encoder import HashingEncoder
-from retrivex.indexing import Indexer, IndexReport
-from retrivex.retriever import LocalRetriever
-from retrivex.seed import SeedHit
+from retrivex.encoders.encoder import HashingEncoder
+from retrivex.model.hit import SeedHit
+from retrivex.retrieval.indexing import Indexer, IndexReport
+from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
-from retrivex.tokens import Tokenizer, resolve_tokenizer
+from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 QUESTIONS = (
     "What stops a window from growing any further?",

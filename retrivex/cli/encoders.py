@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrivex.encoder import Encoder, load_encoder
+from retrivex.encoders.encoder import Encoder, load_encoder
 from retrivex.errors import EncoderError, StoreError
 from retrivex.stores import SQLiteStore
 

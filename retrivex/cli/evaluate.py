@@ -40,7 +40,7 @@ from retrivex.evaluation.running import ORDERS, Plan, summarise
 from retrivex.evaluation.running import evaluate as run_plan
 from retrivex.evaluation.running.composers import COMPOSERS
 from retrivex.evaluation.running.index import CHUNKERS, RETRIEVERS
-from retrivex.tokens import resolve_tokenizer
+from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _MOST_LISTED = 20  # lines that are told one by one; the manifest and --json list all
 _EVERY_S = 10.0  # seconds between two lines of progress where nobody looks at a terminal

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from retrivex.cli.strip import Strip, legend, strips_of
 from retrivex.cli.terminal import one_line, shorten
-from retrivex.composition import Composition
-from retrivex.seed import DroppedHit
-from retrivex.span import Span
-from retrivex.tracing import Step
+from retrivex.composition.composition import Composition
+from retrivex.composition.trace import Step
+from retrivex.model.hit import DroppedHit
+from retrivex.model.span import Span
 
 MAX_DOCUMENTS = 12
 """Documents that are drawn."""

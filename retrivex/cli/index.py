@@ -16,10 +16,10 @@ from retrivex.cli.encoders import encoder_for_index
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
 from retrivex.cli.terminal import console, note, one_line, progress, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
-from retrivex.indexing import Indexer, IndexReport
 from retrivex.loading import LoadProblem
+from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.stores import SQLiteStore
-from retrivex.tokens import resolve_tokenizer
+from retrivex.tokens.tokenizer import resolve_tokenizer
 
 MAX_LISTED = 20
 """Reasons that are told one by one; `--json` lists all files."""

@@ -12,13 +12,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from retrivex.chunk import MAX_CHUNK_ID, Chunk
-from retrivex.chunk_json import chunk_to_dict
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson
 from retrivex.cli.terminal import console, one_line, shorten, write_json, write_text
 from retrivex.errors import StoreError
-from retrivex.indexing import CHUNKER_KEY
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import MAX_CHUNK_ID, Chunk
+from retrivex.model.serialization import chunk_to_dict
+from retrivex.retrieval.indexing import CHUNKER_KEY
 from retrivex.stores import DocumentInfo, SQLiteStore
 
 SAMPLE = 10

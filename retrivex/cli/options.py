@@ -8,9 +8,9 @@ from typing import Annotated, Any, TypeAlias, cast
 
 import typer
 
-from retrivex.chunk import Scope
 from retrivex.config import PRESETS, WIDTHS, OrderingStrategy, PresetName, RetrievalConfig
 from retrivex.errors import RetrivexError
+from retrivex.model.chunk import Scope
 
 _KNOBS = "Knobs"
 

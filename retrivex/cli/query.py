@@ -13,7 +13,6 @@ import typer
 from numpy.typing import NDArray
 from rich.text import Text
 
-from retrivex.chunk import Scope
 from retrivex.cli.encoders import encoder_for_query
 from retrivex.cli.explain import Explanation, summary
 from retrivex.cli.options import (
@@ -34,13 +33,14 @@ from retrivex.cli.options import (
 )
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import console, note, one_line, visible, write_json, write_text
-from retrivex.composer import SpanComposer
-from retrivex.composition import Citation, Composition
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Citation, Composition
 from retrivex.config import RetrievalConfig
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import EncoderError
+from retrivex.model.chunk import Scope
 from retrivex.rerank import Reranker
-from retrivex.retriever import LocalRetriever
+from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
 
 DEFAULT_HITS = 50

@@ -11,8 +11,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from retrivex.cli.terminal import one_line
-from retrivex.composition import Composition
-from retrivex.tracing import ChunkNote
+from retrivex.composition.composition import Composition
+from retrivex.composition.trace import ChunkNote
 
 MAX_ROWS = 6
 """Rows of cells a document gets; what has no room is counted."""

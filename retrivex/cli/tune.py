@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from retrivex.chunk import Chunk, ChunkKey, Scope
 from retrivex.cli.encoders import encoder_for_query
 from retrivex.cli.failures import NO_IMPROVEMENT
 from retrivex.cli.options import (
@@ -40,7 +39,8 @@ from retrivex.evaluation.labelled import (
     texts_of,
 )
 from retrivex.loading import read_chunks
-from retrivex.retriever import LocalRetriever
+from retrivex.model.chunk import Chunk, ChunkKey, Scope
+from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
 from retrivex.stores.memory import index_chunks
 

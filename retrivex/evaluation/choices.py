@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.candidates import CandidateSet, build_candidates
-from retrivex.choosing import choose
+from retrivex.composer.pipeline import Valued
 from retrivex.config import RetrievalConfig
 from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.metrics import COMPLETE, Range, covered, united
-from retrivex.exclusions import Exclusions
-from retrivex.pipeline import Valued
-from retrivex.rendering import Style
-from retrivex.selection import Candidates, fill
-from retrivex.stitching import Run
-from retrivex.tokens import TokenCache
+from retrivex.merging.exclusions import Exclusions
+from retrivex.model.run import Run
+from retrivex.rendering.render import Style
+from retrivex.selection.candidates import CandidateSet, build_candidates
+from retrivex.selection.constraints import choose
+from retrivex.selection.problem import Candidates, fill
+from retrivex.tokens.tokenizer import TokenCache
 
 Floats = NDArray[np.float64]
 

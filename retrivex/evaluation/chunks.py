@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from retrivex.chunk import Chunk
 from retrivex.chunking.blocks import Block
 from retrivex.chunking.packing import Packer
 from retrivex.chunking.pieces import make_chunks
-from retrivex.document import Document
-from retrivex.tokens import TokenizerSpec, get_tokenizer
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 
 def sentence_packed(

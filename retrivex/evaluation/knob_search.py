@@ -11,17 +11,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from retrivex.composer import SpanComposer
+from retrivex.composer.composer import SpanComposer
+from retrivex.composer.pipeline import Valued
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.choices import Choices, choices_of
 from retrivex.evaluation.labelled import LabelledQuestion
 from retrivex.evaluation.samples import sample_of
-from retrivex.pipeline import Valued
+from retrivex.model.hit import SeedHit
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.fitting import RIDGE, Sample, fit
-from retrivex.seed import SeedHit
-from retrivex.tokens import TokenCache, TokenizerSpec, resolve_tokenizer
+from retrivex.tokens.tokenizer import TokenCache, TokenizerSpec, resolve_tokenizer
 
 try:
     import optuna

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrivex.chunk import Chunk, Embedding, Scope
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import Evidence
-from retrivex.quotes import bare, find_quote, flat
-from retrivex.seeding import SeedHits
+from retrivex.expansion.seeds import SeedHits
+from retrivex.model.chunk import Chunk, Embedding, Scope
 from retrivex.stores.protocol import AnyChunkStore
+from retrivex.text.quotes import bare, find_quote, flat
 
 FORMS = 'a quote as text, {"quote"}, {"doc_id", "quote"} or {"doc_id", "start", "end"}'
 """How a passage of evidence may be given."""
@@ -208,7 +208,7 @@ def texts_of(chunks: Iterable[Chunk]) -> dict[str, str]:
 
     Examples
     --------
-    >>> from retrivex.chunk import ChunkMetadata
+    >>> from retrivex.model.chunk import ChunkMetadata
     >>> texts_of([Chunk("Bees.", ChunkMetadata("d", 0, 0, 5)), Chunk("Ants.", ChunkMetadata("d", 1, 6, 11))])
     {'d': 'Bees. Ants.'}
     """

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from retrivex.composer.pipeline import Valued
 from retrivex.evaluation.evidence import Evidence
-from retrivex.pipeline import Valued
+from retrivex.merging.units import Unit
+from retrivex.model.run import Run
 from retrivex.scoring.fitting import Sample
-from retrivex.stitching import Run
-from retrivex.units import Unit
 
 
 def sample_of(valued: Valued, evidence: Sequence[Evidence]) -> Sample:

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.composer import SpanComposer
-from retrivex.composition import Composition
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
@@ -33,7 +33,7 @@ from retrivex.evaluation.labelled import LabelledQuestion
 from retrivex.evaluation.metrics import Range, score_context
 from retrivex.evaluation.partition import folds, grouped, hold_back
 from retrivex.scoring.calibrated import Coefficients, load_coefficients
-from retrivex.tokens import TokenizerSpec
+from retrivex.tokens.tokenizer import TokenizerSpec
 from retrivex.version import __version__
 
 Floats = NDArray[np.float64]

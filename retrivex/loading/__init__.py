@@ -1,11 +1,11 @@
 """Loaders: files and folders become documents; what cannot be read is reported and skipped."""
 
-from retrivex.chunk_json import chunk_from_dict, chunk_to_dict
 from retrivex.loading.files import MAX_BYTES, SUPPORTED_SUFFIXES, load_file
 from retrivex.loading.folder import find_files, iter_documents, load_documents
 from retrivex.loading.html import html_to_markdown
 from retrivex.loading.jsonl import document_from_dict, read_chunks, read_documents
 from retrivex.loading.report import LoadProblem, LoadReport
+from retrivex.model.serialization import chunk_from_dict, chunk_to_dict
 
 __all__ = [
     "MAX_BYTES",

@@ -10,13 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from retrivex.document import Document
 from retrivex.errors import LoadError
 from retrivex.loading.html import load_html
 from retrivex.loading.jsonl import document_from_dict, parse_lines
 from retrivex.loading.markdown import load_markdown
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import load_text
+from retrivex.model.document import Document
 
 MAX_BYTES = 64 * 1024 * 1024
 """Default limit for one file (for JSONL: for one line), in bytes."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from retrivex.document import Document
 from retrivex.errors import LoadError
 from retrivex.loading.files import MAX_BYTES, load_parts
 from retrivex.loading.report import LoadProblem, LoadReport
+from retrivex.model.document import Document
 
 SKIPPED_FOLDERS = frozenset({"CVS", "__pycache__", "node_modules"})
 """Folders that are passed over without a word, like every name that begins with a dot."""

@@ -6,12 +6,12 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser
 
-from retrivex.document import Document
 from retrivex.errors import LoadError
 from retrivex.loading.html_writer import text_of, write_markdown
 from retrivex.loading.markdown import first_heading
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import decode, encoding_metadata, notes_of
+from retrivex.model.document import Document
 
 MAX_DEPTH = 1000
 """Deepest nesting of elements that is parsed; browsers stop at 512. The parser's time grows with its square."""

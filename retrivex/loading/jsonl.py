@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from retrivex.chunk import Chunk
-from retrivex.chunk_json import chunk_from_dict
-from retrivex.document import Document
 from retrivex.errors import LoadError, RetrivexError
-from retrivex.json_fields import given, integer, listing, mapping, number, optional_string, string
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.model.json_fields import given, integer, listing, mapping, number, optional_string, string
+from retrivex.model.serialization import chunk_from_dict
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Default limit for one line; the file as a whole is read line by line and may be of any size."""

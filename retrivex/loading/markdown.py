@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from markdown_it import MarkdownIt
 
-from retrivex.document import Document
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import decode, encoding_metadata, notes_of, require_text
+from retrivex.model.document import Document
 
 _OPENING = re.compile(r"---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)

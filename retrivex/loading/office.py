@@ -8,11 +8,11 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-from retrivex.document import Document
 from retrivex.errors import LoadError
 from retrivex.loading.markdown import first_heading
 from retrivex.loading.report import Loaded
 from retrivex.loading.tables import Cell, pipe_table
+from retrivex.model.document import Document
 
 try:
     from markitdown import StreamInfo

@@ -7,9 +7,9 @@ import logging
 import re
 from itertools import groupby
 
-from retrivex.document import Document
 from retrivex.errors import LoadError
 from retrivex.loading.report import Loaded
+from retrivex.model.document import Document
 
 try:
     from pypdf import PdfReader

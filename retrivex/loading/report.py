@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from retrivex.document import Document
+from retrivex.model.document import Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import codecs
 import re
 from dataclasses import dataclass
 
-from retrivex.document import Document
 from retrivex.errors import LoadError
 from retrivex.loading.report import Loaded
+from retrivex.model.document import Document
 
 # UTF-32 first: its little-endian mark begins with UTF-16's.
 _MARKS = (

@@ -5,18 +5,18 @@ function reads of an item beside its score is named: a field of the item or of i
 """
 
 from retrivex.ordering.automatic import AutoSettings, OrderChoice, auto, choose_order
+from retrivex.ordering.builtin_profiles import PROFILES, profile_of
+from retrivex.ordering.chronological import TimeOrder, chronological
+from retrivex.ordering.custom import custom, shuffle
 from retrivex.ordering.documents import document, document_edges
 from retrivex.ordering.edges import alternating, edge_balanced
 from retrivex.ordering.fields import Field
 from retrivex.ordering.groups import group_by, relevance_groups
-from retrivex.ordering.own import custom, shuffle
-from retrivex.ordering.positions import PositionProfile
-from retrivex.ordering.profiled import Placement, place, profile
-from retrivex.ordering.profiles import PROFILES, profile_of
+from retrivex.ordering.placement import Placement, place, profile
+from retrivex.ordering.position_weights import place_weights, position_weighted
+from retrivex.ordering.profile import PositionProfile
 from retrivex.ordering.questions import QuestionType, question_type
 from retrivex.ordering.ranking import back_first, best_last, front_first, score_desc
-from retrivex.ordering.times import TimeOrder, chronological
-from retrivex.ordering.weighted import place_weights, position_weighted
 
 __all__ = [
     "PROFILES",

@@ -10,15 +10,15 @@ from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Knob
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.coverage import Known
+from retrivex.ordering.chronological import chronological
 from retrivex.ordering.cues import COMPARISON_CUES, NARRATIVE_CUES, TEMPORAL_CUES
 from retrivex.ordering.documents import document
 from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.fields import Field, float_of, listed, score_of, values_of
 from retrivex.ordering.groups import group_by
+from retrivex.ordering.metadata_coverage import Known
 from retrivex.ordering.questions import Detector, QuestionType, question_type
 from retrivex.ordering.ranking import best_last
-from retrivex.ordering.times import chronological
 
 T = TypeVar("T")
 

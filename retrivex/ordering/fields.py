@@ -11,7 +11,7 @@ from operator import attrgetter, contains, countOf, itemgetter, length_hint
 from typing import Any, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.real import real
+from retrivex.model.numbers import real
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.span import Span
 from retrivex.prompts.source import Source
-from retrivex.span import Span
 
 
 def check_arguments(question: Any, counter: Any, max_tokens: Any, answer_reserve: Any) -> None:

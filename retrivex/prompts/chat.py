@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from retrivex.errors import RetrivexError
+from retrivex.model.span import Span
 from retrivex.prompts.apis import APIS, Api, Message, texts_of, user_message
 from retrivex.prompts.arguments import check_arguments, list_of, numbered_sources
 from retrivex.prompts.fitting import SourceTemplate, fit, write_own
 from retrivex.prompts.places import Place, cited_places, marked_places
 from retrivex.prompts.source import Provenance, Source, tag_positions
 from retrivex.prompts.wording import Language, Wording, wording
-from retrivex.span import Span
-from retrivex.tokens import Tokenizer
+from retrivex.tokens.tokenizer import Tokenizer
 
 QuestionPlace: TypeAlias = Literal["first", "last", "both"]
 """Whether the question stands in front of the sources, behind them, or both."""

@@ -9,15 +9,15 @@ from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from retrivex.errors import BudgetError, RetrivexError, quoted
+from retrivex.model.span import Span, cut_span
 from retrivex.prompts.arguments import check_arguments
 from retrivex.prompts.escaping import TAGS
 from retrivex.prompts.marks import Marks, marks_of, text_skeleton
 from retrivex.prompts.source import Source, one_line
 from retrivex.prompts.templates import fill_template
-from retrivex.rendering import Style, render
-from retrivex.span import Span, cut_span
-from retrivex.tokens import Tokenizer
-from retrivex.trimming import trim
+from retrivex.rendering.render import Style, render
+from retrivex.rendering.trimming import trim
+from retrivex.tokens.tokenizer import Tokenizer
 
 
 class Weighed(Protocol):

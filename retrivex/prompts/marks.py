@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from retrivex.prompts.escaping import elements_of, escape, fold, seen
-from retrivex.rendering import Style
+from retrivex.rendering.render import Style
 
 TEXT, TITLE, WORDS, NUMBER, ELEMENT = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
 """Slots of a skeleton: text and titles of documents, the caller's words, numbers; and elements, which close alone."""

@@ -13,8 +13,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.span import Span
 from retrivex.prompts.escaping import TAGS, escape
-from retrivex.span import Span
 
 Provenance: TypeAlias = Literal["none", "document", "full"]
 """What is said of where a source comes from: nothing, its document, or heading, page and time as well."""

@@ -9,7 +9,7 @@ from retrivex.errors import RetrivexError, quoted
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.passage import Candidate
 from retrivex.reorder.reading import finite
-from retrivex.tokens import Tokenizer, resolve_tokenizer
+from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from retrivex.dedup import find_duplicates
 from retrivex.errors import PassageError
 from retrivex.reorder.account import Account
 from retrivex.reorder.diagnostics import DroppedPassage
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.passage import Candidate
+from retrivex.similarity.deduplicate import find_duplicates
 
 T = TypeVar("T")
 

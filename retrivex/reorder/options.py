@@ -15,7 +15,7 @@ from retrivex.reorder.packing import Packing
 from retrivex.reorder.priority import Normalization, Weights
 from retrivex.reorder.reading import Validation
 from retrivex.rerank import Reranking
-from retrivex.tokens import resolve_tokenizer
+from retrivex.tokens.tokenizer import resolve_tokenizer
 
 Strategy: TypeAlias = Literal[
     "edge_balanced",

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.diversity import pick_diverse
 from retrivex.errors import PassageError, quoted
-from retrivex.likeness import EmbeddingLikeness, Likeness, TextLikeness
 from retrivex.reorder.fields import MISSING, read_field
 from retrivex.reorder.options import Diversity, ReorderOptions
 from retrivex.reorder.passage import Candidate, Ranked, group_key, rows
 from retrivex.reorder.priority import priorities
+from retrivex.similarity.mmr import pick_diverse
+from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError, quoted
 from retrivex.rerank.protocol import AnyReranker, AsyncReranker, ReadsSoMuch, Reranker, Scores, ScoreScale
-from retrivex.waiting import call_in_time, in_own_task, in_thread
+from retrivex.timeouts import call_in_time, in_own_task, in_thread
 
 _LIMITS: dict[str, tuple[float, float]] = {
     "unbounded": (-math.inf, math.inf),

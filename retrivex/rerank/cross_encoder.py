@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RerankError
-from retrivex.tokens import without_surrogates
+from retrivex.tokens.tokenizer import without_surrogates
 
 try:
     from sentence_transformers import CrossEncoder

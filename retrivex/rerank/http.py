@@ -15,7 +15,7 @@ from retrivex.errors import RerankError, RerankUnavailableError, quoted
 from retrivex.ordering.fields import float_of
 from retrivex.rerank.calling import check_seconds
 from retrivex.retry_after import retry_after
-from retrivex.tokens import TokenizerSpec, get_tokenizer, without_surrogates
+from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer, without_surrogates
 
 try:
     import httpx2

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.axis import Axis
-from retrivex.chunk import ChunkKey
-from retrivex.scoring.lexical import bm25, inverse_frequency, term_counts
-from retrivex.scoring.words import WordPool
-from retrivex.seeding import Seed
-from retrivex.units import Unit, Units
+from retrivex.expansion.seeds import Seed
+from retrivex.merging.offsets import Axis
+from retrivex.merging.units import Unit, Units
+from retrivex.model.chunk import ChunkKey
+from retrivex.scoring.bm25 import bm25, inverse_frequency, term_counts
+from retrivex.text.terms import WordPool
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

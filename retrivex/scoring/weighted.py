@@ -24,10 +24,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from retrivex.chunk import ChunkKey
 from retrivex.config import RetrievalConfig
-from retrivex.continuity import Continuity
-from retrivex.stitching import Run
+from retrivex.expansion.continuity import Continuity
+from retrivex.model.chunk import ChunkKey
+from retrivex.model.run import Run
 
 WORST_SEED = 0.3
 """Strength of a hit with relevance 0: a hit is worth something, or the retriever would not have returned it."""

@@ -1,13 +1,13 @@
 """Where chunks live: in memory, in one SQLite file, or in whatever implements `ChunkStore`."""
 
-from retrivex.stores.cached import CachedChunkStore
-from retrivex.stores.filters import Where
-from retrivex.stores.ingest import PutResult
-from retrivex.stores.inspection import DocumentInfo, StoreInfo
+from retrivex.stores.cache.store import CachedChunkStore
 from retrivex.stores.memory import InMemoryChunkStore, fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
-from retrivex.stores.record import content_hash
-from retrivex.stores.sqlite import SQLiteStore
+from retrivex.stores.sqlite.filters import Where
+from retrivex.stores.sqlite.ingest import PutResult
+from retrivex.stores.sqlite.inspection import DocumentInfo, StoreInfo
+from retrivex.stores.sqlite.record import content_hash
+from retrivex.stores.sqlite.store import SQLiteStore
 
 __all__ = [
     "AnyChunkStore",

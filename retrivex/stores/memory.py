@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
-from retrivex.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.errors import StoreError
-from retrivex.intervals import Window, merge_windows
+from retrivex.merging.intervals import Window, merge_windows
+from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 
 
 def index_chunks(chunks: Iterable[Chunk]) -> dict[ChunkKey, Chunk]:
@@ -36,7 +36,7 @@ def fetch_from_mapping(mapping: Mapping[ChunkKey, Chunk], windows: Sequence[Wind
 
     Examples
     --------
-    >>> from retrivex.chunk import ChunkMetadata
+    >>> from retrivex.model.chunk import ChunkMetadata
     >>> store = {("d", i): Chunk(f"text {i}", ChunkMetadata("d", i)) for i in range(3)}
     >>> [chunk.text for chunk in fetch_from_mapping(store, [Window("d", 1, 9)])]
     ['text 1', 'text 2']
@@ -73,7 +73,7 @@ class InMemoryChunkStore:
 
     Examples
     --------
-    >>> from retrivex.chunk import ChunkMetadata
+    >>> from retrivex.model.chunk import ChunkMetadata
     >>> store = InMemoryChunkStore(Chunk(f"text {i}", ChunkMetadata("d", i)) for i in range(5))
     >>> [chunk.text for chunk in store.fetch([Window("d", 1, 3)])]
     ['text 1', 'text 2']

@@ -13,13 +13,13 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.composer import SpanComposer
-from retrivex.composition import Composition
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.intervals import Window
-from retrivex.seed import SeedHit
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.hit import SeedHit
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.stores.protocol import ChunkStore
 from retrivex.testing.worlds import contract_chunks, odd_ids

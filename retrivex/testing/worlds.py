@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from retrivex.chunk import Chunk, ChunkMetadata
+from retrivex.model.chunk import Chunk, ChunkMetadata
 
 _DIMENSION = 8
 

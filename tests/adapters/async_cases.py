@@ -9,9 +9,9 @@ import pytest
 
 from retrivex.adapters.fields import MakeId, colon_id
 from retrivex.adapters.vector_store import VectorChunkStore
-from retrivex.chunk import ChunkKey
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import ChunkKey
 
 
 async def check_async_client(

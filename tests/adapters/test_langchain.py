@@ -30,7 +30,7 @@ from langchain_world import BEES, CONFIG, QUESTION, ROOMY, Bags, Distances, Fixe
 
 from retrivex.adapters.langchain import RetriVexRetriever
 from retrivex.errors import RerankError, RetrivexError
-from retrivex.tokens import get_tokenizer
+from retrivex.tokens.tokenizer import get_tokenizer
 
 pytestmark = pytest.mark.integration
 

@@ -36,7 +36,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
 from retrivex.errors import ChunkError, HitError, RerankError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
-from retrivex.tokens import get_tokenizer
+from retrivex.tokens.tokenizer import get_tokenizer
 
 pytestmark = pytest.mark.integration
 

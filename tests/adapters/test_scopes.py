@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from retrivex.adapters.fields import FieldMap
 from retrivex.adapters.scopes import scope_alternatives, scope_columns_to_come
-from retrivex.chunk import allowed_scopes
+from retrivex.model.chunk import allowed_scopes
 
 names = st.sampled_from([None, "acme", "bee"])
 

@@ -1,6 +1,6 @@
-from retrivex.chunk import Chunk
 from retrivex.chunking import AdaptiveChunker
-from retrivex.document import Document
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
 
 
 def words(text: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from retrivex.chunking import CHUNKER_NAMES, get_chunker
-from retrivex.document import Document
+from retrivex.model.document import Document
 from retrivex.utils import SentenceChunker, SimpleChunker
 
 DATA = Path(os.environ.get("RETRIVEX_DATA", Path(__file__).parents[2].parent / "shared" / "data"))

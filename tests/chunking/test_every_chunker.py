@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrivex.chunk import Chunk
 from retrivex.chunking import (
     CHUNKER_NAMES,
     AdaptiveChunker,
@@ -22,10 +21,11 @@ from retrivex.chunking import (
     TokenChunker,
     get_chunker,
 )
-from retrivex.document import Document
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, RetrivexError
-from retrivex.stitching import stitch
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.model.run import stitch
 
 
 def count(text: str) -> int:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.chunk import Chunk
 from retrivex.chunking import MarkdownChunker
-from retrivex.document import Document
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
 
 
 def words(text: str) -> int:

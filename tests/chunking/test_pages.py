@@ -6,11 +6,11 @@ import pytest
 from fpdf import FPDF
 
 from retrivex.chunking import MarkdownChunker, SentenceChunker, TokenChunker, get_chunker
-from retrivex.document import Document
-from retrivex.encoder import HashingEncoder
-from retrivex.indexing import Indexer
+from retrivex.encoders.encoder import HashingEncoder
+from retrivex.model.document import Document
+from retrivex.retrieval.indexing import Indexer
 from retrivex.stores import SQLiteStore
-from retrivex.tokens import EstimateTokenizer
+from retrivex.tokens.tokenizer import EstimateTokenizer
 
 
 def words(text: str) -> int:

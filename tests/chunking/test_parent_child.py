@@ -5,7 +5,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.chunking import (
     AdaptiveChunker,
     Chunker,
@@ -15,8 +14,9 @@ from retrivex.chunking import (
     TokenChunker,
     get_chunker,
 )
-from retrivex.document import Document
 from retrivex.errors import ChunkError
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
 
 
 def words(text: str) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from retrivex.chunking import Piece, make_chunks
-from retrivex.document import Document
+from retrivex.model.document import Document
 
 
 def cut(text: str, *ranges: tuple[int, int]) -> list[str]:

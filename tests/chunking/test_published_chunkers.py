@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.chunk import Chunk
 from retrivex.errors import ChunkError
+from retrivex.model.chunk import Chunk
 from retrivex.utils import SentenceChunker, SimpleChunker
 
 TEXT = "A sentence of the text that is cut. " * 200

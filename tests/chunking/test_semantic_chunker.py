@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from retrivex.chunking import SemanticChunker
 from retrivex.chunking.semantic_chunker import neighbour_distances
-from retrivex.document import Document
 from retrivex.errors import EncoderError
+from retrivex.model.document import Document
 
 
 def words(text: str) -> int:

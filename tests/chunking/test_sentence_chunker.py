@@ -1,7 +1,7 @@
 import pytest
 
 from retrivex.chunking import SentenceChunker
-from retrivex.document import Document
+from retrivex.model.document import Document
 
 TEXT = "One. Two! Three? 四。 Five."
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.chunking import TokenChunker
-from retrivex.document import Document
+from retrivex.model.document import Document
 
 
 def words(text: str) -> int:

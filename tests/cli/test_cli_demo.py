@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from retrivex import Chunk, ChunkMetadata, SeedHit
 from retrivex.cli import app
 from retrivex.cli.demo import QUESTIONS, own_docs, plain_hits
-from retrivex.tokens import CallableTokenizer
+from retrivex.tokens.tokenizer import CallableTokenizer
 
 run = CliRunner().invoke
 

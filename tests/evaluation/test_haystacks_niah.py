@@ -13,8 +13,8 @@ from retrivex.evaluation.evidence import EvidenceSet, Question
 from retrivex.evaluation.haystacks.essays import ESSAYS, read_essays
 from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, NEEDLES, Needle
 from retrivex.evaluation.haystacks.niah import DEPTHS, niah, niah_multi
-from retrivex.sentences import sentence_ranges
-from retrivex.tokens import get_tokenizer
+from retrivex.text.sentences import sentence_ranges
+from retrivex.tokens.tokenizer import get_tokenizer
 
 COUNTER = get_tokenizer("cl100k_base")
 LONGEST = 40  # tokens of a sentence of the essays below, at most

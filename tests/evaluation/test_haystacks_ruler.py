@@ -15,7 +15,7 @@ from retrivex.evaluation.evidence import EvidenceSet
 from retrivex.evaluation.haystacks.ruler import TASKS, ruler, ruler_samples
 from retrivex.evaluation.haystacks.ruler_needles import NOISE, EssayHay
 from retrivex.evaluation.haystacks.ruler_sample import Sample, write_samples
-from retrivex.tokens import get_tokenizer
+from retrivex.tokens.tokenizer import get_tokenizer
 
 COUNTER = get_tokenizer("cl100k_base")
 TOKENS = 1500

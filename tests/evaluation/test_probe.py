@@ -19,8 +19,8 @@ from retrivex.evaluation.answering import ModelReply, ModelRequest, Usage, fit_p
 from retrivex.evaluation.answering.needles import fill, hide, make_needles, plain_sentences, sentences_of
 from retrivex.evaluation.answering.probe import tokens_of_probe
 from retrivex.ordering import PositionProfile, profile
-from retrivex.ordering.profiles import PROFILES
-from retrivex.tokens import get_tokenizer
+from retrivex.ordering.builtin_profiles import PROFILES
+from retrivex.tokens.tokenizer import get_tokenizer
 
 WORDS = get_tokenizer(lambda text: len(text.split()))
 

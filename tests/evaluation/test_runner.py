@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from retrivex import RetrievalConfig, RetrivexError
-from retrivex.encoder import HashingEncoder
+from retrivex.encoders.encoder import HashingEncoder
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.results import Row, read_rows
 from retrivex.evaluation.running import Plan, evaluate, sets_of, summarise

@@ -11,7 +11,7 @@ from retrivex.evaluation.evidence import Question
 from retrivex.evaluation.running import ORDERS, Index
 from retrivex.evaluation.running.composers import COMPOSERS, Case, composer_of
 from retrivex.evaluation.running.context import Context, Order, arrange
-from retrivex.tokens import get_tokenizer
+from retrivex.tokens.tokenizer import get_tokenizer
 
 TOKENIZER = get_tokenizer("cl100k_base")
 BEES = " ".join(f"Bee number {n} lives in hive {n * 7 % 10}." for n in range(12))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from retrivex import RetrivexError
-from retrivex.encoder import HashingEncoder
+from retrivex.encoders.encoder import HashingEncoder
 from retrivex.evaluation.evidence import Question
 from retrivex.evaluation.running import Index
 from retrivex.evaluation.running.index import cut

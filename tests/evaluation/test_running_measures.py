@@ -12,8 +12,8 @@ from retrivex.evaluation.running import MEASURES
 from retrivex.evaluation.running.context import Order, Selection, arrange
 from retrivex.evaluation.running.measures import holds_answer, measure
 from retrivex.evaluation.running.sentence_edges import SentenceEdges
-from retrivex.stitching import Segment
-from retrivex.tokens import get_tokenizer
+from retrivex.model.run import Segment
+from retrivex.tokens.tokenizer import get_tokenizer
 
 # ten sentences of ten characters each; a token is a character
 TEXT = "".join(f"Bee no {n}. " for n in range(10))

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import tune as real
 
-from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer, valuation
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
 from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.labelled import LabelledQuestion
 from retrivex.evaluation.tuning import TuneResult, tune
+from retrivex.scoring import scorer as valuation
 from retrivex.scoring.calibrated import shipped_coefficients
-from retrivex.tokens import CallableTokenizer
+from retrivex.tokens.tokenizer import CallableTokenizer
 
 WORDS = CallableTokenizer(lambda text: len(text.split()), name="words")
 WRONG = RetrievalConfig(token_budget=60, run_cost=40.0)

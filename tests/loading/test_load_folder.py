@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from retrivex.document import Document
 from retrivex.errors import LoadError
 from retrivex.loading import LoadReport, find_files, iter_documents, load_documents, load_file
+from retrivex.model.document import Document
 
 DATA = Path(os.environ.get("RETRIVEX_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 ESSAYS = DATA / "paul_graham_essays"

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.errors import ChunkError, LoadError
 from retrivex.loading import (
     chunk_from_dict,
@@ -18,6 +17,7 @@ from retrivex.loading import (
     read_chunks,
     read_documents,
 )
+from retrivex.model.chunk import Chunk, ChunkMetadata
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NAMES = WORDS.filter(bool)

@@ -11,16 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import texts
 
-from retrivex.scoring.lexical import (
-    K1,
-    MAX_TERMS,
-    B,
-    bm25,
-    inverse_frequency,
-    question_terms,
-    term_counts,
-)
-from retrivex.scoring.words import WordPool, lowered
+from retrivex.scoring.bm25 import K1, MAX_TERMS, B, bm25, inverse_frequency, question_terms, term_counts
+from retrivex.text.terms import WordPool, lowered
 
 
 def counted(question: str, *stretches: str) -> list[list[int]]:

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import texts
 
-from retrivex.axis import Axis
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.scoring.words import WordPool, index_words, is_letter, is_unspaced, lowered, split_words
-from retrivex.stitching import stitch
-from retrivex.tokens import CallableTokenizer, TokenCache
-from retrivex.units import UnitCutter
+from retrivex.merging.offsets import Axis
+from retrivex.merging.units import UnitCutter
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.run import stitch
+from retrivex.text.terms import WordPool, index_words, is_letter, is_unspaced, lowered, split_words
+from retrivex.tokens.tokenizer import CallableTokenizer, TokenCache
 
 LETTERS = st.text(st.sampled_from("abeinst\u00e9\u0436 .-_\n9\u871c\U00010400"), max_size=60)
 

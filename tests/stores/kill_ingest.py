@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.document import Document
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
 
 DOCUMENTS = 16

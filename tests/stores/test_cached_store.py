@@ -16,11 +16,11 @@ import pytest
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
 from retrivex.stores import CachedChunkStore
+from retrivex.stores.cache.memory import MemoryCache
+from retrivex.stores.cache.sqlite import SQLiteCache
 from retrivex.stores.memory import InMemoryChunkStore
-from retrivex.stores.memory_cache import MemoryCache
-from retrivex.stores.sqlite_cache import SQLiteCache
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 
 MINUTE = 60.0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.stores.fts import MAX_QUERY_TERMS, TOKENIZER, index_terms, match_expression
+from retrivex.stores.sqlite.fts import MAX_QUERY_TERMS, TOKENIZER, index_terms, match_expression
 
 
 def matches(text: str, question: str) -> bool:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.stores import ChunkStore, InMemoryChunkStore, ParentStore, fetch_from_mapping
 
 

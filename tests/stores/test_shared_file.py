@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retrivex.errors import StoreError
-from retrivex.stores.shared_file import SharedFile
+from retrivex.stores.sqlite.shared_file import SharedFile
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS item (name TEXT PRIMARY KEY, count INTEGER NOT NULL)"
 

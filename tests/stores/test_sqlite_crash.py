@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from retrivex.chunk import Chunk
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Chunk
 from retrivex.stores import SQLiteStore
 
 SCOPES = {None, "acme"}

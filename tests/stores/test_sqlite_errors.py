@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.document import Document
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
-from retrivex.stores import sqlite as sqlite_store
+from retrivex.stores.sqlite import store as sqlite_store
 
 
 def page(doc_id: str, size: int = 1) -> tuple[Document, list[Chunk]]:

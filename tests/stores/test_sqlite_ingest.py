@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from stored_pages import everything, page
 
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.document import Document
 from retrivex.errors import StoreError
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore, content_hash
 
 # -- idempotent, incremental

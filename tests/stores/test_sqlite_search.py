@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrivex.chunk import Chunk, ChunkMetadata
-from retrivex.document import Document
 from retrivex.errors import StoreError
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
 
 

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored_pages import everything, page
 
-from retrivex.chunk import MAX_CHUNK_ID, Chunk, ChunkMetadata
-from retrivex.document import Document
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkMetadata
+from retrivex.model.document import Document
 from retrivex.stores import ChunkStore, ParentStore, SQLiteStore
-from retrivex.stores.reading import fetch_statement
+from retrivex.stores.sqlite.reading import fetch_statement
 
 # NUL and halves of surrogate pairs are refused, and that is tested below
 names = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30) | (

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from stored_pages import everything, page
 
-from retrivex.chunk import Chunk, ChunkMetadata
 from retrivex.errors import StoreError
-from retrivex.intervals import Window
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.stores import SQLiteStore
 
 

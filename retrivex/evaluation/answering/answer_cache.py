@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from retrivex.stores.shared_file import SharedFile
+from retrivex.stores.sqlite.shared_file import SharedFile
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answer (

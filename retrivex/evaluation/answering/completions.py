@@ -8,7 +8,7 @@ from typing import Any
 
 from retrivex.evaluation.answering.answer_cache import KeptAnswer
 from retrivex.retry_after import retry_after
-from retrivex.tokens import without_surrogates
+from retrivex.tokens.tokenizer import without_surrogates
 
 try:
     import openai

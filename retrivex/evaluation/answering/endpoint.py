@@ -16,7 +16,7 @@ from retrivex.evaluation.answering.answer_cache import AnswerCache, KeptAnswer, 
 from retrivex.evaluation.answering.completions import ChatCompletions, Failure
 from retrivex.evaluation.answering.limits import RateLimit, SpendCap
 from retrivex.evaluation.answering.model import ModelReply, ModelRequest, Usage
-from retrivex.tokens import get_tokenizer, without_surrogates
+from retrivex.tokens.tokenizer import get_tokenizer, without_surrogates
 
 _IN_A_ROW = 8
 """Requests without an answer, none answered between them, after which asking on is of no use."""

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from retrivex.errors import LoadError, RetrivexError
 from retrivex.loading import load_documents
-from retrivex.sentences import sentence_ranges
-from retrivex.tokens import Tokenizer
+from retrivex.text.sentences import sentence_ranges
+from retrivex.tokens.tokenizer import Tokenizer
 
 Filler: TypeAlias = Callable[[random.Random], Iterator[str]]
 """Gives sentences without end, those of one seed always the same."""
@@ -158,7 +158,7 @@ def hide(needle: Needle, filler: Sequence[str], costs: Sequence[int], depth: flo
 
     Examples
     --------
-    >>> from retrivex.tokens import get_tokenizer
+    >>> from retrivex.tokens.tokenizer import get_tokenizer
     >>> words = get_tokenizer(lambda text: len(text.split()))
     >>> needle = Needle("It is 1.", "What is it?", "1")
     >>> hide(needle, ["A b c.", "D e f."], [3, 3], 0.5, words)

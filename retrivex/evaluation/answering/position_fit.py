@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.bootstrap import resampled_means
-from retrivex.ordering.positions import PositionProfile
+from retrivex.ordering.profile import PositionProfile
 
 _BLOCK = 4_000_000  # numbers shuffled at a time, so that memory stays small
 _ROUNDING = 1e-9

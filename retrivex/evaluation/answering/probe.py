@@ -18,8 +18,8 @@ from retrivex.errors import EndpointError, OrderingError, RetrivexError, quoted
 from retrivex.evaluation.answering.model import Model, ModelReply, ModelRequest, Usage
 from retrivex.evaluation.answering.needles import Filler, Haystack, Needle, fill, hide, make_needles, plain_sentences
 from retrivex.evaluation.answering.position_fit import PositionFit, fit_positions
-from retrivex.ordering.positions import PositionProfile
-from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
+from retrivex.ordering.profile import PositionProfile
+from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 
 ANSWER_TOKENS = 32
 _PROMPT = """\

@@ -12,8 +12,8 @@ from retrivex.evaluation.datasets.fields import list_of, pair_of, place_in, stri
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_list
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.json_fields import as_string, listing
-from retrivex.sentences import trimmed
+from retrivex.model.json_fields import as_string, listing
+from retrivex.text.sentences import trimmed
 
 
 def hotpotqa(path: Path) -> EvidenceSet:

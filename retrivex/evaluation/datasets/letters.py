@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrivex.scoring.words import is_letter, is_unspaced
+from retrivex.text.terms import is_letter, is_unspaced
 
 _LONG = 20  # letters and digits, from which on a quote is known even if its first or last letter was lost
 

@@ -12,8 +12,8 @@ from retrivex.evaluation.datasets.fields import strings_of, words_of
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Factor, Question
-from retrivex.json_fields import string
-from retrivex.sentences import trimmed
+from retrivex.model.json_fields import string
+from retrivex.text.sentences import trimmed
 
 TASKS_WITHOUT_QUESTION: Mapping[str, str] = {
     "gov_report": "Write a one-page summary of the report.",

@@ -13,7 +13,7 @@ from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, rea
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.datasets.letters import LetterIndex
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.sentences import sentence_ranges
+from retrivex.text.sentences import sentence_ranges
 
 
 def loogle(path: Path) -> EvidenceSet:

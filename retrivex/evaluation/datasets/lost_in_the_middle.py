@@ -13,8 +13,8 @@ from retrivex.evaluation.datasets.fields import list_of, object_of, pair_of, pla
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.json_fields import string
-from retrivex.sentences import trimmed
+from retrivex.model.json_fields import string
+from retrivex.text.sentences import trimmed
 
 
 def lost_in_the_middle(paths: Sequence[Path]) -> EvidenceSet:

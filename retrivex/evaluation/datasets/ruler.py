@@ -16,7 +16,7 @@ from retrivex.evaluation.datasets.fields import list_of, strings_of, words_of
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Factor, Question
-from retrivex.sentences import trimmed
+from retrivex.text.sentences import trimmed
 
 # How a prompt begins before its context, and the question behind it. A prompt may show a solved example first, and a
 # model's own template may stand around it: the last beginning counts, and the last question behind it.

@@ -10,8 +10,8 @@ from itertools import accumulate, pairwise
 from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.haystacks.marked import Marked, join
-from retrivex.sentences import sentence_ranges
-from retrivex.tokens import Tokenizer
+from retrivex.text.sentences import sentence_ranges
+from retrivex.tokens.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.evidence import EvidenceSet, Factor, Question
 from retrivex.evaluation.haystacks.haystack import Haystack, add_documents, build_haystack, measure_essay
 from retrivex.evaluation.haystacks.needles import NEEDLE_GROUPS, NEEDLES, Needle
-from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
+from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 
 DEPTHS = tuple(range(0, 101, 10))
 """Where needles go, in percent of the haystack's tokens."""

@@ -19,7 +19,7 @@ from retrivex.evaluation.haystacks.ruler_questions import questions, read_hotpot
 from retrivex.evaluation.haystacks.ruler_sample import Sample, Task
 from retrivex.evaluation.haystacks.ruler_variables import variable_tracking
 from retrivex.evaluation.haystacks.ruler_words import common_words, frequent_words
-from retrivex.tokens import Tokenizer, TokenizerSpec, get_tokenizer
+from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 
 TASKS = (*NEEDLE_TASKS, "vt", "cwe", "fwe", "qa_1", "qa_2")
 

@@ -20,7 +20,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.haystacks.key_words import keys
 from retrivex.evaluation.haystacks.marked import Marked, join
 from retrivex.evaluation.haystacks.ruler_sample import Sample, Task
-from retrivex.sentences import sentence_ranges
+from retrivex.text.sentences import sentence_ranges
 
 NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
 

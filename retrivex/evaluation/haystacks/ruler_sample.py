@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from retrivex.evaluation.haystacks.marked import Marked
-from retrivex.tokens import Tokenizer
+from retrivex.tokens.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.metrics.arguments import list_of, text_list
 from retrivex.evaluation.metrics.words import finder
-from retrivex.trigrams import Ints, trigrams
+from retrivex.similarity.trigrams import Ints, trigrams
 
 HELD = 0.9
 """Share of a passage's character trigrams from which on a context counts as holding it."""

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.scoring.words import lowered, split_words
+from retrivex.text.terms import lowered, split_words
 
 Places: TypeAlias = NDArray[np.int64]
 

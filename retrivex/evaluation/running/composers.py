@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from retrivex.assembly import best_first
-from retrivex.chunk import Chunk, ChunkKey, Embedding
-from retrivex.composer import SpanComposer
+from retrivex.composer.composer import SpanComposer
+from retrivex.composer.spans import best_first
 from retrivex.config import PRESETS, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.running.context import Order, Selection
 from retrivex.evaluation.running.nearest import Nearest
-from retrivex.seed import SeedHit
-from retrivex.tokens import Tokenizer
+from retrivex.model.chunk import Chunk, ChunkKey, Embedding
+from retrivex.model.hit import SeedHit
+from retrivex.tokens.tokenizer import Tokenizer
 
 BASELINES = {"knn": 0, "knn±1": 1, "knn±2": 2}
 """The nearest chunks, with so many neighbours on each side."""

@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrivex.composition import Citation
+from retrivex.composer.explain import citations_of
+from retrivex.composer.order import order_spans
+from retrivex.composition.composition import Citation
 from retrivex.config import OrderingStrategy, RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.rendering import Style, render
-from retrivex.reporting import citations_of
-from retrivex.span import Span
-from retrivex.span_order import order_spans
+from retrivex.model.span import Span
+from retrivex.rendering.render import Style, render
 
 ORDERS = tuple(name.value for name in OrderingStrategy if name is not OrderingStrategy.CUSTOM)
 """Orders by name; "custom" needs a callable and is none of them."""

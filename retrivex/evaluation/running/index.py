@@ -9,17 +9,17 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.chunk import Chunk, ChunkKey
 from retrivex.chunking import get_chunker
-from retrivex.document import Document
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.chunks import sentence_packed
 from retrivex.evaluation.evidence import Question
 from retrivex.evaluation.running.bm25 import BM25
 from retrivex.evaluation.running.vector_cache import Report, VectorCache, Vectors
-from retrivex.fusion import reciprocal_rank_fusion
-from retrivex.seed import SeedHit
-from retrivex.tokens import TokenizerSpec
+from retrivex.expansion.fusion import reciprocal_rank_fusion
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.document import Document
+from retrivex.model.hit import SeedHit
+from retrivex.tokens.tokenizer import TokenizerSpec
 
 RetrieverName: TypeAlias = Literal["bm25", "dense", "fused", "given"]
 RETRIEVERS: tuple[str, ...] = get_args(RetrieverName)

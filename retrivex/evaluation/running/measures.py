@@ -5,14 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from retrivex.composition import Citation
+from retrivex.composition.composition import Citation
 from retrivex.evaluation.evidence import Evidence, Question
 from retrivex.evaluation.metrics import Range, covered, score_context, united
 from retrivex.evaluation.metrics.words import finder
 from retrivex.evaluation.running.context import Context
 from retrivex.evaluation.running.sentence_edges import SentenceEdges
-from retrivex.span import Span
-from retrivex.tokens import Tokenizer
+from retrivex.model.span import Span
+from retrivex.tokens.tokenizer import Tokenizer
 
 RECALL_AT = (1, 3, 5, 10)
 """Numbers of best spans whose evidence is counted."""

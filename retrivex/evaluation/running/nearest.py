@@ -7,14 +7,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retrivex.chunk import Chunk, ChunkKey
 from retrivex.config import OrderingStrategy, RetrievalConfig
 from retrivex.evaluation.running.context import Order, Selection, arrange
-from retrivex.rendering import SEPARATOR
-from retrivex.seed import SeedHit
-from retrivex.span import Span, cut_span
-from retrivex.stitching import Segment
-from retrivex.tokens import TokenCache, Tokenizer
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.hit import SeedHit
+from retrivex.model.run import Segment
+from retrivex.model.span import Span, cut_span
+from retrivex.rendering.render import SEPARATOR
+from retrivex.tokens.tokenizer import TokenCache, Tokenizer
 
 if TYPE_CHECKING:
     from retrivex.evaluation.running.composers import Case

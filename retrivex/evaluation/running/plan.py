@@ -14,7 +14,7 @@ from retrivex.evaluation.results import Way
 from retrivex.evaluation.running.composers import Composer, composer_of
 from retrivex.evaluation.running.context import SHUFFLE, Order
 from retrivex.evaluation.running.index import VECTORS, RetrieverName
-from retrivex.tokens import Tokenizer
+from retrivex.tokens.tokenizer import Tokenizer
 
 
 def _as_tuple(value: Any) -> Any:

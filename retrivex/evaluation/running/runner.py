@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrivex.chunk import Chunk, ChunkKey
-from retrivex.encoder import Encoder, load_encoder
+from retrivex.encoders.encoder import Encoder, load_encoder
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.evidence import EvidenceSet, Question
 from retrivex.evaluation.results import MANIFEST, RESULTS, Row, read_rows, write_rows
@@ -28,7 +27,8 @@ from retrivex.evaluation.running.plan import Plan
 from retrivex.evaluation.running.sets import sampled, sets_of
 from retrivex.evaluation.running.vector_cache import Report, VectorCache, cache_folder
 from retrivex.evaluation.running.work import Asked, Block, SetWork, Worker, blocks_of
-from retrivex.tokens import Tokenizer, resolve_tokenizer
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 PROTOCOL = "1"
 """Changes when the same contexts would be measured otherwise."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 
-from retrivex.sentences import sentence_ranges, trimmed
+from retrivex.text.sentences import sentence_ranges, trimmed
 
 
 class SentenceEdges:

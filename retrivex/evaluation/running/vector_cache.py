@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.encoder import Encoder
+from retrivex.encoders.encoder import Encoder
 from retrivex.errors import EncoderError
-from retrivex.stores.connection import sqlite_errors
-from retrivex.stores.vectors import unit_rows
+from retrivex.stores.sqlite.connection import sqlite_errors
+from retrivex.stores.sqlite.vectors import unit_rows
 
 Vectors = NDArray[np.float32]
 Report = Callable[[str, int, int], None]

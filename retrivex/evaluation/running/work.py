@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrivex.chunk import Chunk, ChunkKey, Embedding
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.evidence import Question
 from retrivex.evaluation.metrics import Range
@@ -21,8 +20,9 @@ from retrivex.evaluation.running.index import VECTORS
 from retrivex.evaluation.running.measures import measure
 from retrivex.evaluation.running.plan import Plan
 from retrivex.evaluation.running.sentence_edges import SentenceEdges
-from retrivex.seed import SeedHit
-from retrivex.tokens import resolve_tokenizer
+from retrivex.model.chunk import Chunk, ChunkKey, Embedding
+from retrivex.model.hit import SeedHit
+from retrivex.tokens.tokenizer import resolve_tokenizer
 
 BLOCK = 25
 """Questions of a block: what a killed run loses, for each process."""

@@ -1,0 +1,305 @@
+"""Where everything came from or went: citations, coverage, dropped hits, notes on every chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from retrivex.composition.composition import Citation, Coverage
+from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
+from retrivex.config import RetrievalConfig
+from retrivex.expansion.seeds import Seed
+from retrivex.expansion.windows import Expansion
+from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.units import Units
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.hit import DroppedHit, DropReason
+from retrivex.model.run import Run, Segment
+from retrivex.model.span import Span
+from retrivex.rendering.render import Rendered
+from retrivex.scoring.scorer import Valuation
+from retrivex.selection.candidates import CandidateSet
+from retrivex.text.ranges import merge_ranges, remaining
+
+_BEGINNING = 80  # characters of a unit that its note quotes
+
+
+def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, ...]:
+    """One citation for every stretch of source text in the context, in order."""
+    made: list[Citation] = []
+    for number, (span, start) in enumerate(zip(spans, rendered.starts, strict=True), start=1):
+        places = {chunk.metadata.chunk_id: chunk.metadata for chunk in span.chunks}
+        for segment in span.segments:
+            metadata = places[segment.chunk_id]
+            source = segment.char_start
+            # a parent that was swapped in also shows text between the chunks that are known
+            own = source is None or metadata.char_end is None or source < metadata.char_end
+            made.append(
+                Citation(
+                    number=number,
+                    start=start + segment.start,
+                    end=start + segment.end,
+                    doc_id=span.doc_id,
+                    chunk_id=segment.chunk_id,
+                    char_start=source,
+                    char_end=None if source is None else source + segment.end - segment.start,
+                    page=metadata.page if own else None,
+                    heading_path=tuple(metadata.heading_path or ()) if own else (),
+                )
+            )
+    return tuple(made)
+
+
+def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage, ...]:
+    """Return what is shown of each document, those with the best hits first."""
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    for window in merge_windows(Window(span.doc_id, span.chunk_ids[0], span.chunk_ids[-1] + 1) for span in spans):
+        ranges.setdefault(window.doc_id, []).append((window.start, window.end - 1))
+    shown: dict[str, set[int]] = {}
+    counts: dict[str, int] = {}
+    for span in spans:
+        shown.setdefault(span.doc_id, set()).update(span.chunk_ids)
+        for chunk in span.chunks:
+            if chunk.metadata.chunk_count is not None:
+                counts[span.doc_id] = chunk.metadata.chunk_count
+    matched: dict[str, list[tuple[int, float]]] = {}
+    best: dict[str, float] = {}
+    for seed in seeds:
+        doc_id, chunk_id = seed.key
+        if chunk_id in shown.get(doc_id, ()):
+            matched.setdefault(doc_id, []).append((chunk_id, seed.score))
+            best[doc_id] = max(seed.relevance, best.get(doc_id, 0.0))
+    made = []
+    for doc_id, shown_ranges in ranges.items():
+        hits = matched.get(doc_id, [])
+        scores = [score for _, score in hits]
+        made.append(
+            Coverage(
+                doc_id=doc_id,
+                ranges=tuple(shown_ranges),
+                chunk_count=counts.get(doc_id),
+                matched=tuple(sorted(hits)),
+                max_score=max(scores) if scores else None,
+                mean_score=sum(score / len(scores) for score in scores) if scores else None,
+            )
+        )
+    return tuple(sorted(made, key=lambda c: (-best.get(c.doc_id, -1.0), c.doc_id)))
+
+
+@dataclass
+class Account:
+    """Everything a query touched, kept to explain it when somebody asks.
+
+    Parameters
+    ----------
+    seeds : hits that were used
+    found : chunks by key, as they were used
+    unusable : hits that were not, with their reasons
+    expansion : what the seeds grew to
+    linked : chunks reached over links
+    runs, valuation : candidates and their values
+    candidates : what the selection saw
+    spans : what is shown
+    swaps : spans that a parent replaced, and the parent's
+    config : the knobs
+    """
+
+    seeds: Sequence[Seed]
+    found: Mapping[ChunkKey, Chunk]
+    unusable: Sequence[DroppedHit]
+    expansion: Expansion
+    linked: Mapping[ChunkKey, float]
+    runs: Sequence[Run]
+    valuation: Valuation
+    candidates: CandidateSet
+    spans: Sequence[Span]
+    swaps: Sequence[tuple[Span, Span]]
+    config: RetrievalConfig
+    _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
+
+    @cached_property
+    def shown(self) -> set[ChunkKey]:
+        """Chunks of which the context holds any text; that of replaced spans is in the parent's."""
+        shown: set[ChunkKey] = set()
+        for span in [*self.spans, *(replaced for replaced, _ in self.swaps)]:
+            shown.update((span.doc_id, segment.chunk_id) for segment in span.segments)
+            if len(span.segments) < len(span.chunks):
+                # a chunk that lies within others has no segment of its own
+                shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
+        unseen = [seed.key for seed in self.seeds if seed.key not in shown]
+        return shown.union([key for key in unseen if not self._hidden(key)])
+
+    @cached_property
+    def _spans(self) -> dict[str, list[str]]:
+        """Texts of the spans, by document."""
+        made: dict[str, list[str]] = {}
+        for span in self.spans:
+            made.setdefault(span.doc_id, []).append(span.text)
+        return made
+
+    @cached_property
+    def _texts(self) -> dict[str, list[tuple[int, str]]]:
+        """Shown texts whose place is known, with their document offsets, by document."""
+        made: dict[str, list[tuple[int, str]]] = {}
+        for span in self.spans:
+            for segment in span.segments:
+                if segment.char_start is not None:
+                    text = span.text[segment.start : segment.end]
+                    made.setdefault(span.doc_id, []).append((segment.char_start, text))
+        return made
+
+    def _hidden(self, key: ChunkKey) -> list[str]:
+        """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
+        parts = self._parts.get(key)
+        if parts is None:
+            parts = self._parts[key] = _unshown(self.found[key], self._texts.get(key[0], ()))
+        return parts
+
+    def dropped(self, tokens: int) -> tuple[DroppedHit, ...]:
+        """Hits that are not shown, in the order of their scores."""
+        gone = [
+            hit for hit in self.unusable if hit.reason == "duplicate_id" or (hit.doc_id, hit.chunk_id) not in self.shown
+        ]
+        lost = [seed for seed in self.seeds if seed.key not in self.shown]
+        places = self._places({seed.key for seed in lost})
+        for seed in lost:
+            reason, detail = self._why(seed.key, places.get(seed.key, ()), tokens)
+            gone.append(DroppedHit(*seed.key, seed.score, reason, detail))
+        return tuple(gone)
+
+    def _places(self, wanted: Collection[ChunkKey]) -> Mapping[ChunkKey, Sequence[int]]:
+        """Numbers of the candidates that each of the wanted chunks is part of."""
+        pieces = self.candidates.pieces
+        if isinstance(pieces, Units):
+            return {key: pieces.touching(at) for key, at in pieces.axis.numbers.items() if key in wanted}
+        places: dict[ChunkKey, list[int]] = {}
+        looked_for = [
+            {at: key for at, chunk in enumerate(run.chunks) if (key := chunk.key) in wanted} for run in self.runs
+        ]
+        for number, piece in enumerate(pieces):
+            here = looked_for[piece.run]
+            if here:
+                for at in range(piece.first, piece.last + 1):
+                    if at in here:
+                        places.setdefault(here[at], []).append(number)
+        return places
+
+    def _why(self, key: ChunkKey, own: Sequence[int], tokens: int) -> tuple[DropReason, str]:
+        """Why a chunk is not shown, that `own` candidates hold."""
+        candidates, config = self.candidates, self.config
+        if key in candidates.excluded:
+            return "excluded", "pinned, or shown in an earlier turn"
+        if key in candidates.repeated:
+            other, alike = candidates.repeated[key], candidates.near.get(key)
+            if alike is not None:
+                return "near_duplicate", f"almost the same text stands in {other!r}: similarity {alike:.2f}"
+            return "duplicate_text", f"the same text stands in {other!r}"
+        numbers = candidates.numbers
+        if not "".join(self._hidden(key)).strip():
+            return "no_value", "nothing of it is left to read"
+        if not own:
+            return "budget", "part of a longer chunk that is not shown"
+        worthwhile = [i for i in self._left_out(key, own) if numbers.gains[i] > 0]
+        if not worthwhile:
+            return "no_value", f"worth no more than min_value={config.min_value:g}"
+        cheapest = min([numbers.costs[i] + numbers.openings[i] for i in worthwhile])
+        if cheapest > config.token_budget:
+            return "budget", f"{cheapest} tokens, more than the {config.token_budget} of the budget"
+        if config.max_spans is not None and cheapest <= config.token_budget - tokens:
+            spans = sum(not span.pinned for span in self.spans)
+            if spans >= config.max_spans:
+                return "max_spans", f"max_spans={config.max_spans} better spans are shown"
+        cap = config.max_tokens_per_document
+        if cap is not None and cheapest <= config.token_budget - tokens:
+            return "budget", f"{cheapest} tokens; max_tokens_per_document={cap} of {key[0]!r} hold what is worth more"
+        return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold what is worth more"
+
+    def _left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
+        """Candidates of a hit whose text is not shown: of one that others overlap, some can be."""
+        texts, chunk = self._spans.get(key[0]), self.found[key]
+        if texts is None or (chunk.metadata.char_start is not None and self._hidden(key) == [chunk.text]):
+            return own
+        stretches = [self.runs[p.run].text[p.start : p.end].strip() for p in self.candidates.some(own)]
+        rest = [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
+        return rest or own
+
+    def notes(self) -> tuple[ChunkNote, ...]:
+        """Return what became of every chunk that was touched, by document and position."""
+        dropped = {(hit.doc_id, hit.chunk_id): hit.reason for hit in self.dropped(0)}
+        places = self._places(self.found)
+        relevance = {seed.key: seed.relevance for seed in self.seeds}
+        made: dict[ChunkKey, ChunkNote] = {}
+        for run, row in zip(self.runs, self.valuation.chunks, strict=True):
+            for chunk, value in zip(run.chunks, row, strict=True):
+                key = chunk.key
+                role: ChunkRole = "seed" if key in relevance else "link" if key in self.linked else "neighbour"
+                flow = self.expansion.continuity.get(key)
+                made[key] = ChunkNote(
+                    *key,
+                    role=role,
+                    outcome="selected" if key in self.shown else "dropped",
+                    reason=None if key in self.shown else dropped.get(key) or self._why(key, places.get(key, ()), 0)[0],
+                    value=value,
+                    relevance=relevance.get(key),
+                    continuity=None if flow is None else flow.value,
+                )
+        for key, reason in self.expansion.refused.items():
+            if key not in made:
+                made[key] = ChunkNote(*key, role="beyond", outcome="refused", reason=reason)
+        return tuple(made[key] for key in sorted(made))
+
+
+def _unshown(chunk: Chunk, texts: Sequence[tuple[int, str]]) -> list[str]:
+    """Parts of a chunk that are not among the texts of its document, which are given with their offsets."""
+    start, text = chunk.metadata.char_start, chunk.text
+    if not texts or start is None or chunk.metadata.char_end != start + len(text):
+        return [text]
+    covered: list[tuple[int, int]] = []
+    for place, other in texts:
+        low, high = max(start, place), min(start + len(text), place + len(other))
+        # offsets may lie: only the same text counts
+        if low < high and text[low - start : high - start] == other[low - place : high - place]:
+            covered.append((low - start, high - start))
+    return [text[low:high] for low, high in remaining(0, len(text), merge_ranges(covered))]
+
+
+def _is_shown(begin: Segment, text: str, spans: Sequence[Span]) -> bool:
+    """Whether spans of its document show a unit: its first character, or its text where there are no offsets."""
+    if begin.char_start is None:
+        return bool(text) and any(text in span.text for span in spans)
+    return any(
+        segment.char_start is not None
+        and segment.char_start <= begin.char_start < segment.char_start + segment.end - segment.start
+        for span in spans
+        for segment in span.segments
+    )
+
+
+def unit_notes(runs: Sequence[Run], valuation: Valuation, spans: Sequence[Span]) -> tuple[UnitNote, ...]:
+    """Why each unit got its value, best first."""
+    if valuation.table is None:
+        return ()
+    shown: dict[str, list[Span]] = {}
+    for span in spans:
+        shown.setdefault(span.doc_id, []).append(span)
+    notes = []
+    for number, unit in enumerate(valuation.table.units):
+        run = runs[unit.run]
+        segments = run.segments(unit.first, unit.last, unit.start, unit.end)
+        text = run.text[unit.start : unit.end].strip()
+        notes.append(
+            UnitNote(
+                doc_id=run.doc_id,
+                chunk_ids=tuple(chunk.metadata.chunk_id for chunk in run.chunks[unit.first : unit.last + 1]),
+                char_start=segments[0].char_start,
+                length=unit.end - unit.start,
+                beginning=text[:_BEGINNING],
+                probability=valuation.scores[number],
+                value=valuation.values[number],
+                selected=_is_shown(segments[0], text, shown.get(run.doc_id, ())),
+                reasons=valuation.reasons(number),
+                hedged=valuation.hedged is not None and bool(valuation.hedged[number]),
+            )
+        )
+    return tuple(sorted(notes, key=lambda note: -note.probability))

@@ -1,0 +1,300 @@
+"""Picked pieces -> spans with exact offsets, scores and token counts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from retrivex.config import RetrievalConfig
+from retrivex.errors import RetrivexError
+from retrivex.expansion.continuity import Continuity
+from retrivex.expansion.seeds import Seed
+from retrivex.merging.exclusions import Exclusions
+from retrivex.merging.parents import PlacedParent, holds_whole
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.run import Run, Segment
+from retrivex.model.span import Span, cut_span
+from retrivex.rendering.render import Rendered
+from retrivex.scoring.scorer import Scorer
+from retrivex.scoring.weighted import span_factors
+from retrivex.selection.candidates import Pick
+from retrivex.text.ranges import merge_ranges, remaining
+from retrivex.tokens.incremental import JoinCounter
+from retrivex.tokens.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class SpanScorer:
+    """What is needed to score a span.
+
+    Parameters
+    ----------
+    relevance : of the seeds, in [0, 1], by key
+    seed_ids : positions of the seeds, by document
+    continuity : of each chunk with the one before it, by key
+    parents : by parent_id
+    config : the weights
+    scorer : whose score a span carries: `calibrated` leaves it at its best unit's probability
+    """
+
+    relevance: Mapping[ChunkKey, float]
+    seed_ids: Mapping[str, Sequence[int]]
+    continuity: Mapping[ChunkKey, Continuity]
+    parents: Mapping[str, PlacedParent]
+    config: RetrievalConfig
+    scorer: Scorer = "weighted"
+
+    @classmethod
+    def of(
+        cls,
+        seeds: Sequence[Seed],
+        continuity: Mapping[ChunkKey, Continuity],
+        parents: Mapping[str, PlacedParent],
+        config: RetrievalConfig,
+        scorer: Scorer,
+    ) -> SpanScorer:
+        """Gather what is needed from the seeds."""
+        seed_ids: dict[str, list[int]] = {}
+        for seed in seeds:
+            seed_ids.setdefault(seed.key[0], []).append(seed.key[1])
+        return cls({seed.key: seed.relevance for seed in seeds}, seed_ids, continuity, parents, config, scorer)
+
+    def score(self, span: Span) -> Span:
+        """Return the span with its factors and score."""
+        keys = [(span.doc_id, chunk_id) for chunk_id in span.chunk_ids]
+        whole = bool(self.parents) and holds_whole(span, self.parents)
+        seed_ids = self.seed_ids.get(span.doc_id, ())
+        made = span_factors(keys, self.relevance, seed_ids, self.continuity, whole, self.config)
+        score = made.score if self.scorer == "weighted" else span.score
+        # written out, as every span of every answer passes here: `replace` takes three times as long
+        return Span(
+            span.doc_id, span.chunk_ids, span.chunks, score, span.char_start, span.char_end, span.token_count,
+            made.similarity, made.adjacency, made.continuity, made.parent, span.text, span.value, span.exact,
+            span.segments, span.pinned, span.parent_id, span.prefix,
+        )  # fmt: skip
+
+
+def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
+    """Make the span of a picked stretch, without the white space and joiners at its ends, not yet scored."""
+    segments = run.segments(pick.first, pick.last, pick.start, pick.end)
+    start, end = _solid(segments, pick, run)
+    text = run.text[start:end]
+    if start > pick.start or end <= pick.start + segments[-1].start:
+        segments = run.segments(pick.first, pick.last, start, end)
+    elif end < pick.end:
+        cut = segments[-1]
+        segments = (*segments[:-1], Segment(cut.start, end - start, cut.chunk_id, cut.char_start))
+    chunks = list(run.chunks[pick.first : pick.last + 1])
+    first, last = segments[0], segments[-1]
+    base = chunks[0].metadata.chunk_id
+    return Span(
+        doc_id=run.doc_id,
+        chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
+        chunks=chunks,
+        score=0.0 if pick.score is None else pick.score,
+        char_start=first.char_start,
+        char_end=None if last.char_start is None else last.char_start + last.end - last.start,
+        token_count=_tokens_of(start, end, pick, run, counter),
+        text=text,
+        value=pick.value,
+        exact=run.is_exact(pick.first + first.chunk_id - base, pick.first + last.chunk_id - base),
+        segments=segments,
+        prefix=chunks[0].metadata.prefix,
+    )
+
+
+def _solid(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:
+    """Where a picked stretch begins and ends, less white space at its end and joiners that join nothing."""
+    start, end = pick.start + segments[0].start, pick.start + segments[-1].end
+    for segment in reversed(segments):
+        text = run.text[pick.start + segment.start : pick.start + segment.end].rstrip()
+        if text:
+            return start, pick.start + segment.start + len(text)
+    return start, end
+
+
+def _tokens_of(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
+    """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
+    whole = run.text
+    text = whole[start:end]
+    parts = _whole_chunks(_cut_to(start, end, pick.parts), run.ranges[pick.first : pick.last + 1])
+    if len(parts) == 1:
+        known = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
+        return counter.cache.count(text) if known else counter.cache.tokenizer.count(text)
+    texts = [whole[low:high] for low, high in parts]
+    glue = ["", *[whole[before:low] for (_, before), (low, _) in itertools.pairwise(parts)], ""]
+    return counter.count(text, list(zip(texts, texts, strict=True)), glue, counter.cache.count_many(texts))
+
+
+def _cut_to(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Keep what lies between `start` and `end` of parts that follow each other: only those at the ends are cut."""
+    inside = [part for part in parts if part[0] < end and part[1] > start]
+    if inside:
+        inside[0] = (max(inside[0][0], start), inside[0][1])
+        inside[-1] = (inside[-1][0], min(inside[-1][1], end))
+    return inside
+
+
+def _whole_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Melt parts that make up a whole chunk: its tokens and edges are known from other queries."""
+    if len(parts) <= len(chunks):
+        return list(parts)
+    begins = dict(chunks)
+    made: list[tuple[int, int]] = []
+    at, count = 0, len(parts)
+    while at < count:
+        low, reached = parts[at]
+        end = begins.get(low, low)
+        upto = at + 1
+        while reached < end and upto < count and parts[upto][0] == reached:
+            reached = parts[upto][1]
+            upto += 1
+        if reached != end:
+            upto, reached = at + 1, parts[at][1]
+        made.append((low, reached))
+        at = upto
+    return made
+
+
+def tokens_of_text(rendered: Rendered, spans: Sequence[Span], counter: JoinCounter) -> int:
+    """Tokens of a rendered context: its spans were counted, so only what stands around and between them is read."""
+    glue, reached = [], 0
+    for span, start in zip(spans, rendered.starts, strict=True):
+        glue.append(rendered.text[reached:start])
+        reached = start + len(span.text)
+    glue.append(rendered.text[reached:])
+    ends = []
+    for span in spans:
+        first, last = span.chunks[0].text, span.chunks[-1].text.rstrip()
+        ends.append(
+            (first if span.text.startswith(first) else span.text, last if span.text.endswith(last) else span.text)
+        )
+    return counter.count(rendered.text, ends, glue, [span.token_count for span in spans])
+
+
+def best_first(spans: Sequence[Span]) -> list[Span]:
+    """Sort by score; equal scores by document and place, so that the order hits came in does not matter."""
+    return sorted(spans, key=lambda span: (-span.score, span.doc_id, span.chunk_ids[0], span.char_start or 0))
+
+
+def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
+    """Cut from each span what a longer one shows of the same document, so that nothing is shown twice.
+
+    Overlapping chunks end up in different runs where a chunk between them is missing or was refused. Only text that
+    really is the same is cut: offsets may lie.
+    """
+    if len({span.doc_id for span in spans}) == len(spans):
+        return list(spans)
+    if not _may_repeat(spans):
+        return list(spans)
+    shown: dict[str, list[tuple[int, str]]] = {}
+    kept: dict[int, list[Span]] = {}
+    for at in sorted(range(len(spans)), key=lambda at: -len(spans[at].text)):
+        span = spans[at]
+        known = shown.setdefault(span.doc_id, [])
+        repeated = _repeated(span, known)
+        known += [(s.char_start, span.text[s.start : s.end]) for s in span.segments if s.char_start is not None]
+        parts = remaining(0, len(span.text), merge_ranges(repeated)) if repeated else []
+        kept[at] = [span] if not repeated else []
+        for low, high in parts:
+            start, end = _tightened(span, low, high)
+            if span.text[start:end].strip():
+                kept[at].append(cut_span(span, start, end, counter.cache.tokenizer.count(span.text[start:end])))
+    return [part for at in range(len(spans)) for part in kept[at]]
+
+
+def _may_repeat(spans: Sequence[Span]) -> bool:
+    """Whether two spans of one document say that they hold the same places."""
+    places: list[tuple[str, int, int]] = []
+    for span in spans:
+        known = [(s.char_start, s.char_start + s.end - s.start) for s in span.segments if s.char_start is not None]
+        if known:
+            places.append((span.doc_id, min(known)[0], max([end for _, end in known])))
+    places.sort()
+    return any(a[0] == b[0] and b[1] < a[2] for a, b in itertools.pairwise(places))
+
+
+def _repeated(span: Span, shown: Sequence[tuple[int, str]]) -> list[tuple[int, int]]:
+    """Stretches of a span's text that stand among the shown texts, each given with its document offset."""
+    found: list[tuple[int, int]] = []
+    for segment in span.segments:
+        source, size = segment.char_start, segment.end - segment.start
+        if source is None:
+            continue
+        for other, text in shown:
+            low, high = max(source, other), min(source + size, other + len(text))
+            start = segment.start + low - source
+            if low < high and span.text[start : start + high - low] == text[low - other : high - other]:
+                found.append((start, start + high - low))
+    return found
+
+
+def _tightened(span: Span, start: int, end: int) -> tuple[int, int]:
+    """Leave off a joiner at either end of a stretch: it has nothing to join any more."""
+    inside = [s for s in span.segments if s.start < end and s.end > start]
+    return (max(start, inside[0].start), min(end, inside[-1].end)) if inside else (start, start)
+
+
+def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:
+    """Make a pinned span of what the caller pinned.
+
+    Raises
+    ------
+    RetrivexError
+        If it is neither a Chunk nor a Span.
+    """
+    if isinstance(item, Span):
+        return replace(item, pinned=True)
+    if not isinstance(item, Chunk):
+        raise RetrivexError(f"pinned holds {type(item).__name__}: pin chunks or spans; wrap a text in a Chunk")
+    metadata, text = item.metadata, item.text
+    start = metadata.char_start
+    exact = start is not None and metadata.char_end == start + len(text)
+    return Span(
+        doc_id=metadata.doc_id,
+        chunk_ids=[metadata.chunk_id],
+        chunks=[item],
+        score=0.0,
+        char_start=start if exact else None,
+        char_end=metadata.char_end if exact else None,
+        token_count=tokenizer.count(text),
+        text=text,
+        exact=exact,
+        segments=(Segment(0, len(text), metadata.chunk_id, start if exact else None),),
+        pinned=True,
+        prefix=metadata.prefix,
+    )
+
+
+def pin(items: Sequence[Any], allowed: frozenset[str | None], tokenizer: Tokenizer) -> tuple[list[Span], list[str]]:
+    """Make pinned spans, each character once.
+
+    Returns
+    -------
+    spans
+        In the order given.
+    warnings
+        What was left out because of its scope.
+    """
+    spans: list[Span] = []
+    warnings: list[str] = []
+    taken = Exclusions()
+    for item in items:
+        span = pinned_span(item, tokenizer)
+        if any(chunk.metadata.scope not in allowed for chunk in span.chunks):
+            warnings.append(f"pinned passage of {span.doc_id!r} left out: its scope may not be seen by this call")
+            continue
+        start = span.char_start
+        if span.exact and start is not None:
+            shown = sorted(taken.ranges.get(span.doc_id, []))
+            parts = [(a - start, b - start) for a, b in remaining(start, start + len(span.text), shown)]
+        else:
+            parts = [] if span.text in taken.texts else [(0, len(span.text))]
+        spans += [
+            span if part == (0, len(span.text)) else cut_span(span, *part, tokenizer.count(span.text[slice(*part)]))
+            for part in parts
+        ]
+        taken.add(span)
+    return spans, warnings

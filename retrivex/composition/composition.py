@@ -1,0 +1,468 @@
+"""The answer: ordered spans, the text made of them, and an account of where everything came from or went."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from types import UnionType
+from typing import Any, Generic, NoReturn, TypeVar, overload
+
+import networkx as nx
+
+from retrivex.composition.trace import ChunkNote, Step, Trace, UnitNote
+from retrivex.errors import RetrivexError, TokenizerError
+from retrivex.merging.intervals import Window, interval_graph
+from retrivex.model.hit import DroppedHit
+from retrivex.model.run import Segment
+from retrivex.model.serialization import check_metadata, chunk_from_dict, chunk_to_dict
+from retrivex.model.span import Span
+from retrivex.prompts import DEFAULT_TEMPLATE, ChatStyle, Place, Prompt, fit_prompt, write_chat
+from retrivex.prompts.apis import Api
+from retrivex.prompts.fitting import SourceTemplate
+from retrivex.rendering.render import Style
+from retrivex.text.quotes import find_quote
+from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
+
+SCHEMA = "retrivex.composition/1"
+"""Name and version of what `to_dict` writes; `schemas/composition-1.json` describes it."""
+
+_STYLE_CHOICES = {"format": ("text", "markdown", "xml"), "header": ("none", "heading", "document", "full")}
+_NUMBERS = r"\d+(?:\s*[-\u2013]\s*\d+)?"
+_MARKERS = re.compile(rf"\s*(?:\[\s*{_NUMBERS}(?:\s*[,;]\s*{_NUMBERS})*\s*\][\s,;]*)+")
+_NUMBER_OR_RANGE = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
+_MAX_DIGITS = 18  # no context has so many spans, and Python refuses to read numbers of thousands of digits
+
+_MOST_UNITS = 100  # best units that are written out: every unit of many hits would outweigh the context manifold
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a stretch of the context comes from.
+
+    Parameters
+    ----------
+    number : of the span, as in `[2]`
+    start, end : offsets in `Composition.text`, end exclusive
+    doc_id, chunk_id : the source
+    char_start, char_end : offsets in the document; None where its splitter kept none
+    page, heading_path : as far as known
+    """
+
+    number: int
+    start: int
+    end: int
+    doc_id: str
+    chunk_id: int
+    char_start: int | None
+    char_end: int | None
+    page: int | None = None
+    heading_path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a document is shown.
+
+    Parameters
+    ----------
+    doc_id : the document
+    ranges : shown chunks as inclusive `(first, last)` pairs
+    chunk_count : chunks in the whole document; None where unknown
+    matched : hits that are shown, as `(chunk_id, similarity_score)`
+    max_score, mean_score : of the matched; None where only neighbours or links are shown
+    """
+
+    doc_id: str
+    ranges: tuple[tuple[int, int], ...]
+    chunk_count: int | None
+    matched: tuple[tuple[int, float], ...]
+    max_score: float | None
+    mean_score: float | None
+
+    def __str__(self) -> str:
+        shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in self.ranges)
+        return f"chunks {shown}" + (f" of {self.chunk_count}" if self.chunk_count else "")
+
+
+_T = TypeVar("_T")
+
+
+class _WhenRead(Generic[_T]):
+    """A field that is given as it is, or as what makes it: that is called once, when somebody reads the field."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, made: None, owner: type) -> NoReturn: ...
+    @overload
+    def __get__(self, made: object, owner: type) -> _T: ...
+    def __get__(self, made: object | None, owner: type) -> _T:
+        if made is None:  # a dataclass asks for the default, and there is none
+            raise AttributeError(self.name)
+        value: _T | Callable[[], _T] = made.__dict__[self.name]
+        if callable(value):
+            value = value()
+            made.__dict__[self.name] = value
+        return value
+
+    def __set__(self, made: object, value: _T | Callable[[], _T]) -> None:
+        made.__dict__[self.name] = value
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A context inside its budget, and its whole account.
+
+    Parameters
+    ----------
+    text : what the model gets to read
+    spans : in the order of `text`
+    tokens : of `text`, by `tokenizer`; never above `token_budget`
+    token_budget : as asked for
+    tokenizer : whose tokens were counted; `estimate` where no vocabulary could be had
+    question : as asked; None where the caller gave none
+    citations : every stretch of source text in `text`, in order
+    coverage : per document, best first
+    dropped : hits that are not shown, and why
+    warnings : everything that went otherwise than asked for
+    trace : each step and chunk
+    confidence : probability, in [0, 1], that the candidates hold evidence at all, so that a caller can abstain; None
+        with the weighted scorer, which cannot tell
+    style : how `text` is written down
+    """
+
+    text: str
+    spans: tuple[Span, ...]
+    tokens: int
+    token_budget: int
+    tokenizer: str
+    question: str | None
+    # most callers read the text and the spans alone
+    citations: _WhenRead[tuple[Citation, ...]] = _WhenRead()
+    coverage: _WhenRead[tuple[Coverage, ...]] = _WhenRead()
+    dropped: _WhenRead[tuple[DroppedHit, ...]] = _WhenRead()
+    warnings: tuple[str, ...]  # type: ignore[misc]  # the three before it have no default
+    trace: Trace = field(repr=False, compare=False)  # type: ignore[misc]
+    confidence: float | None = None
+    style: Style = field(default_factory=Style, repr=False)
+    counter: Tokenizer | None = field(default=None, repr=False, compare=False)
+
+    def resolve(self, reference: str | int | Place) -> list[Citation]:
+        """Return where a reference in a model's answer comes from.
+
+        Parameters
+        ----------
+        reference : a number, markers like `[2]`, `[1], [3]`, `[1, 3]` or `[1-3]`, words quoted from the context, or a
+            place that `Prompt.places` found
+
+        Returns
+        -------
+        list of Citation
+            Every place, cut to what was referred to; empty where there is none. White space, case and the shape
+            of quotation marks do not matter in a quote.
+
+        Raises
+        ------
+        RetrivexError
+            If `reference` is neither a number nor text nor a place.
+        """
+        if isinstance(reference, Place):
+            whole = self.resolve(reference.number)
+            first = min((citation.start for citation in whole), default=0)
+            last = max((citation.end for citation in whole), default=0)
+            parts = self._between(first + reference.start, last if reference.end is None else first + reference.end)
+            return [citation for citation in parts if citation.number == reference.number]
+        if isinstance(reference, int):
+            return [citation for citation in self.citations if citation.number == reference]
+        if not isinstance(reference, str):
+            raise RetrivexError(f"reference is {reference!r}: give a number, a marker like '[2]', or words of the text")
+        if _MARKERS.fullmatch(reference):
+            known = dict.fromkeys(citation.number for citation in self.citations)
+            return [citation for number in _numbers(reference, known) for citation in self.resolve(number)]
+        places = find_quote(self.text, reference)
+        return [part for start, end in places for part in self._between(start, end)]
+
+    def _between(self, start: int, end: int) -> list[Citation]:
+        parts = []
+        for cited in self.citations:
+            low, high = max(start, cited.start), min(end, cited.end)
+            if low >= high:
+                continue
+            source = None if cited.char_start is None else cited.char_start + low - cited.start
+            source_end = None if source is None else source + high - low
+            parts.append(
+                Citation(
+                    cited.number, low, high, cited.doc_id, cited.chunk_id, source, source_end,
+                    cited.page, cited.heading_path,
+                )
+            )  # fmt: skip
+        return parts
+
+    def prompt(
+        self,
+        question: str | None = None,
+        *,
+        template: str | SourceTemplate = DEFAULT_TEMPLATE,
+        history: str = "",
+        max_tokens: int | None = None,
+        answer_reserve: int = 0,
+        tokenizer: TokenizerSpec = None,
+    ) -> str:
+        """Return a whole prompt of at most `max_tokens - answer_reserve` tokens.
+
+        Parameters
+        ----------
+        question : defaults to the one the context was composed for
+        template : with `{context}`, `{question}` and, where wanted, `{history}`; or a `JinjaTemplate`
+        history : earlier turns
+        max_tokens : the model's window; None does not limit
+        answer_reserve : tokens kept free for the answer
+        tokenizer : counts for `max_tokens`; None takes the one that counted the context
+
+        Raises
+        ------
+        RetrivexError
+            Without a question, with a template that lacks a part, or with an argument of another type.
+        TokenizerError
+            If the tokenizer cannot be had by its name, e.g. a function of a composition that was read from a file.
+        BudgetError
+            If it does not fit even without any context.
+        """
+        asked = question if question is not None else self.question
+        if asked is None:
+            raise RetrivexError("question is None: the context was composed without one; pass prompt(question)")
+        # without a limit nothing is counted, so that any counter will do
+        counter = get_tokenizer("estimate") if max_tokens is None else self._counter(tokenizer)
+        return fit_prompt(
+            self.spans, self.style, counter, asked,
+            template=template, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
+        )  # fmt: skip
+
+    def chat(
+        self,
+        question: str | None = None,
+        *,
+        api: Api = "plain",
+        style: ChatStyle | None = None,
+        history: Sequence[Mapping[str, str]] = (),
+        max_tokens: int | None = None,
+        answer_reserve: int = 0,
+        tokenizer: TokenizerSpec = None,
+    ) -> Prompt:
+        """Return a whole prompt as messages of at most `max_tokens - answer_reserve` tokens.
+
+        Parameters
+        ----------
+        question, max_tokens, answer_reserve, tokenizer : as in `prompt`
+        api : `plain` messages with numbered sources, or one block a source, made to be cited: `openai` (Responses API),
+            `openai_chat` (Chat Completions), `anthropic`
+        style : language, where the question stands, what is said of the sources
+        history : earlier turns, `{"role": "user" or "assistant", "content": text}`
+
+        Raises
+        ------
+        RetrivexError
+            Without a question, or with an argument that breaks its rule.
+        BudgetError
+            If it does not fit even without any context.
+        """
+        asked = question if question is not None else self.question
+        if asked is None:
+            raise RetrivexError("question is None: the context was composed without one; pass chat(question)")
+        # without a limit nothing is counted, so that any counter will do
+        counter = get_tokenizer("estimate") if max_tokens is None else self._counter(tokenizer)
+        return write_chat(
+            self.spans, asked, counter,
+            api=api, style=style, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
+        )  # fmt: skip
+
+    def _counter(self, tokenizer: TokenizerSpec) -> Tokenizer:
+        if tokenizer is not None:
+            return get_tokenizer(tokenizer)
+        if self.counter is not None:
+            return self.counter
+        try:
+            return get_tokenizer(self.tokenizer)
+        except TokenizerError as error:
+            raise TokenizerError(
+                f"tokenizer {self.tokenizer!r} of this composition cannot be had by its name: pass prompt(..., "
+                f"tokenizer=...) what counted it; {error}"
+            ) from error
+
+    def graph(self) -> nx.Graph[Window]:
+        """Return the windows as a graph: edges where they overlap, touch or are linked.
+
+        Nodes carry `seeds` (chunk ids of the hits in them) and `shown` (chunk ids that are in the context); edges
+        carry `kind`: `overlap`, `adjacent` or `link`.
+        """
+        graph = interval_graph(self.trace.windows)
+        notes = self.trace.notes
+        for window in graph:
+            inside = [note for note in notes if note.doc_id == window.doc_id and note.chunk_id in window]
+            graph.nodes[window]["seeds"] = [note.chunk_id for note in inside if note.role == "seed"]
+            graph.nodes[window]["shown"] = [note.chunk_id for note in inside if note.outcome == "selected"]
+        for source, target in self.trace.links:
+            ends = [[w for w in graph if w.doc_id == doc_id and chunk_id in w] for doc_id, chunk_id in (source, target)]
+            graph.add_edges_from(((a, b) for a in ends[0] for b in ends[1] if a != b), kind="link")
+        return graph
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON types, by the schema `SCHEMA`; embeddings are left out.
+
+        Raises
+        ------
+        RetrivexError
+            If the custom metadata of a shown chunk holds something that JSON cannot.
+        """
+        return {
+            "schema": SCHEMA,
+            "question": self.question,
+            "text": self.text,
+            "tokens": self.tokens,
+            "token_budget": self.token_budget,
+            "tokenizer": self.tokenizer,
+            "style": asdict(self.style),
+            "spans": [_span_to_dict(span) for span in self.spans],
+            "citations": [asdict(citation) for citation in self.citations],
+            "coverage": [{**asdict(coverage), "summary": str(coverage)} for coverage in self.coverage],
+            "dropped": [asdict(hit) for hit in self.dropped],
+            "warnings": list(self.warnings),
+            "confidence": self.confidence,
+            "trace": {
+                "steps": [asdict(step) for step in self.trace.steps],
+                "requests": self.trace.requests,
+                "windows": [asdict(window) for window in self.trace.windows],
+                "links": [[list(source), list(target)] for source, target in self.trace.links],
+                "scorer": self.trace.scorer,
+                "selection": dict(self.trace.selection),
+                "order": dict(self.trace.order),
+                "chunks": [asdict(note) for note in self.trace.notes],
+                "units": [_unit_to_dict(note) for note in self.trace.units[:_MOST_UNITS]],
+            },
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Composition:
+        """Read what `to_dict` wrote.
+
+        Raises
+        ------
+        RetrivexError
+            If it is of another schema, lacks a part or has one of another type.
+        """
+        if not isinstance(data, Mapping):
+            raise RetrivexError(f"a composition is {type(data).__name__}: pass the mapping that to_dict returned")
+        if data.get("schema") != SCHEMA:
+            raise RetrivexError(
+                f"schema is {data.get('schema')!r}: this version reads {SCHEMA!r}; use the version that wrote it"
+            )
+        try:
+            _check_parts(data)
+            return cls(
+                text=data["text"],
+                spans=tuple(_span_from_dict(span) for span in data["spans"]),
+                tokens=data["tokens"],
+                token_budget=data["token_budget"],
+                tokenizer=data["tokenizer"],
+                question=data["question"],
+                citations=tuple(
+                    Citation(**{**citation, "heading_path": tuple(citation["heading_path"])})
+                    for citation in data["citations"]
+                ),
+                coverage=tuple(_coverage_from_dict(coverage) for coverage in data["coverage"]),
+                dropped=tuple(DroppedHit(**hit) for hit in data["dropped"]),
+                warnings=tuple(data["warnings"]),
+                trace=_trace_from_dict(data["trace"]),
+                confidence=data["confidence"],
+                style=Style(**data["style"]),
+            )
+        except RetrivexError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise RetrivexError(f"not a composition by {SCHEMA}: {error!r}; pass what to_dict returned") from error
+
+
+def _numbers(reference: str, known: Iterable[int]) -> list[int]:
+    """Return the numbers of `known` that markers name, in the markers' order, each once."""
+    named: dict[int, None] = {}
+    for first, last in _NUMBER_OR_RANGE.findall(reference):
+        if max(len(first), len(last)) <= _MAX_DIGITS:
+            low, high = int(first), int(last or first)
+            named.update(dict.fromkeys(number for number in known if low <= number <= high))
+    return list(named)
+
+
+def _check_parts(data: Mapping[str, Any]) -> None:
+    """Refuse parts of the wrong type that would only fail later, far from their cause."""
+    kinds: tuple[tuple[str, type | UnionType], ...] = (
+        ("text", str), ("tokens", int), ("token_budget", int), ("tokenizer", str), ("question", str | None),
+        ("spans", list | tuple), ("citations", list | tuple), ("coverage", list | tuple), ("dropped", list | tuple),
+        ("warnings", list | tuple), ("trace", Mapping), ("style", Mapping), ("confidence", float | int | None),
+    )  # fmt: skip
+    for name, kind in kinds:
+        if not isinstance(data[name], kind) or isinstance(data[name], bool):
+            raise RetrivexError(f"{name} of the composition is {data[name]!r}: it must be {kind}; see {SCHEMA}")
+    for name, choices in _STYLE_CHOICES.items():
+        value = data["style"].get(name)
+        if value not in choices:
+            raise RetrivexError(f"style.{name} of the composition is {value!r}: choose one of {', '.join(choices)}")
+
+
+def _span_to_dict(span: Span) -> dict[str, Any]:
+    for chunk in span.chunks:
+        check_metadata(chunk)
+    plain = {f.name: getattr(span, f.name) for f in fields(span) if f.name not in ("chunks", "segments")}
+    return {
+        **plain,
+        "chunk_ids": list(span.chunk_ids),
+        "chunks": [chunk_to_dict(chunk, embedding=False) for chunk in span.chunks],
+        "segments": [asdict(segment) for segment in span.segments],
+    }
+
+
+def _span_from_dict(data: Mapping[str, Any]) -> Span:
+    return Span(
+        **{
+            **data,
+            "chunks": [chunk_from_dict(chunk) for chunk in data["chunks"]],
+            "segments": tuple(Segment(**segment) for segment in data["segments"]),
+        }
+    )
+
+
+def _coverage_from_dict(data: Mapping[str, Any]) -> Coverage:
+    known = {name: value for name, value in data.items() if name != "summary"}
+    pairs = {name: tuple(tuple(pair) for pair in data[name]) for name in ("ranges", "matched")}
+    return Coverage(**{**known, **pairs})
+
+
+def _unit_to_dict(note: UnitNote) -> dict[str, Any]:
+    return {**asdict(note), "chunk_ids": list(note.chunk_ids), "reasons": [list(reason) for reason in note.reasons]}
+
+
+def _unit_from_dict(data: Mapping[str, Any]) -> UnitNote:
+    reasons = tuple((name, moved) for name, moved in data["reasons"])
+    return UnitNote(**{**data, "chunk_ids": tuple(data["chunk_ids"]), "reasons": reasons})
+
+
+def _trace_from_dict(data: Mapping[str, Any]) -> Trace:
+    notes = tuple(ChunkNote(**note) for note in data["chunks"])
+    units = tuple(_unit_from_dict(note) for note in data["units"])
+    return Trace(
+        steps=tuple(Step(**step) for step in data["steps"]),
+        requests=data["requests"],
+        windows=tuple(Window(**window) for window in data["windows"]),
+        links=tuple((tuple(source), tuple(target)) for source, target in data["links"]),
+        scorer=data["scorer"],
+        selection=data["selection"],
+        order=data["order"],
+        make_notes=lambda: notes,
+        make_unit_notes=lambda: units,
+    )

@@ -1,0 +1,152 @@
+"""What happened to a query, step by step and chunk by chunk: for people who look before they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import Any, Literal, TypeAlias
+
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import ChunkKey
+
+ChunkRole: TypeAlias = Literal["seed", "neighbour", "link", "beyond"]
+"""A hit; grown to from one; reached over a link; or just outside, where a guard refused."""
+
+ChunkOutcome: TypeAlias = Literal["selected", "dropped", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the pipeline.
+
+    Parameters
+    ----------
+    name : rerank, seeds, fetch, expand, merge, score, select, parents, order, render
+    n_in, n_out : how many things went in and came out
+    microseconds : wall time
+    """
+
+    name: str
+    n_in: int
+    n_out: int
+    microseconds: float
+
+
+class Log:
+    """Takes down steps and warnings while a query runs.
+
+    Parameters
+    ----------
+    warnings : to begin with
+    """
+
+    def __init__(self, warnings: Iterable[str] = ()) -> None:
+        self.steps: list[Step] = []
+        self.warnings: list[str] = list(warnings)
+        self.requests = 0
+        self.selection: dict[str, Any] = {}
+        self._began = perf_counter()
+
+    def mark(self, name: str, n_in: int, n_out: int) -> None:
+        """Note that a step is done; its time began when the one before ended."""
+        now = perf_counter()
+        self.steps.append(Step(name, n_in, n_out, (now - self._began) * 1e6))
+        self._began = now
+
+    def warn(self, message: str) -> None:
+        """Note something that went otherwise than asked for."""
+        self.warnings.append(message)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkNote:
+    """What became of one chunk that the query touched.
+
+    Parameters
+    ----------
+    doc_id, chunk_id : the chunk
+    role : how the query came to it
+    outcome : what became of it
+    reason : the guard that refused it, or why it was dropped
+    value : what the selection counted for it, as a share of the best
+    relevance : of a seed, in [0, 1]
+    continuity : with the chunk before it
+    """
+
+    doc_id: str
+    chunk_id: int
+    role: ChunkRole
+    outcome: ChunkOutcome
+    reason: str | None = None
+    value: float | None = None
+    relevance: float | None = None
+    continuity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitNote:
+    """Why a unit (a group of sentences) got its value; only with the calibrated scorer.
+
+    Parameters
+    ----------
+    doc_id, chunk_ids : where it stands; several chunks where a sentence goes on across their border
+    char_start : document offset of its first character; None without offsets
+    length : in characters
+    beginning : its first words
+    probability : that it holds evidence, in [0, 1]
+    value : what the selection counted for it, as a share of the best
+    selected : whether it is shown
+    reasons : the features that moved its log-odds most, each with what it added or took
+    hedged : whether its value is that of a hit that is near where the scorer doubts, and not what its probability gives
+    """
+
+    doc_id: str
+    chunk_ids: tuple[int, ...]
+    char_start: int | None
+    length: int
+    beginning: str
+    probability: float
+    value: float
+    selected: bool
+    reasons: tuple[tuple[str, float], ...]
+    hedged: bool = False
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The record of one composition; notes are made when somebody asks for them.
+
+    Parameters
+    ----------
+    steps : in order
+    requests : calls to the chunk store and the parent store
+    windows : per seed, what it grew to
+    links : followed links, from chunk to chunk
+    scorer : which scorer gave the values
+    selection : objective value, bound and whether it is proven to be the best
+    order : the strategy; of auto what it chose and why, of profile the value of the order and its bound
+    make_notes : called once, when `notes` is read
+    make_unit_notes : called once, when `units` is read
+    """
+
+    steps: tuple[Step, ...]
+    requests: int
+    windows: tuple[Window, ...]
+    links: tuple[tuple[ChunkKey, ChunkKey], ...]
+    scorer: str
+    selection: Mapping[str, Any]
+    order: Mapping[str, Any]
+    make_notes: Callable[[], tuple[ChunkNote, ...]] = field(repr=False, compare=False)
+    make_unit_notes: Callable[[], tuple[UnitNote, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @cached_property
+    def notes(self) -> tuple[ChunkNote, ...]:
+        """Every chunk that was touched, by document and position."""
+        return self.make_notes()
+
+    @cached_property
+    def units(self) -> tuple[UnitNote, ...]:
+        """Every unit that was valued, best first; empty with the weighted scorer."""
+        return self.make_unit_notes()

@@ -1,0 +1,1 @@
+"""Hits in, windows of neighbouring chunks out."""

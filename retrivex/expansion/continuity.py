@@ -1,0 +1,226 @@
+"""How well one chunk goes on from the one before it: by embeddings where there are any, by common words elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+from weakref import ref
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.model.chunk import Chunk, ChunkKey, Embedding
+from retrivex.similarity.vectors import with_norms
+
+SIGNATURE_BITS = 2048
+MIN_WORD = 4  # letters; shorter words of most languages are function words that any two texts share
+
+_WORDS = re.compile(r"[^\W_]+")
+_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
+class Continuity(NamedTuple):
+    """Likeness of two neighbouring chunks.
+
+    Parameters
+    ----------
+    value : cosine of the embeddings in [-1, 1], or the share of common words in [0, 1]
+    lexical : whether it is the share of common words
+    """
+
+    value: float
+    lexical: bool
+
+
+def word_signature(text: str) -> int:
+    """Return the content words of `text` as a bit set of `SIGNATURE_BITS` bits.
+
+    Words of at least `MIN_WORD` letters in any script; Chinese, Japanese and Korean by character pairs, since they
+    are written without spaces. Hashed with CRC-32, so that it is the same in every process.
+    """
+    bits = 0
+    for word in set(_WORDS.findall(text.lower())):
+        if _CJK.search(word):
+            for pair in {word[i : i + 2] for i in range(max(1, len(word) - 1))}:
+                bits |= 1 << (crc32(pair.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS)
+        elif len(word) >= MIN_WORD:
+            bits |= 1 << (crc32(word.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS)
+    return bits
+
+
+def common_words(left: int, right: int) -> float:
+    r"""Overlap coefficient of two word signatures, :math:`|A \cap B| / \min(|A|, |B|)`, in [0, 1]; 0 if one is empty.
+
+    Examples
+    --------
+    >>> common_words(word_signature("Honey bees store honey"), word_signature("Their honey feeds bees"))
+    0.6666666666666666
+    """
+    smaller = min(left.bit_count(), right.bit_count())
+    return (left & right).bit_count() / smaller if smaller else 0.0
+
+
+class SignatureCache:
+    """Word signatures by text, and how much neighbours share; bounded, so that warm queries do not read words again.
+
+    Two generations: when the young one is full it becomes the old one, and what was old is forgotten.
+
+    Parameters
+    ----------
+    max_entries : most texts in both together, and most pairs of texts
+    """
+
+    def __init__(self, max_entries: int = 200_000) -> None:
+        self.max_entries = max_entries
+        self._young: dict[str, int] = {}
+        self._old: dict[str, int] = {}
+        self._young_shares: dict[tuple[str, str], Continuity] = {}
+        self._old_shares: dict[tuple[str, str], Continuity] = {}
+
+    def of(self, text: str) -> int:
+        """Signature of `text`."""
+        signature = self._young.get(text)
+        if signature is None:
+            signature = self._old.get(text)
+            if signature is None:
+                signature = word_signature(text)
+            if len(self._young) >= self.max_entries // 2:
+                self._old, self._young = self._young, {}
+            self._young[text] = signature
+        return signature
+
+    def between(self, left: str, right: str) -> Continuity:
+        """Continuity of two texts by their words."""
+        pair = (left, right)
+        share = self._young_shares.get(pair)
+        if share is None:
+            share = self._old_shares.get(pair)
+            if share is None:
+                share = Continuity(common_words(self.of(left), self.of(right)), True)
+            if len(self._young_shares) >= self.max_entries // 2:
+                self._old_shares, self._young_shares = self._young_shares, {}
+            self._young_shares[pair] = share
+        return share
+
+
+class SharedWords(Mapping[ChunkKey, Continuity]):
+    """Continuity of each chunk of a row with the one before it by their words, compared when somebody asks.
+
+    Most guards and the calibrated scorer do not: of many neighbours only those that are shown are ever asked for.
+
+    Parameters
+    ----------
+    keys, texts : of n chunks in a row
+    signatures : remembers words, and what was compared; it is not kept alive, as contexts outlive their composer
+
+    Examples
+    --------
+    >>> row = SharedWords([("d", 0), ("d", 1)], ["Honey bees store honey", "Their honey feeds bees"], SignatureCache())
+    >>> list(row), row["d", 1].value
+    ([('d', 1)], 0.6666666666666666)
+    """
+
+    def __init__(self, keys: Sequence[ChunkKey], texts: Sequence[str], signatures: SignatureCache) -> None:
+        self._pairs = dict(zip(keys[1:], itertools.pairwise(texts), strict=True))
+        self._signatures = ref(signatures)
+
+    def __getitem__(self, key: ChunkKey) -> Continuity:
+        return (self._signatures() or SignatureCache()).between(*self._pairs[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._pairs
+
+    def __iter__(self) -> Iterator[ChunkKey]:
+        return iter(self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __reduce__(self) -> tuple[type[dict[ChunkKey, Continuity]], tuple[dict[ChunkKey, Continuity]]]:
+        # what is written to a file is what was compared, without all that the cache knows beside it
+        return dict, (dict(self),)
+
+
+def _vector(embedding: Embedding | None) -> NDArray[np.float64] | None:
+    """Return the embedding as an array; None where it is none, or no row of numbers."""
+    if embedding is None:
+        return None
+    try:
+        vector = np.asarray(embedding, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return vector if vector.ndim == 1 else None
+
+
+def _is_broken(embedding: Embedding | None, vector: NDArray[np.float64] | None) -> bool:
+    """Whether there is an embedding and it is no row of finite numbers."""
+    return embedding is not None and (vector is None or not bool(np.isfinite(vector).all()))
+
+
+def _unit(vector: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Return the unit vector; None for no, all-zero or non-finite embeddings, which say nothing."""
+    if vector is None:
+        return None
+    rows, norms = with_norms(vector[None, :])
+    unit: NDArray[np.float64] | None = rows[0] / norms[0] if norms[0] else None
+    return unit
+
+
+def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
+    """Cosines of all neighbours at once, or None where embeddings are missing, zero, malformed or of several sizes."""
+    embeddings = [chunk.embedding for chunk in chunks]
+    if any(embedding is None for embedding in embeddings):
+        return None
+    try:
+        size = len(embeddings[0])  # type: ignore[arg-type]
+        if not size or any(len(embedding) != size for embedding in embeddings):  # type: ignore[arg-type]
+            return None
+        matrix = np.array(embeddings, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None  # some embedding is no row of numbers: the caller looks at each by itself
+    if matrix.ndim != 2:
+        return None
+    matrix, norms = with_norms(matrix)
+    if not norms.all():
+        return None
+    cosines: NDArray[np.float64] = np.einsum("ij,ij->i", matrix[:-1], matrix[1:])
+    cosines /= norms[:-1] * norms[1:]
+    return cosines
+
+
+def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) -> tuple[list[Continuity], bool]:
+    """Continuity of each chunk with the next.
+
+    Parameters
+    ----------
+    chunks : n of them in a row
+    signatures : for the pairs that lack comparable embeddings
+
+    Returns
+    -------
+    continuities
+        n - 1 of them.
+    mixed
+        Whether embeddings of different sizes met, or one was no row of finite numbers, so that words were compared
+        instead.
+    """
+    if len(chunks) < 2:
+        return [], False
+    cosines = _by_rows(chunks)
+    if cosines is not None:
+        return [Continuity(value, False) for value in cosines.tolist()], False
+    made: list[Continuity] = []
+    vectors = [_vector(chunk.embedding) for chunk in chunks]
+    mixed = any(_is_broken(chunk.embedding, vector) for chunk, vector in zip(chunks, vectors, strict=True))
+    units = [_unit(vector) for vector in vectors]
+    for i in range(len(chunks) - 1):
+        left, right = units[i], units[i + 1]
+        if left is not None and right is not None and left.shape == right.shape:
+            made.append(Continuity(float(left @ right), False))
+            continue
+        mixed = mixed or (left is not None and right is not None)
+        made.append(signatures.between(chunks[i].text, chunks[i + 1].text))
+    return made, mixed

@@ -1,0 +1,92 @@
+"""Following links from hits to chunks of other documents, hop by hop, one request a hop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+
+import networkx as nx
+
+from retrivex.config import RetrievalConfig
+from retrivex.expansion.seeds import Seed
+from retrivex.expansion.windows import Expansion
+from retrivex.merging.intervals import Window, merge_windows
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.scoring.weighted import seed_strength
+from retrivex.stores.access import ChunkReply, ChunkRequest, ParentReply, ParentRequest
+
+
+@dataclass(slots=True)
+class LinkReport:
+    """Requests that following took, and what went wrong."""
+
+    requests: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+def follow(
+    seeds: Sequence[Seed], found: dict[ChunkKey, Chunk], expansion: Expansion, config: RetrievalConfig
+) -> Generator[
+    ChunkRequest | ParentRequest,
+    ChunkReply | ParentReply,
+    tuple[dict[ChunkKey, float], list[tuple[ChunkKey, ChunkKey]], LinkReport],
+]:
+    r"""Walk the link graph breadth first from the seeds, up to `follow_links` hops.
+
+    A chunk reached in h hops from a seed of strength :math:`\rho` has strength :math:`\rho e^{-\beta h}`. It opens no
+    window of its own: a link says that one passage belongs to another, not that its surroundings do.
+
+    Parameters
+    ----------
+    seeds : best first
+    found : chunks known so far; reached ones are added
+    expansion : chunks refused for their scope are noted in `refused`
+    config : `follow_links`, `distance_decay_beta`
+
+    Returns
+    -------
+    linked
+        Strength of every reached chunk, by key.
+    links
+        Edges that were followed.
+    report
+        Requests and warnings.
+    """
+    graph: nx.DiGraph[ChunkKey] = nx.DiGraph()
+    strength = {seed.key: seed_strength(seed.relevance) for seed in seeds}
+    graph.add_nodes_from(strength)
+    decay = math.exp(-config.distance_decay_beta)
+    linked: dict[ChunkKey, float] = {}
+    report = LinkReport()
+    grown = {(w.doc_id, chunk_id) for w in expansion.windows for chunk_id in range(w.start, w.end)}
+    frontier = list(strength)
+    for _ in range(config.follow_links):
+        graph.add_edges_from(
+            (key, (str(doc_id), int(chunk_id))) for key in frontier for doc_id, chunk_id in found[key].metadata.links
+        )
+        layer = sorted({target for key in frontier for target in graph.successors(key) if target not in strength})
+        wanted = merge_windows(Window(doc_id, i, i + 1) for doc_id, i in layer if (doc_id, i) not in found)
+        if wanted:
+            reply = yield ChunkRequest(tuple(wanted))
+            report.requests += reply.requests
+            if isinstance(reply, ChunkReply):
+                found.update(reply.chunks)
+                expansion.refused.update(dict.fromkeys(reply.out_of_scope, "scope"))
+            if reply.problem:
+                report.warnings.append(reply.problem)
+                break
+        broken = [target for target in layer if target not in found and expansion.refused.get(target) != "scope"]
+        if broken:
+            report.warnings.append(f"{len(broken)} links lead to chunks that are not in the store, first {broken[0]!r}")
+        frontier = [target for target in layer if target in found]
+        for target in frontier:
+            sources = [source for source in graph.predecessors(target) if source in strength]
+            reached = decay * max(strength[source] for source in sources)
+            strength[target] = reached
+            if target not in grown:
+                linked[target] = reached
+        if not frontier:
+            break
+    followed = [(a, b) for a, b in sorted(graph.edges) if b in strength]
+    return linked, followed, report

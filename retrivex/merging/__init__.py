@@ -1,0 +1,1 @@
+"""Windows and chunks in, runs of contiguous text and their units out."""

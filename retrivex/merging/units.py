@@ -1,0 +1,311 @@
+"""Runs -> units: groups of whole sentences, small enough to be worth or not worth their tokens as a whole."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.merging.offsets import Axis
+from retrivex.merging.sentence_groups import UNIT_TOKENS, Cuts, group_sentences
+from retrivex.model.run import Run
+from retrivex.scoring.term_index import WordIndex
+from retrivex.text.terms import WordPool
+from retrivex.tokens.tokenizer import TokenCache
+
+Integers = NDArray[np.int64]
+
+_ENDS_SENTENCE = frozenset(".!?。！？｡…:;：；\"'”’»)）]】」』》|`")
+_TAIL = 8  # characters in which the end of a sentence is looked for, from the end of a text
+_MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered
+_PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
+_NUMBER = 8  # bytes
+
+
+class Unit(NamedTuple):
+    """A stretch of a run that is valued and picked as a whole.
+
+    Parameters
+    ----------
+    run : number of the run
+    first, last : positions in the run of the chunks it touches, inclusive
+    start, end : offsets in the run's text
+    tokens : of its text
+    """
+
+    run: int
+    first: int
+    last: int
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, eq=False)
+class Units(Sequence[Unit]):
+    """The units of a query's runs, one array for each field of `Unit`, shape (n,).
+
+    Parameters
+    ----------
+    axis : the chunks they were cut from
+    run, first, last, start, end, tokens : as in `Unit`
+
+    Attributes
+    ----------
+    chunk : number on the axis of the first chunk that each touches
+    joined : whether each goes on from the one before it, in the same run
+    """
+
+    axis: Axis
+    run: Integers
+    first: Integers
+    last: Integers
+    start: Integers
+    end: Integers
+    tokens: Integers
+    chunk: Integers = field(init=False)
+    joined: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        joined = np.zeros(len(self), dtype=np.bool_)
+        np.equal(self.run[1:], self.run[:-1], out=joined[1:])
+        object.__setattr__(self, "chunk", self.axis.firsts[self.run] + self.first)
+        object.__setattr__(self, "joined", joined)
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    @overload
+    def __getitem__(self, at: int) -> Unit: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Unit]: ...
+    def __getitem__(self, at: int | slice) -> Unit | list[Unit]:
+        return self._rows[at]
+
+    def pick(self, chosen: Sequence[int]) -> list[Unit]:
+        """Return some units; the others are not made."""
+        numbers = np.array(chosen, dtype=np.int64)
+        return _rows([row[numbers] for row in self._fields])
+
+    def __iter__(self) -> Iterator[Unit]:
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._rows == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # a list of units has none either
+
+    @property
+    def _fields(self) -> tuple[Integers, ...]:
+        return self.run, self.first, self.last, self.start, self.end, self.tokens
+
+    @cached_property
+    def _rows(self) -> list[Unit]:
+        return _rows(self._fields)
+
+    def touching(self, chunk: int) -> Sequence[int]:
+        """Return the numbers of the units that touch a chunk, given by its number on the axis."""
+        if self._ranges is None:
+            return np.flatnonzero((self.chunk <= chunk) & (chunk <= self.chunk + self.last - self.first)).tolist()
+        return self._ranges[chunk]
+
+    @cached_property
+    def _ranges(self) -> list[range] | None:
+        """Of each chunk the numbers of the units that touch it; None where the last chunks of units do not ascend."""
+        last = self.chunk + self.last - self.first
+        if np.count_nonzero(last[1:] < last[:-1]):
+            return None
+        chunks = np.arange(len(self.axis.chunks))
+        lows, highs = last.searchsorted(chunks, side="left"), self.chunk.searchsorted(chunks, side="right")
+        return list(map(range, lows.tolist(), highs.tolist()))
+
+
+def _rows(fields: Sequence[Integers]) -> list[Unit]:
+    return list(map(Unit._make, zip(*[row.tolist() for row in fields], strict=True)))
+
+
+class _Known(NamedTuple):
+    """What is remembered of a chunk's text.
+
+    Parameters
+    ----------
+    cuts : where it may be cut
+    ends, tokens : the same as int64 in bytes, which are joined in a tenth of the time that arrays take
+    open : whether a sentence goes on behind its end; None where its end alone does not tell
+    """
+
+    cuts: Cuts
+    ends: bytes
+    tokens: bytes
+    open: bool | None
+
+    @classmethod
+    def of(cls, text: str, cuts: Cuts) -> _Known:
+        # a text that ends with nothing but white space leaves it to what stands before
+        told = len(text) >= _TAIL or bool(text.strip())
+        ends, tokens = (np.array(row, dtype=np.int64).tobytes() for row in (cuts.ends, cuts.tokens))
+        return cls(cuts, ends, tokens, _goes_on(text[-_TAIL:]) if told else None)
+
+
+class UnitCutter:
+    """Cuts runs into units; remembers cuts and words of the texts it has seen. Safe for several threads.
+
+    Parameters
+    ----------
+    cache : counts tokens
+    size : tokens of a group of sentences, about
+    """
+
+    def __init__(self, cache: TokenCache, size: int = UNIT_TOKENS) -> None:
+        self.cache = cache
+        self.size = size
+        self._words = WordIndex()
+        self._known: dict[str, _Known] = {}
+        self._chars = 0
+        self._lock = threading.Lock()
+
+    def cuts(self, text: str) -> Cuts:
+        """Return where a chunk's text may be cut."""
+        return self._look_up(text).cuts
+
+    def _look_up(self, text: str) -> _Known:
+        found = self._known.get(text)
+        if found is None:
+            found = _Known.of(text, group_sentences(text, self.cache, self.size))
+            with self._lock:
+                if self._chars > _MAX_CHARS:
+                    self._known.clear()
+                    self._chars = 0
+                self._known[text] = found
+                self._chars += len(text) + _PER_TEXT
+        return found
+
+    def units(self, runs: Sequence[Run]) -> Units:
+        """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
+
+        Sentences that a chunk's end cuts through are mended: the two parts become one unit.
+        """
+        axis = Axis(runs)
+        known = list(map(self._known.get, axis.texts))
+        if None in known:
+            known = list(map(self._look_up, axis.texts))
+        return _Cutting(axis, cast("list[_Known]", known), self.cache, 2 * self.size).units()
+
+    def words(self, axis: Axis) -> WordPool:
+        """Return where the words of runs begin."""
+        return self._words.pool(axis)
+
+
+class _Cutting:
+    """The units of a query's chunks, put together: first of each chunk by itself, then changed where chunks meet.
+
+    Parameters
+    ----------
+    axis : the chunks
+    known : what is remembered of each
+    cache : counts what is not
+    most : tokens of a mended unit
+    """
+
+    def __init__(self, axis: Axis, known: Sequence[_Known], cache: TokenCache, most: int) -> None:
+        self.axis = axis
+        self.known = known
+        self.cache = cache
+        self.most = most
+        ends = [one.ends for one in known]
+        sizes = np.array(list(map(len, ends)), dtype=np.int64) // _NUMBER
+        self.begins = sizes.cumsum() - sizes  # first unit of each chunk
+        self.run = axis.run.repeat(sizes)
+        self.first = (np.arange(len(known)) - axis.firsts[axis.run]).repeat(sizes)
+        self.last = self.first.copy()
+        self.tokens = _together([one.tokens for one in known])
+        lows = axis.starts - axis.bases[axis.run]
+        self.end = _together(ends) + lows.repeat(sizes)
+        self.start = np.empty_like(self.end)
+        self.start[1:] = self.end[:-1]
+        self.start[self.begins] = lows
+        self.kept = np.ones(len(self.end), dtype=np.bool_)
+
+    def units(self) -> Units:
+        for meeting in self._meetings():
+            self._meet(*meeting)
+        fields: list[Integers] = [self.run, self.first, self.last, self.start, self.end, self.tokens]
+        if not self.kept.all():
+            fields = [row[self.kept] for row in fields]
+        return Units(self.axis, *fields)
+
+    def _meetings(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Chunks that do not simply follow a finished sentence: number, run, range in the run, and what is reached."""
+        axis = self.axis
+        reached = np.maximum.accumulate(axis.ends)[:-1]
+        finished = np.frombuffer(bytes([one.open is False for one in self.known[:-1]]), dtype=np.bool_)
+        simple = finished & (axis.starts[1:] == reached) & (axis.ends[:-1] == reached)
+        chunks = (axis.goes_on & ~simple).nonzero()[0] + 1
+        if not len(chunks):
+            return iter(())
+        runs = axis.run[chunks]
+        places = [edges[chunks] - axis.bases[runs] for edges in (axis.starts, axis.ends)]
+        ends = reached[chunks - 1] - axis.bases[runs]
+        return zip(*[row.tolist() for row in (chunks, runs, *places, ends)], strict=True)
+
+    def _meet(self, chunk: int, run: int, low: int, high: int, reached: int) -> None:
+        """Let the units of a chunk begin where those before it end."""
+        text = self.axis.runs[run].text
+        if low >= reached:
+            if _goes_on(text[max(0, reached - _TAIL) : reached], text[reached:low]):
+                self._mend(int(self.begins[chunk]), chunk, text)
+            return
+        self._note_inside(chunk, low, min(high, reached))
+        ends, at = self.known[chunk].cuts.ends, int(self.begins[chunk])
+        over = bisect_right(ends, reached - low)
+        self.kept[at : at + over] = False
+        if reached - low in ends or over == len(ends):  # the chunk knows where its own sentences end
+            return
+        at += over
+        self.start[at] = reached
+        self.tokens[at] = self.cache.count(text[reached : int(self.end[at])])
+        self._mend(at, chunk, text)
+
+    def _mend(self, at: int, chunk: int, text: str) -> None:
+        """Melt a unit into the one before it, if they are not too long together."""
+        before = self._before(at)
+        if self.tokens[before] + self.tokens[at] <= self.most:
+            self.kept[at] = False
+            self.end[before], self.last[before] = self.end[at], self.first[self.begins[chunk]]
+            self.tokens[before] = self.cache.count(text[self.start[before] : self.end[before]])
+
+    def _before(self, at: int) -> int:
+        at -= 1
+        while not self.kept[at]:
+            at -= 1
+        return at
+
+    def _note_inside(self, chunk: int, low: int, high: int) -> None:
+        """Let the units that show the beginning of a chunk, or all of it, before its turn say so."""
+        at = int(self.begins[chunk])
+        run, position = self.run[at], self.first[at]
+        while at and self.run[at - 1] == run:
+            at -= 1
+            if not self.kept[at]:
+                continue
+            if self.end[at] <= low:
+                break
+            if self.start[at] < high:
+                self.last[at] = max(self.last[at], position)
+
+
+def _together(parts: Sequence[bytes]) -> Integers:
+    return np.frombuffer(bytearray().join(parts), dtype=np.int64)
+
+
+def _goes_on(before: str, joiner: str = "") -> bool:
+    """Whether a sentence goes on across the place where a text ends, with a joiner behind it."""
+    between = before + joiner
+    solid = between.rstrip()
+    return bool(solid) and solid[-1] not in _ENDS_SENTENCE and "\n" not in between[len(solid) :]

@@ -1,0 +1,1 @@
+"""What everything speaks of: documents, chunks, hits, windows, runs, spans."""

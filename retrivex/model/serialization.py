@@ -1,0 +1,171 @@
+"""Chunks as plain JSON types and back: one spelling for every file and message RetriVex reads or writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from retrivex.errors import ChunkError
+from retrivex.model.chunk import Chunk, ChunkMetadata, with_lists
+from retrivex.model.json_fields import (
+    as_string,
+    given,
+    integer,
+    is_finite,
+    listing,
+    mapping,
+    needed,
+    number,
+    optional_string,
+    string,
+)
+
+CHUNK_KEYS = (
+    "doc_id",
+    "chunk_id",
+    "text",
+    "char_start",
+    "char_end",
+    "heading_path",
+    "page",
+    "parent_id",
+    "metadata",
+    "timestamp",
+    "chunk_count",
+    "scope",
+    "links",
+    "prefix",
+    "embedding",
+)
+"""Keys of a chunk's object; `metadata` holds what `ChunkMetadata.custom_metadata` does."""
+
+
+_PLAIN = (str, int, bool)
+
+
+def check_metadata(chunk: Chunk) -> None:
+    """Make sure that JSON can hold a chunk's custom metadata and give it back, tuples as lists.
+
+    Raises
+    ------
+    ChunkError
+        If it cannot: another type, a number that is not finite, a key that is no string. The message names the chunk
+        and the key.
+    """
+    for name, value in chunk.metadata.custom_metadata.items():
+        if type(name) is str and (value is None or type(value) in _PLAIN):
+            continue
+        try:
+            plain = with_lists({name: value})
+            same = json.loads(json.dumps(plain, allow_nan=False)) == plain
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ChunkError(
+                f"custom_metadata of {chunk.key!r} holds {name!r}, which JSON cannot: {error}; give plain types, e.g. "
+                "a list for a set, int(...) for a numpy number, None for NaN"
+            ) from error
+        if not same:
+            raise ChunkError(
+                f"custom_metadata of {chunk.key!r} holds {name!r}, which JSON cannot: {plain!r} has a key that is no "
+                "string; give str(key)"
+            )
+
+
+def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:
+    """Make a chunk of a JSON object with the keys of `CHUNK_KEYS`; the reverse of `chunk_to_dict`.
+
+    Parameters
+    ----------
+    record : `doc_id`, `chunk_id` and `text` are needed; `metadata` is `ChunkMetadata.custom_metadata`, `links` a list
+        of `[doc_id, chunk_id]`, the rest is as in `ChunkMetadata`. Null counts as not given; lists become tuples
+
+    Raises
+    ------
+    ChunkError
+        If a key is missing or unknown, or a value of the wrong type or against the rules of a chunk.
+
+    Examples
+    --------
+    >>> chunk_from_dict({"doc_id": "bees", "chunk_id": 3, "text": "Bees sleep.", "page": 2}).metadata.page
+    2
+    """
+    fields = given(record, CHUNK_KEYS, ChunkError)
+    heading_path = fields.get("heading_path")
+    metadata = ChunkMetadata(
+        doc_id=string(fields, "doc_id", ChunkError),
+        chunk_id=integer(needed(fields, "chunk_id", ChunkError), "chunk_id", ChunkError),
+        char_start=_optional_integer(fields, "char_start"),
+        char_end=_optional_integer(fields, "char_end"),
+        parent_id=optional_string(fields, "parent_id", ChunkError),
+        heading_path=None if heading_path is None else _strings(heading_path, "heading_path"),
+        page=_optional_integer(fields, "page"),
+        custom_metadata=mapping(fields, "metadata", ChunkError),
+        timestamp=number(fields, "timestamp", ChunkError),
+        chunk_count=_optional_integer(fields, "chunk_count"),
+        scope=optional_string(fields, "scope", ChunkError),
+        links=_links(fields.get("links", [])),
+        prefix=optional_string(fields, "prefix", ChunkError),
+    )
+    return Chunk(string(fields, "text", ChunkError), metadata, _embedding(fields.get("embedding")))
+
+
+def chunk_to_dict(chunk: Chunk, *, embedding: bool = True) -> dict[str, Any]:
+    """Return a chunk as a JSON-ready object: what is not set is left out.
+
+    Parameters
+    ----------
+    chunk : custom metadata must itself be JSON-ready; tuples in it become lists
+    embedding : whether to write the embedding, as a list of floats
+
+    Examples
+    --------
+    >>> chunk_to_dict(Chunk("Bees sleep.", ChunkMetadata("bees", 0, links=[("wasps", 1)])))
+    {'doc_id': 'bees', 'chunk_id': 0, 'text': 'Bees sleep.', 'links': [['wasps', 1]]}
+    """
+    where = chunk.metadata
+    vector = chunk.embedding if embedding else None
+    record: dict[str, Any] = {
+        "doc_id": where.doc_id,
+        "chunk_id": where.chunk_id,
+        "text": chunk.text,
+        "char_start": where.char_start,
+        "char_end": where.char_end,
+        "heading_path": None if where.heading_path is None else list(where.heading_path),
+        "page": where.page,
+        "parent_id": where.parent_id,
+        "metadata": with_lists(where.custom_metadata) or None,
+        "timestamp": where.timestamp,
+        "chunk_count": where.chunk_count,
+        "scope": where.scope,
+        "links": [list(link) for link in where.links] or None,
+        "prefix": where.prefix,
+        "embedding": None if vector is None else np.asarray(vector, dtype=np.float64).tolist(),
+    }
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def _optional_integer(fields: Mapping[str, Any], key: str) -> int | None:
+    return integer(fields[key], key, ChunkError) if key in fields else None
+
+
+def _strings(value: Any, key: str) -> tuple[str, ...]:
+    return tuple(as_string(item, key, ChunkError) for item in listing(value, key, ChunkError))
+
+
+def _links(value: Any) -> tuple[tuple[str, int], ...]:
+    links = listing(value, "links", ChunkError)
+    if not all(isinstance(link, list | tuple) and len(link) == 2 for link in links):
+        raise ChunkError(f"links is {value!r}: it must be a list of [doc_id, chunk_id]")
+    return tuple((as_string(doc, "links", ChunkError), integer(chunk, "links", ChunkError)) for doc, chunk in links)
+
+
+def _embedding(value: Any) -> list[float] | None:
+    if value is None:
+        return None
+    numbers = listing(value, "embedding", ChunkError)
+    bad = [n for n in numbers if isinstance(n, bool) or not isinstance(n, int | float) or not is_finite(n)]
+    if bad or not numbers:
+        raise ChunkError(f"embedding has {bad[0] if bad else 'no numbers'!r}: it must be a list of finite numbers")
+    return [float(n) for n in numbers]

@@ -1,0 +1,1 @@
+"""Spans in, the text that the model reads out."""

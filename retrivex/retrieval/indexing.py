@@ -1,0 +1,277 @@
+"""Indexing: files -> documents -> chunks in a store, each only when it has changed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.chunking import Chunker, ParentChildChunker
+from retrivex.encoders.encoder import Encoder
+from retrivex.errors import ChunkError, StoreError
+from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.stores import PutResult, SQLiteStore, content_hash
+from retrivex.tokens.tokenizer import Tokenizer
+
+CHUNKER_KEY = "retrivex_chunker"
+"""Key of a stored document's metadata that names what cut it; its chunks do not carry it."""
+
+# Encoding is slow: with it, fewer chunks wait for a commit that a killed process would lose.
+_BATCH_CHUNKS = 10_000
+_BATCH_ENCODED_CHUNKS = 500
+
+_AnyPath = str | os.PathLike[str]
+
+
+@dataclass(slots=True)
+class IndexReport:
+    """What became of the files that were given.
+
+    Parameters
+    ----------
+    added, updated, unchanged : documents that are in the store now
+    chunks, tokens : of the added and updated ones
+    removed : ids of documents that are gone from the store, because their files are
+    unselected : ids of documents under the given paths that this run did not look for and left as they were
+    problems : what could not be read or stored; an older version of it stays in the store
+    notes : what was read, but not quite as it is (a guessed encoding, pages without text)
+    """
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    removed: list[str] = field(default_factory=list)
+    unselected: list[str] = field(default_factory=list)
+    problems: list[LoadProblem] = field(default_factory=list)
+    notes: list[LoadProblem] = field(default_factory=list)
+
+    @property
+    def documents(self) -> int:
+        """Documents of this run that are in the store now."""
+        return self.added + self.updated + self.unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """Cuts, counts and encodes documents on their way into a store.
+
+    Parameters
+    ----------
+    store : where they go
+    chunker : cuts them
+    tokenizer : counts each chunk's tokens, so that no query has to
+    encoder : gives each chunk a vector; None for words only
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from retrivex.chunking import get_chunker
+    >>> from retrivex.tokens.tokenizer import get_tokenizer
+    >>> with tempfile.TemporaryDirectory() as folder, SQLiteStore(f"{folder}/store.db") as store:
+    ...     page = Path(folder, "bees.txt")
+    ...     written = page.write_text("Bees sleep at night.")
+    ...     tokenizer = get_tokenizer("estimate")
+    ...     indexer = Indexer(store, get_chunker("sentence"), tokenizer)
+    ...     first, again = indexer.index([page]), indexer.index([page])
+    >>> first.added, first.chunks, again.unchanged, again.chunks
+    (1, 1, 1, 0)
+    """
+
+    store: SQLiteStore
+    chunker: Chunker
+    tokenizer: Tokenizer
+    encoder: Encoder | None = None
+
+    def index(
+        self,
+        paths: Iterable[_AnyPath],
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        scope: str | None = None,
+        prune: bool = False,
+        on_file: Callable[[int, int], None] | None = None,
+    ) -> IndexReport:
+        """Bring the store up to date with files and folders.
+
+        Parameters
+        ----------
+        paths : files and folders
+        include, exclude : patterns, see `retrivex.loading.iter_documents`
+        scope : of the documents that do not name their own
+        prune : remove also documents under `paths` whose files exist, but were not looked for in this run
+        on_file : called with the number of files done and of all files
+
+        Returns
+        -------
+        IndexReport
+            With a problem for everything that could not be read, chunked or stored; the rest goes on.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be written at all; documents are then whole or not there.
+        EncoderError
+            If the encoder fails.
+        """
+        # stored as absolute, so that a later run from another folder knows its own documents again
+        roots = [os.path.abspath(path) for path in paths]
+        report = IndexReport()
+        loading = LoadReport()
+        documents = iter_documents(roots, loading, include=include, exclude=exclude)
+        if on_file is not None:
+            documents = _watched(documents, _places(roots, include, exclude), on_file)
+        stored = {info.doc_id: info.source for info in self.store.documents()}
+        taken = _TakenNames({name: source for name, source in stored.items() if source}, roots)
+        run = _Run(report)
+        with self.store.batch(_BATCH_CHUNKS if self.encoder is None else _BATCH_ENCODED_CHUNKS):
+            for document in documents:
+                self._take(_in_scope(document, scope), taken, run)
+        report.problems = [*loading.problems, *report.problems]
+        report.notes = loading.notes
+        self._remove_stale(stored, roots, run, prune=prune)
+        return report
+
+    def add(self, document: Document) -> tuple[PutResult, int, int]:
+        """Put one document into the store, unless it is there already.
+
+        Returns
+        -------
+        result : `added`, `updated` or `unchanged`
+        chunks : how many were written
+        tokens : how many they have
+        """
+        encoder = "" if self.encoder is None else self.encoder.name
+        digest = content_hash(document, chunker=self.chunker.name, encoder=encoder, tokenizer=self.tokenizer.name)
+        if self.store.is_current(document.doc_id, digest):
+            return "unchanged", 0, 0
+        chunks, parents = self._cut(document)
+        counts = self.tokenizer.count_many([chunk.text for chunk in chunks])
+        result = self.store.put(
+            replace(document, metadata={**document.metadata, CHUNKER_KEY: self.chunker.name}),
+            chunks,
+            parents,
+            self._encode(chunks),
+            encoder=encoder or None,
+            token_counts=counts,
+            tokenizer=self.tokenizer.name,
+            content_hash=digest,
+        )
+        return result, len(chunks), sum(counts)
+
+    def _cut(self, document: Document) -> tuple[list[Chunk], Mapping[str, Chunk]]:
+        if isinstance(self.chunker, ParentChildChunker):
+            return self.chunker.chunk_with_parents(document)
+        return self.chunker.chunk(document), {}
+
+    def _encode(self, chunks: Sequence[Chunk]) -> NDArray[np.floating[Any]] | None:
+        if self.encoder is None or not chunks:
+            return None
+        # the rows of a table mean little without its header
+        return self.encoder.encode([(chunk.metadata.prefix or "") + chunk.text for chunk in chunks])
+
+    def _take(self, document: Document, taken: _TakenNames, run: _Run) -> None:
+        source = document.source or document.doc_id
+        owner = taken.owner(document)
+        if owner is not None:
+            run.refuse(
+                source,
+                f"doc_id {document.doc_id!r} belongs to {owner}: index both folders in one command, which tells them "
+                "apart, or use another database",
+            )
+            return
+        try:
+            result, chunks, tokens = self.add(document)
+        except (StoreError, ChunkError) as error:
+            if isinstance(error.__cause__, sqlite3.Error):
+                raise  # the disk, not the document: the next one would fare no better
+            run.refuse(source, str(error))
+            return
+        run.accept(document, result, chunks, tokens)
+
+    def _remove_stale(self, stored: Mapping[str, str | None], roots: Sequence[str], run: _Run, *, prune: bool) -> None:
+        report = run.report
+        unread = [problem.path for problem in report.problems]
+        for doc_id, source in stored.items():
+            if doc_id in run.seen or source is None or not _lies_under(source, roots) or _lies_under(source, unread):
+                continue
+            if prune or source in run.sources or not os.path.lexists(source):
+                report.removed.append(doc_id)
+            else:
+                report.unselected.append(doc_id)
+        if report.removed:
+            with self.store.batch():
+                for doc_id in report.removed:
+                    self.store.delete(doc_id)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run: its report, and the documents and files it has seen."""
+
+    report: IndexReport
+    seen: set[str] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
+
+    def accept(self, document: Document, result: PutResult, chunks: int, tokens: int) -> None:
+        setattr(self.report, result, getattr(self.report, result) + 1)
+        self.report.chunks += chunks
+        self.report.tokens += tokens
+        self.seen.add(document.doc_id)
+        if document.source is not None:
+            self.sources.add(document.source)
+
+    def refuse(self, source: str, reason: str) -> None:
+        self.report.problems.append(LoadProblem(source, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenNames:
+    """Names of stored documents, with the files they came from."""
+
+    sources: Mapping[str, str]
+    roots: Sequence[str]
+
+    def owner(self, document: Document) -> str | None:
+        """Return the file outside the given paths that `document` would push out of the store; None without one."""
+        known = self.sources.get(document.doc_id)
+        if known is None or known == document.source or _lies_under(known, self.roots):
+            return None
+        # a folder that was moved takes its names along
+        return known if os.path.exists(known) else None
+
+
+def _in_scope(document: Document, scope: str | None) -> Document:
+    return document if scope is None or document.scope is not None else replace(document, scope=scope)
+
+
+def _lies_under(source: str, roots: Iterable[str]) -> bool:
+    return any(source == root or source.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
+
+
+def _places(roots: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> dict[str, int]:
+    """Return the place of each file in the order of reading; what cannot be listed is reported by the reading."""
+    found = find_files(roots, LoadReport(), include=include, exclude=exclude)
+    return {str(file.path): place for place, file in enumerate(found)}
+
+
+def _watched(
+    documents: Iterator[Document], places: Mapping[str, int], on_file: Callable[[int, int], None]
+) -> Iterator[Document]:
+    done = 0
+    for document in documents:
+        # a line of JSONL may name another source than its file
+        done = places.get(document.source or "", done)
+        on_file(done, len(places))
+        yield document
+    on_file(len(places), len(places))

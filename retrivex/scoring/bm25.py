@@ -1,0 +1,177 @@
+r"""How well stretches of text match the words of a question, by BM25 over the candidates alone.
+
+No index and no language is needed: the candidates are their own collection (document frequencies, mean length), a
+word is a run of letters and digits of any alphabet, and scripts that write without spaces are matched by pairs of
+characters. Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, with
+:math:`\mathrm{idf} = \ln(1 + (N - n + 0.5) / (n + 0.5))`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.text.terms import WordPool, is_unspaced, lowered, split_words
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+K1 = 1.2
+B = 0.75
+
+_FEW = 8  # stretches: in fewer, no word is too frequent to tell anything
+_OFTEN = 3  # times a stretch
+_TINY = 2  # letters
+
+# of the wording that is known: what a short word counts in the share, bytes that every word has, bytes that count
+# beyond them and how many of these make a word
+_SHORT, _PLAIN, _SPECIAL, _A_WORD = 0.25, 4, 9, 12
+
+MAX_TERMS = 64
+"""Words of a question that are looked for; of a longer one, the longest words."""
+
+_LAST_WITH_ENDINGS = "\u058f"
+"""Up to here scripts (Latin, Greek, Cyrillic, Armenian) write small words apart: a short word has to end as well."""
+
+
+def question_terms(question: str) -> list[tuple[str, bool]]:
+    """Return the words to look for, and whether a word's end matters.
+
+    Long words are looked for by their beginning, so that "treated" finds "treatment": endings carry grammar in most
+    languages that have them. So are short ones in scripts that write particles onto words, such as Korean. Text is
+    compared as it is written, in lower case: composed and decomposed accents, for one, are not the same.
+
+    Examples
+    --------
+    >>> question_terms("How are bees treated?")
+    [('how', True), ('are', True), ('bees', True), ('treat', False)]
+    >>> question_terms("蜜蜂睡觉")
+    [('蜜蜂', False), ('蜂睡', False), ('睡觉', False)]
+    """
+    terms: dict[str, bool] = {}
+    for word, unspaced in split_words(lowered(question)):
+        if unspaced:
+            for at in range(max(1, len(word) - 1)):
+                terms[word[at : at + 2]] = False
+        elif len(word) > 5:
+            terms[word[: max(5, len(word) - 3)]] = False
+        else:
+            terms[word] = max(word) <= _LAST_WITH_ENDINGS
+    kept = sorted(terms, key=len, reverse=True)[:MAX_TERMS] if len(terms) > MAX_TERMS else terms
+    return [(term, terms[term]) for term in terms if term in kept]
+
+
+class TermCounts(NamedTuple):
+    """How often each word of a question stands in each stretch of the candidates.
+
+    Parameters
+    ----------
+    counts : shape (terms, n), of the words that tell stretches apart
+    known : how much of the question's wording stands anywhere, see `known_wording`
+    """
+
+    counts: NDArray[np.float64]
+    known: float
+
+
+def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> TermCounts:
+    """Count how often each word of the question stands in each stretch of the candidates.
+
+    Parameters
+    ----------
+    question : any language
+    pool : words of all candidates
+    starts : shape (n,), where on the pool's axis each stretch begins, ascending; it ends where the next begins
+
+    Returns
+    -------
+    TermCounts
+        Words that stand nearly everywhere are left out of the counts: they tell nothing apart. So are those of one or
+        two letters that, in and outside other words, stand everywhere.
+    """
+    terms = question_terms(question)
+    if not terms:
+        return TermCounts(np.zeros((0, len(starts))), 0.0)
+    most = _OFTEN * len(starts) + _FEW
+    numbers, places = _found(terms, pool)
+    times = np.bincount(numbers, minlength=len(terms))
+    tells = (times > 0) & (times < most)
+    for number in tells.nonzero()[0].tolist():
+        term = terms[number][0]
+        if len(term) <= _TINY and not is_unspaced(term[0]):
+            tells[number] = pool.count(term) < most
+    stretches = starts.searchsorted(places, side="right") - 1
+    counts = np.bincount(numbers * len(starts) + stretches, minlength=len(terms) * len(starts))
+    rows = counts.reshape(len(terms), -1)
+    holding = np.add.reduce(rows > 0, axis=1)
+    kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)].astype(np.float64)
+    return TermCounts(kept, known_wording(terms, times.tolist()))
+
+
+def known_wording(terms: Sequence[tuple[str, bool]], times: Sequence[int]) -> float:
+    """Return how much of a question's wording stands among the candidates at all, in [0, 1.75].
+
+    The share of its words that do, and up to three quarters more for how special they are: a twelfth for each byte
+    (UTF-8) beyond the fourth of a word that is found, nine at most. Long words are seldom found by chance, and letters
+    of other alphabets, two or three bytes long, make shorter words. Short words count a quarter in the share, as many
+    of them are there for politeness or grammar.
+
+    It is 0 where nothing is found, and 1.75 where nothing is missing. Pairs of characters, in scripts without spaces,
+    are never missing, as those across words are no words.
+
+    Parameters
+    ----------
+    terms : of `question_terms`
+    times : how often each is found
+
+    Examples
+    --------
+    >>> known_wording([("queen", False), ("hiberna", False), ("does", True)], [3, 0, 0])
+    0.5277777777777778
+    """
+    found = missing = 0.0
+    special = 0
+    for (word, short), count in zip(terms, times, strict=True):
+        weight = _SHORT if short else 1.0
+        if count:
+            found += weight
+            special += max(0, len(word.encode("utf-8", "surrogatepass")) - _PLAIN)
+        elif not is_unspaced(word[0]):
+            missing += weight
+    if not found:
+        return 0.0
+    return found / (found + missing) + (min(special, _SPECIAL) if missing else _SPECIAL) / _A_WORD
+
+
+def _found(terms: Sequence[tuple[str, bool]], pool: WordPool) -> tuple[Integers, Integers]:
+    """Numbers of the terms that stand in the candidates, once for each time, and where they stand."""
+    spaced = [number for number, (term, _) in enumerate(terms) if not is_unspaced(term[0])]
+    numbers, places = pool.find([terms[number] for number in spaced])
+    if len(spaced) == len(terms):
+        return numbers, places
+    alone = [(number, pool.anywhere(term)) for number, (term, _) in enumerate(terms) if is_unspaced(term[0])]
+    made = [np.array(spaced, dtype=np.int64)[numbers], *[np.full(len(found), number) for number, found in alone]]
+    return np.concatenate(made), np.concatenate([places, *[found for _, found in alone]])
+
+
+def bm25(counts: NDArray[np.float64], lengths: NDArray[np.float64], idf: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the BM25 score of each stretch, shape (n,).
+
+    Parameters
+    ----------
+    counts : of each term in each stretch, shape (terms, n)
+    lengths : of the stretches, in any unit, shape (n,)
+    idf : of each term, shape (terms,)
+    """
+    mean = np.add.reduce(lengths) / len(lengths) or 1.0
+    weight = K1 * (1.0 - B + B * lengths / mean)
+    return np.asarray(idf @ (counts * (K1 + 1.0) / (counts + weight)), dtype=np.float64)
+
+
+def inverse_frequency(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how rare each term is among the stretches, shape (terms,); see the module's formula."""
+    holding = np.add.reduce(counts > 0, axis=1)
+    return np.asarray(np.log1p((counts.shape[1] - holding + 0.5) / (holding + 0.5)), dtype=np.float64)

@@ -1,0 +1,75 @@
+r"""Candidates are worth less where they repeat better ones of other passages.
+
+The value of a chunk is multiplied by :math:`1 - d \max_{s} \mathrm{sim}(c, s)` over the better chunks s of other runs,
+with d the `diversity` of the config. Chunks are taken best first, each time by their value after what was taken before:
+maximal marginal relevance, as a discount that never makes a candidate worthless unless it is a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.model.chunk import Chunk
+from retrivex.model.run import Run
+from retrivex.scoring.scorer import Valuation
+from retrivex.similarity.pairwise import EmbeddingLikeness, Floats, Likeness, TextLikeness
+
+
+def discounted(valuation: Valuation, runs: Sequence[Run], diversity: float) -> tuple[Valuation, list[str]]:
+    """Return the values after the discount, and warnings.
+
+    Parameters
+    ----------
+    valuation : of the candidates
+    runs : m of them
+    diversity : d, in [0, 1]; 0 leaves values as they are
+    """
+    if not diversity or len(runs) < 2:
+        return valuation, []
+    likeness, warnings = _likeness([chunk for run in runs for chunk in run.chunks])
+    numbers = np.repeat(np.arange(len(runs)), [len(run.chunks) for run in runs])
+    factors = _factors(np.concatenate(valuation.chunks), numbers, likeness, diversity)
+    rows = [part.tolist() for part in np.split(factors, np.cumsum([len(run.chunks) for run in runs])[:-1])]
+    chunk_values = [
+        [value * factor for value, factor in zip(values, row, strict=True)]
+        for values, row in zip(valuation.chunks, rows, strict=True)
+    ]
+    # a unit that lies across chunks says what the newest of them says
+    units = valuation.units or ()
+    values = [
+        value * max(rows[unit.run][unit.first : unit.last + 1])
+        for value, unit in zip(valuation.values, units, strict=False)
+    ]
+    return replace(valuation, make_chunks=chunk_values.copy, values=values or valuation.values), warnings
+
+
+def _factors(values: Floats, runs: NDArray[np.int64], likeness: Likeness, diversity: float) -> Floats:
+    repeated = np.zeros(len(values))
+    waiting = np.ones(len(values), dtype=bool)
+    for _ in range(len(values)):
+        best = int(np.where(waiting, values * (1 - diversity * repeated), -1.0).argmax())
+        waiting[best] = False
+        others = waiting & (runs != runs[best])
+        repeated[others] = np.maximum(repeated, likeness.of(best))[others]
+    factors: Floats = 1 - diversity * repeated
+    return factors
+
+
+def _likeness(chunks: Sequence[Chunk]) -> tuple[Likeness, list[str]]:
+    """Compare embeddings where all candidates have them, texts elsewhere."""
+    rows = [chunk.embedding for chunk in chunks]
+    if all(row is None for row in rows):
+        return TextLikeness([chunk.text for chunk in chunks]), []
+    try:
+        matrix = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim == 2:
+        return EmbeddingLikeness(matrix), []
+    return TextLikeness([chunk.text for chunk in chunks]), [
+        "not all candidates have embeddings of one size: diversity compared their texts"
+    ]

@@ -1,0 +1,249 @@
+"""What the candidates of a query are worth, by either scorer, chunk by chunk and unit by unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from math import sqrt
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.config import RetrievalConfig
+from retrivex.errors import RetrivexError
+from retrivex.expansion.continuity import Continuity
+from retrivex.expansion.seeds import Seed
+from retrivex.merging.units import Unit, UnitCutter, Units
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.run import Run
+from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
+from retrivex.scoring.cosine import share_of_best
+from retrivex.scoring.doubt import doubt
+from retrivex.scoring.features import UnitTable, unit_features
+from retrivex.scoring.knn_fallback import Room, nearest_that_fit
+from retrivex.scoring.weighted import chunk_values
+
+Scorer: TypeAlias = Literal["weighted", "calibrated"]
+
+REASONS = 5
+"""Features that the trace names for a unit."""
+
+YIELDED = 1 / 3
+"""What the scorer's own values lose where nothing is left of its bearings, and `hedge` is 1."""
+
+
+@dataclass(frozen=True)
+class Valuation:
+    """Values of the candidates, the best 1, or less where the scorer doubts itself.
+
+    Parameters
+    ----------
+    make_chunks : called once, when `chunks` is read; can be pickled, as a composition keeps it
+    units : what is picked; None where whole chunks are
+    values : of the units, as shares of the best
+    scores : probability of each unit; empty with the weighted scorer
+    make_chunk_scores : called once, when `chunk_scores` is read
+    table, log_odds, model : of the calibrated scorer; None with the weighted one
+    hedged : of each unit, whether it counts for more than the scorer gave it, being near where the scorer doubts
+    """
+
+    make_chunks: Callable[[], list[list[float]]]
+    units: Units | None = None
+    values: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    make_chunk_scores: Callable[[], list[list[float]]] = list
+    table: UnitTable | None = None
+    log_odds: NDArray[np.float64] | None = None
+    model: Coefficients | None = None
+    hedged: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def chunks(self) -> list[list[float]]:
+        """Per run, one value a chunk."""
+        return self.make_chunks()
+
+    @cached_property
+    def chunk_scores(self) -> list[list[float]]:
+        """Per run, the best unit's probability of each chunk; empty with the weighted scorer."""
+        return self.make_chunk_scores()
+
+    @property
+    def scorer(self) -> Scorer:
+        """Which scorer gave the values."""
+        return "weighted" if self.model is None else "calibrated"
+
+    @property
+    def confidence(self) -> float | None:
+        """Probability that the candidates hold evidence; None with the weighted scorer or without candidates."""
+        if self.model is None or self.log_odds is None or not len(self.log_odds):
+            return None
+        return self.model.confidence_of(float(self.log_odds.max()))
+
+    def reasons(self, unit: int) -> tuple[tuple[str, float], ...]:
+        """Return what moved a unit's log-odds most; empty with the weighted scorer."""
+        if self.model is None or self.table is None:
+            return ()
+        return self.model.reasons(self.table.values[unit], REASONS)
+
+
+class Valuer:
+    """Values candidates the way a call asks for.
+
+    Parameters
+    ----------
+    config : `scoring`, `coefficients`, `boosts`, `hedge`, `selection_unit`, and the weights of the weighted
+        scorer
+    question : None without one
+    cutter : cuts runs into units
+
+    Raises
+    ------
+    RetrivexError
+        If the calibrated scorer is asked for without a question, or its coefficients cannot be read.
+    """
+
+    def __init__(self, config: RetrievalConfig, question: str | None, cutter: UnitCutter) -> None:
+        asked = bool(question and question.strip())
+        if config.scoring == "calibrated" and not asked:
+            raise RetrivexError(
+                "scoring='calibrated' without a question: pass query=..., or leave scoring at 'auto', which takes "
+                "the weighted scorer where there is none"
+            )
+        self.config = config
+        self.question = question or ""
+        self.cutter = cutter
+        calibrated = asked and config.scoring != "weighted"
+        self.model = load_coefficients(config.coefficients) if calibrated else None
+
+    def value(
+        self,
+        runs: Sequence[Run],
+        seeds: Sequence[Seed],
+        linked: Mapping[ChunkKey, float],
+        continuity: Mapping[ChunkKey, Continuity],
+        similarity: Mapping[ChunkKey, float],
+        room: Room,
+    ) -> Valuation:
+        """Return what the candidates are worth.
+
+        Parameters
+        ----------
+        runs : of candidates
+        seeds : the hits, best first, with their relevance
+        linked : strength in [0, 1] with which links reach a chunk
+        continuity : of each chunk with the one before it
+        similarity : cosine with the question, where it is known
+        room : what the nearest hits would fill
+        """
+        if self.model is None:
+            relevance = {seed.key: seed.relevance for seed in seeds}
+            rows = chunk_values(runs, relevance, linked, continuity, self.config, share_of_best(similarity))
+            if self.config.selection_unit != "unit":
+                return Valuation(rows.copy)
+            units = self.cutter.units(runs)
+            return Valuation(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
+        return self._calibrated(self.model, runs, seeds, linked, similarity, room)
+
+    def _calibrated(
+        self,
+        model: Coefficients,
+        runs: Sequence[Run],
+        seeds: Sequence[Seed],
+        linked: Mapping[ChunkKey, float],
+        similarity: Mapping[ChunkKey, float],
+        room: Room,
+    ) -> Valuation:
+        units = self.cutter.units(runs)
+        table = unit_features(self.question, units, seeds, similarity, linked, self.cutter.words(units.axis))
+        log_odds = model.log_odds(table.values)
+        if self.config.boosts:
+            log_odds = log_odds + self._boosts(runs, units)
+        p = probabilities(log_odds)
+        shares = _shares(p, units)
+        hedged = np.zeros(len(p), dtype=np.bool_)
+        # What plain nearest neighbours would show. Where the model has lost its bearings (a question in other words
+        # than those of its answer, a fact among matters of another kind), it is not right to show the surroundings of
+        # a few hits in place of the next ones.
+        if self.config.hedge and (lost := doubt(table)):
+            near = nearest_that_fit(runs, units, seeds, room) * (self.config.hedge * sqrt(lost))
+            shares *= 1.0 - YIELDED * self.config.hedge * lost
+            hedged = near > shares
+            shares = np.maximum(shares, near)
+            shares /= max(1.0, float(shares.max()))
+        scores: list[float] = p.tolist()
+        values: list[float] = shares.tolist()
+        whole = self.config.selection_unit in ("chunk", "span")
+        return Valuation(
+            make_chunks=partial(_chunk_means, runs, units, values),
+            units=None if whole else units,
+            values=values,
+            scores=scores,
+            make_chunk_scores=partial(_chunk_bests, runs, units, scores),
+            table=table,
+            log_odds=log_odds,
+            model=model,
+            hedged=hedged,
+        )
+
+    def _boosts(self, runs: Sequence[Run], units: Sequence[Unit]) -> NDArray[np.float64]:
+        """Log-odds that the caller's own features add, shape (n,)."""
+        rows = [
+            [sum(self._boost(boost, chunk) for boost in self.config.boosts) for chunk in run.chunks] for run in runs
+        ]
+        return np.array([max(rows[u.run][u.first : u.last + 1]) for u in units])
+
+    @staticmethod
+    def _boost(boost: object, chunk: Chunk) -> float:
+        made: Any = boost(chunk) if callable(boost) else None
+        a_number = isinstance(made, (int, float, np.integer, np.floating)) and not isinstance(made, bool)
+        if not a_number or not np.isfinite(made):
+            raise RetrivexError(
+                f"a boost gave {made!r} for chunk {chunk.key!r}: it must be a finite number, added to the log-odds; "
+                "return 0.0 where there is nothing to say"
+            )
+        return float(made)
+
+
+def _shares(p: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
+    """Return what units count for, as a share of the best: half its own probability, half its two neighbours'.
+
+    Evidence seldom ends where a unit does, and what stands beside it is needed to read it.
+    """
+    if not len(p):
+        return p
+    same = units.joined[1:]
+    before, after = p.copy(), p.copy()
+    np.copyto(before[1:], p[:-1], where=same)
+    np.copyto(after[:-1], p[1:], where=same)
+    value = p / 2 + (before + after) / 4
+    best = float(value.max())
+    return value / best if best > 0 else np.ones(len(p))
+
+
+def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:
+    rows: list[list[float]] = [[0.0] * len(run) for run in runs]
+    for unit, score in zip(units, scores, strict=True):
+        row = rows[unit.run]
+        for at in range(unit.first, unit.last + 1):
+            row[at] = max(row[at], score)
+    return rows
+
+
+def _chunk_means(runs: Sequence[Run], units: Sequence[Unit], shares: Sequence[float]) -> list[list[float]]:
+    """Value of every chunk: of its units, by the characters each has in it."""
+    rows: list[list[float]] = [[0.0] * len(run) for run in runs]
+    sizes: list[list[int]] = [[0] * len(run) for run in runs]
+    for unit, share in zip(units, shares, strict=True):
+        ranges = runs[unit.run].ranges
+        for at in range(unit.first, unit.last + 1):
+            inside = min(unit.end, ranges[at][1]) - max(unit.start, ranges[at][0])
+            if inside > 0:
+                rows[unit.run][at] += share * inside
+                sizes[unit.run][at] += inside
+    made = [
+        [v / n if n else 0.0 for v, n in zip(row, size, strict=True)] for row, size in zip(rows, sizes, strict=True)
+    ]
+    best = max((max(row, default=0.0) for row in made), default=0.0)
+    return [[value / best for value in row] for row in made] if best > 0 else made

@@ -1,0 +1,134 @@
+"""The words of chunks, found once and remembered."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.merging.offsets import GAP, Axis
+from retrivex.model.run import Run
+from retrivex.text.terms import WordPool, Words, index_words, is_in_word, is_letter, lowered
+
+_MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
+_PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
+_WINDOW = 16  # characters in which a word is read anew: twice as many as are kept, as what follows can change a letter
+_SEPARATOR = "\n" * GAP
+
+
+class WordIndex:
+    """Remembers the words of the chunks it has seen, up to `_MAX_CHARS` characters. Safe for several threads."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Words] = {}
+        self._chars = 0
+        self._lock = threading.Lock()
+
+    def pool(self, axis: Axis) -> WordPool:
+        """Return where the words of all runs begin."""
+        known = self._indexed(axis.texts)
+        tiled = _tiled(axis, known)
+        if tiled.all():
+            return WordPool(known, axis.starts, lambda: _text(axis.rows(known)), lambda: [one.text for one in known])
+        seams = _Seams(axis, known, (~tiled).nonzero()[0].tolist())
+        texts = [run.text for run in axis.runs]
+        pool = WordPool(
+            seams.parts, axis.starts, lambda: _SEPARATOR.join(map(lowered, texts)), lambda: list(map(lowered, texts))
+        )
+        pool.mend(seams.dropped, seams.torn, [lowered(window) for window in seams.windows])
+        return pool
+
+    def _indexed(self, texts: Sequence[str]) -> list[Words]:
+        """Return the words of each text, those met for the first time all at once."""
+        remembered = self._known  # replaced as a whole by other threads, never emptied
+        found = list(map(remembered.get, texts))
+        if None not in found:
+            return cast("list[Words]", found)
+        fresh = list(dict.fromkeys([text for text, one in zip(texts, found, strict=True) if one is None]))
+        read = dict(zip(fresh, index_words([lowered(text) for text in fresh]), strict=True))
+        with self._lock:
+            if self._chars > _MAX_CHARS:
+                self._known = {}
+                self._chars = 0
+            self._known.update(read)
+            self._chars += sum(map(len, fresh)) + _PER_TEXT * len(fresh)
+        return [read[text] if one is None else one for text, one in zip(texts, found, strict=True)]
+
+
+def _tiled(axis: Axis, words: Sequence[Words]) -> NDArray[np.bool_]:
+    """Per run, whether its words are those of its chunks: none overlap, and no word goes on across their borders."""
+    begins = np.frombuffer(bytes([one.begins for one in words]), dtype=np.bool_)
+    ends = np.frombuffer(bytes([one.ends for one in words]), dtype=np.bool_)
+    apart = (axis.starts[1:] != axis.ends[:-1]) | (ends[:-1] & begins[1:])
+    apart &= axis.goes_on
+    tiled = np.ones(len(axis.runs), dtype=np.bool_)
+    tiled[axis.run[1:][apart]] = False
+    return tiled
+
+
+def _text(rows: Sequence[Sequence[Words]]) -> str:
+    return _SEPARATOR.join(["".join([one.text for one in row]) for row in rows])
+
+
+class _Seams:
+    """What changes among the words of chunks where they overlap, or part words.
+
+    Parameters
+    ----------
+    axis : the chunks
+    known : what is remembered of each
+    numbers : of the runs with such chunks
+
+    Attributes
+    ----------
+    parts : words of each chunk
+    dropped : ranges of numbers of words that are none, or that an earlier chunk has too
+    torn, windows : numbers of words that go on across a border, and the text from their beginning
+    """
+
+    def __init__(self, axis: Axis, known: Sequence[Words], numbers: Sequence[int]) -> None:
+        self.known = known
+        self.parts = list(known)
+        self.dropped: list[tuple[int, int]] = []
+        self.torn: list[int] = []
+        self.windows: list[str] = []
+        firsts = axis.firsts.tolist()
+        by_chunks = [number for number in numbers if not _has_worded_joiner(axis.runs[number])]
+        for number in set(numbers).difference(by_chunks):  # read as they are, as if all were in the first chunk
+            run = axis.runs[number]
+            read = index_words([lowered(run.text), *[""] * (len(run) - 1)])
+            self.parts[firsts[number] : firsts[number] + len(run)] = read
+        self.begins = list(itertools.accumulate([len(words.offsets) for words in self.parts], initial=0))
+        for number in by_chunks:
+            self._mend(axis.runs[number], firsts[number])
+
+    def _mend(self, run: Run, chunk: int) -> None:
+        """Go through the borders of a run, whose first chunk has a number."""
+        reached, in_word, last, start = 0, False, 0, 0
+        for at, (low, high) in enumerate(run.ranges, start=chunk):
+            words, begin, end = self.parts[at], self.begins[at], self.begins[at + 1]
+            if high <= reached:
+                self.dropped.append((begin, end))
+                continue
+            over = max(0, reached - low)
+            first = begin + (int(words.offsets.searchsorted(over)) if over else 0)
+            if in_word and low <= reached and is_in_word(self.known[at].text[over]):
+                first += not over  # the chunk takes the rest of the word for one
+                if not self.torn or self.torn[-1] != last:
+                    self.torn.append(last)
+                    self.windows.append(run.text[start : start + _WINDOW])
+            if begin < first:
+                self.dropped.append((begin, first))
+            if first < end:
+                last, start = end - 1, low + int(words.offsets[-1])
+            reached, in_word = high, words.ends
+
+
+def _has_worded_joiner(run: Run) -> bool:
+    edges = itertools.accumulate([high for _, high in run.ranges], max)
+    gaps = [run.text[reached:low] for reached, (low, _) in zip(edges, run.ranges[1:], strict=False) if reached < low]
+    return any(map(is_letter, "".join(gaps)))

@@ -1,0 +1,443 @@
+"""Runs -> what the selection can pick: pieces with their price in tokens and their gain."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.config import RetrievalConfig
+from retrivex.merging.exclusions import Exclusions
+from retrivex.merging.units import Unit, Units
+from retrivex.model.chunk import ChunkKey
+from retrivex.model.run import Run
+from retrivex.rendering.render import Style, opening_samples
+from retrivex.scoring.scorer import Valuation
+from retrivex.selection.duplicates import near_copies
+from retrivex.selection.problem import Candidates
+from retrivex.text.ranges import remaining
+from retrivex.tokens.tokenizer import TokenCache
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+MIN_REPEATED = 40
+"""Characters from which on two equal chunks count as the same passage indexed twice; shorter ones recur by chance."""
+
+
+class Piece(NamedTuple):
+    """A stretch of a run that can be picked.
+
+    Parameters
+    ----------
+    run : number of the run
+    first, last : positions in the run of the chunks it touches, inclusive
+    start, end : offsets in the run's text
+    """
+
+    run: int
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSet:
+    """Pieces in document order, and the same as numbers for the selection.
+
+    Parameters
+    ----------
+    pieces, numbers : n each
+    values : of each piece, as a share of the query's best
+    scores : of each piece, what a span that holds it is scored by at least; None where spans are scored by formula
+    unit_of : of each piece, the number of its unit; None where chunks are picked
+    excluded : chunks of which nothing is left, because they are pinned or were shown before
+    repeated : chunks whose text stands in a better one, by the key of the other
+    near : of those, the similarity of chunks that are almost the same
+    """
+
+    pieces: Sequence[Piece | Unit]
+    numbers: Candidates
+    values: list[float]
+    excluded: set[ChunkKey]
+    repeated: dict[ChunkKey, ChunkKey]
+    scores: list[float] | None = None
+    unit_of: Sequence[int] | None = None
+    near: dict[ChunkKey, float] = field(default_factory=dict)
+
+    def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
+        """Return some of the pieces."""
+        return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]
+
+    def worth(self, i: int, valuation: Valuation) -> float:
+        """Value of piece `i` by another valuation of the same candidates."""
+        if self.unit_of is not None:
+            return valuation.values[self.unit_of[i]]
+        piece = self.pieces[i]
+        return max(valuation.chunks[piece.run][piece.first : piece.last + 1])
+
+
+def repeated_chunks(runs: Sequence[Run], valuation: Valuation) -> dict[ChunkKey, ChunkKey]:
+    """Chunks with the same text as a chunk of another run that is worth more, mapped to that one."""
+    texts = [chunk.text for run in runs for chunk in run.chunks]
+    if len(set(texts)) == len(texts):
+        return {}
+    values = valuation.chunks
+    best: dict[str, tuple[float, int, ChunkKey]] = {}
+    repeated: dict[ChunkKey, ChunkKey] = {}
+    for number, (run, row) in enumerate(zip(runs, values, strict=True)):
+        for chunk, value in zip(run.chunks, row, strict=True):
+            if len(chunk.text) < MIN_REPEATED:
+                continue
+            known = best.get(chunk.text)
+            if known is None or known[1] == number:
+                best.setdefault(chunk.text, (value, number, chunk.key))
+            elif known[0] >= value:
+                repeated[chunk.key] = known[2]
+            else:
+                repeated[known[2]] = chunk.key
+                best[chunk.text] = (value, number, chunk.key)
+    return repeated
+
+
+def _repeats(
+    runs: Sequence[Run], valuation: Valuation, config: RetrievalConfig
+) -> tuple[dict[ChunkKey, ChunkKey], dict[ChunkKey, float]]:
+    """Chunks whose text stands in a better one, mapped to that one; and how alike those are that differ from it."""
+    repeated = repeated_chunks(runs, valuation) if config.dedupe_overlaps and len(runs) > 1 else {}
+    threshold = config.near_duplicate_threshold
+    if threshold is None or len(runs) < 2:
+        return repeated, {}
+    copies = near_copies(runs, valuation, threshold, repeated, MIN_REPEATED)
+    # a copy of a near copy is one itself
+    copies |= {key: copies[other] for key, other in repeated.items() if other in copies}
+    return repeated | {key: copy.of for key, copy in copies.items()}, {
+        key: copy.similarity for key, copy in copies.items()
+    }
+
+
+def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], Flags, set[ChunkKey]]:
+    """One piece a chunk, or several where the middle is excluded; and which continue the one before.
+
+    A chunk that adds no text to those before it melts into the piece that shows it.
+    """
+    pieces: list[Piece] = []
+    joined: list[bool] = []
+    excluded: set[ChunkKey] = set()
+    for number, run in enumerate(runs):
+        cuts = exclusions.cuts(run) if exclusions else []
+        reached = -1
+        for position, (start, end) in enumerate(run.ranges):
+            parts = _readable(run, start, end, cuts) if cuts else [(start, end)]
+            if not parts:
+                excluded.add(run.chunks[position].key)
+            for low, high in parts:
+                if high <= reached and pieces[-1].start <= low:
+                    pieces[-1] = pieces[-1]._replace(last=position)
+                    continue
+                # a chunk that lies across earlier ones is a piece of its own, which nothing continues
+                follows = reached >= 0 and pieces[-1].end == reached
+                joined.append(follows and not (cuts and any(a < low and b > reached for a, b in cuts)))
+                pieces.append(Piece(number, position, position, low, high))
+                reached = max(reached, high)
+    return pieces, np.array(joined, dtype=np.bool_), excluded
+
+
+def _readable(run: Run, start: int, end: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return what cuts leave of a stretch, without scraps of punctuation."""
+    return [(low, high) for low, high in remaining(start, end, cuts) if any(c.isalnum() for c in run.text[low:high])]
+
+
+def _prices(
+    runs: Sequence[Run], pieces: Sequence[Piece | Unit], joined: Flags, cache: TokenCache
+) -> tuple[Integers, Integers]:
+    """Tokens that each piece adds to the one before it, and what it costs more where a run opens at it."""
+    whole = cache.count_many([
+        run.chunks[p.first].text if run.ranges[p.first] == (p.start, p.end) else run.text[p.start : p.end]
+        for p in pieces
+        for run in (runs[p.run],)
+    ])  # fmt: skip
+    costs, extra = list(whole), [0] * len(whole)
+    reached = 0
+    for i, (piece, follows) in enumerate(zip(pieces, joined.tolist(), strict=True)):
+        if not follows:
+            reached = piece.end
+            continue
+        if piece.start < reached:
+            # the overlap is there already where the one before is shown, and has to be paid where it is not
+            costs[i] = cache.count(runs[piece.run].text[reached : piece.end]) if piece.end > reached else 0
+            extra[i] = max(0, whole[i] - costs[i])
+        reached = max(reached, piece.end)
+    return np.array(costs, dtype=np.int64), np.array(extra, dtype=np.int64)
+
+
+def _unit_pieces(
+    runs: Sequence[Run], units: Units, exclusions: Exclusions
+) -> tuple[Sequence[Piece | Unit], Flags, Sequence[int], set[ChunkKey]]:
+    """Units as pieces, or several of one where the middle is excluded; which continue the one before, and their units.
+
+    Where nothing is excluded the units are the pieces.
+    """
+    if not exclusions:
+        return units, units.joined, range(len(units)), set()
+    return _cut_pieces(runs, units, exclusions)
+
+
+def _cut_pieces(
+    runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions
+) -> tuple[list[Piece], Flags, list[int], set[ChunkKey]]:
+    """Make the pieces of units of which some are excluded, in whole or in part."""
+    pieces: list[Piece] = []
+    joined: list[bool] = []
+    unit_of: list[int] = []
+    left: set[tuple[int, int]] = set()
+    cuts_of = [exclusions.cuts(run) for run in runs]
+    for number, unit in enumerate(units):
+        cuts = cuts_of[unit.run]
+        parts = _readable(runs[unit.run], unit.start, unit.end, cuts) if cuts else [(unit.start, unit.end)]
+        for low, high in parts:
+            same = bool(pieces) and pieces[-1].run == unit.run
+            # units of one run tile it, but for joiners between chunks: only a cut parts them
+            joined.append(same and not any(a < low and b > pieces[-1].end for a, b in cuts))
+            first, last = _touched(runs[unit.run], unit, low, high) if cuts else (unit.first, unit.last)
+            pieces.append(Piece(unit.run, first, last, low, high))
+            unit_of.append(number)
+        if parts and cuts:
+            left.update((unit.run, at) for at in range(unit.first, unit.last + 1))
+    excluded = {
+        chunk.key
+        for number, run in enumerate(runs)
+        if cuts_of[number]
+        for at, chunk in enumerate(run.chunks)
+        if (number, at) not in left
+    }
+    return pieces, np.array(joined, dtype=np.bool_), unit_of, excluded
+
+
+def _touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
+    """First and last of a unit's chunks that a part of it touches."""
+    inside = [p for p in range(unit.first, unit.last + 1) if run.ranges[p][0] < high and run.ranges[p][1] > low]
+    return (inside[0], inside[-1]) if inside else (unit.first, unit.last)
+
+
+def build_candidates(
+    runs: Sequence[Run],
+    valuation: Valuation,
+    exclusions: Exclusions,
+    cache: TokenCache,
+    style: Style,
+    config: RetrievalConfig,
+    distinct: Collection[ChunkKey] = (),
+) -> CandidateSet:
+    """Make what the selection picks from: gain = (value - `min_value`) * tokens / mean tokens.
+
+    Parameters
+    ----------
+    runs : m of them
+    valuation : values in [0, 1] of chunks, or of units
+    exclusions : what may not be shown
+    cache : counts tokens
+    style : decides what opening a span costs
+    config : `min_value`, `dedupe_overlaps`, `near_duplicate_threshold`, `selection_unit`
+    distinct : chunks that count although a better one has the same text
+    """
+    unit_of: Sequence[int] | None = None
+    units = valuation.units
+    extra: Integers | int
+    pieces: Sequence[Piece | Unit]
+    if units is None:
+        pieces, joined, excluded = _chunk_pieces(runs, exclusions)
+    else:
+        pieces, joined, unit_of, excluded = _unit_pieces(runs, units, exclusions)
+    repeated, near = _repeats(runs, valuation, config)
+    repeated = {key: other for key, other in repeated.items() if key not in distinct}
+    if units is None or unit_of is None:
+        values = valuation.chunks
+        worth = [
+            values[p.run][p.first] if p.first == p.last else max(values[p.run][p.first : p.last + 1]) for p in pieces
+        ]
+        costs, extra = _prices(runs, pieces, joined, cache)
+    else:
+        worth = valuation.values if pieces is units else [valuation.values[number] for number in unit_of]
+        costs = units.tokens if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
+        extra = 0
+    if repeated:
+        # a unit across the border of a repeated chunk also says what follows it
+        again = [all(chunk.key in repeated for chunk in runs[p.run].chunks[p.first : p.last + 1]) for p in pieces]
+        worth = [0.0 if once_more else value for once_more, value in zip(again, worth, strict=True)]
+    if units is not None and pieces is units:
+        samples, chunk_of = opening_samples(units.axis.chunks, style), units.chunk
+    else:
+        samples, chunk_of = (
+            opening_samples([runs[p.run].chunks[p.first] for p in pieces], style),
+            np.arange(len(pieces)),
+        )
+    openings = np.array(cache.count_many(samples), dtype=np.int64)[chunk_of] + extra
+    mean = costs.sum() / len(costs) if costs.any() else 1.0
+    # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
+    gains = (np.array(worth) - config.min_value) * np.maximum(costs, 1) / mean
+    documents = None if config.max_tokens_per_document is None else _documents(runs, pieces)
+    numbers = Candidates.of_arrays(costs, openings, gains, joined, ranks=worth, documents=documents)
+    scores: list[float] | None = None
+    if valuation.model is not None:
+        scores = (
+            valuation.scores
+            if pieces is units
+            else [valuation.scores[number] for number in unit_of]
+            if unit_of is not None
+            else [max(valuation.chunk_scores[p.run][p.first : p.last + 1]) for p in pieces]
+        )
+    made = CandidateSet(pieces, numbers, worth, excluded, repeated, scores, unit_of, near)
+    return _whole_runs(made) if config.selection_unit == "span" else made
+
+
+def _documents(runs: Sequence[Run], pieces: Sequence[Piece | Unit]) -> list[int]:
+    """Return the number of the document that each piece lies in, from 0."""
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(runs[piece.run].doc_id, len(numbers)) for piece in pieces]
+
+
+def pieces_of(made: CandidateSet, runs: Sequence[Run], key: ChunkKey) -> tuple[int, ...]:
+    """Return the pieces that show all of a chunk, or the better copy of it, that may be shown."""
+    while key in made.repeated:
+        key = made.repeated[key]
+    return tuple(i for i, piece in enumerate(made.pieces) if _shows(piece, runs[piece.run], key))
+
+
+def _shows(piece: Piece | Unit, run: Run, key: ChunkKey) -> bool:
+    """Whether a piece shows something of a chunk that is to be read; of chunks that overlap each shows its own."""
+    at = key[1] - run.chunks[0].metadata.chunk_id
+    if run.doc_id != key[0] or not 0 <= at < len(run) or not piece.first <= at <= piece.last:
+        return False
+    start, end = run.ranges[at]
+    return bool(run.text[max(start, piece.start) : min(end, piece.end)].strip())
+
+
+def _unit_costs(
+    runs: Sequence[Run],
+    units: Sequence[Unit],
+    pieces: Sequence[Piece | Unit],
+    unit_of: Sequence[int],
+    cache: TokenCache,
+) -> Integers:
+    """Tokens of each piece: known, but for units of which a part is excluded."""
+    counts = [
+        units[number].tokens
+        if units[number].start == p.start and units[number].end == p.end
+        else cache.count(runs[p.run].text[p.start : p.end])
+        for p, number in zip(pieces, unit_of, strict=True)
+    ]
+    return np.array(counts, dtype=np.int64)
+
+
+def _whole_runs(made: CandidateSet) -> CandidateSet:
+    """Melt joined pieces into one candidate each: spans are taken whole or not at all."""
+    if not made.pieces:
+        return made
+    numbers = made.numbers
+    starts = [i for i, joined in enumerate(numbers.joined) if not joined]
+    groups = [range(a, b) for a, b in zip(starts, [*starts[1:], len(made.pieces)], strict=True)]
+    pieces = [
+        Piece(made.pieces[g[0]].run, made.pieces[g[0]].first, made.pieces[g[-1]].last, made.pieces[g[0]].start,
+              max(made.pieces[i].end for i in g))
+        for g in groups
+    ]  # fmt: skip
+    values = [max(made.values[i] for i in g) for g in groups]
+    whole = Candidates(
+        costs=[sum(numbers.costs[i] for i in g) for g in groups],
+        openings=[numbers.openings[g[0]] for g in groups],
+        gains=[sum(numbers.gains[i] for i in g) for g in groups],
+        joined=[False] * len(groups),
+        ranks=values,
+        documents=None if numbers.documents is None else [numbers.documents[g[0]] for g in groups],
+    )
+    scores = [max(made.scores[i] for i in g) for g in groups] if made.scores else None
+    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, scores, near=made.near)
+
+
+class Pick(NamedTuple):
+    """Chosen pieces that make one span; fields as in `Piece`.
+
+    Parameters
+    ----------
+    value : what the selection counted for them
+    score : of the best piece; None where spans are scored by formula
+    parts : the pieces as `(start, end)` in the run's text, each without what the one before it shows
+    """
+
+    run: int
+    first: int
+    last: int
+    start: int
+    end: int
+    value: float
+    parts: tuple[tuple[int, int], ...]
+    score: float | None = None
+
+
+def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
+    """Melt chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
+    if isinstance(made.pieces, Units):
+        return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.numbers.joined)]
+    picks: list[Pick] = []
+    members: list[int] = []
+    group: list[Piece | Unit] = []
+    reached = -1
+    for i, piece in zip(chosen, made.some(chosen), strict=True):
+        follows = bool(members) and piece.run == group[-1].run
+        if follows and not (members[-1] == i - 1 and made.numbers.joined[i]) and piece.start > reached:
+            follows = False
+        if members and not follows:
+            picks.append(_pick(made, members, group))
+            members, group = [], []
+        reached = max(reached, piece.end) if follows else piece.end
+        members.append(i)
+        group.append(piece)
+    return [*picks, _pick(made, members, group)] if members else []
+
+
+def _stretches(chosen: Sequence[int], joined: Sequence[bool]) -> list[list[int]]:
+    """First number and last + 1 of what follows each other among the chosen."""
+    made: list[list[int]] = []
+    for i in chosen:
+        if made and made[-1][1] == i and joined[i]:
+            made[-1][1] = i + 1
+        else:
+            made.append([i, i + 1])
+    return made
+
+
+def _unit_pick(made: CandidateSet, units: Units, first: int, end: int) -> Pick:
+    """One pick of units that follow each other: they tile their run, so that none has to be cut."""
+    parts = tuple(zip(units.start[first:end].tolist(), units.end[first:end].tolist(), strict=True))
+    return Pick(
+        run=int(units.run[first]),
+        first=int(units.first[first]),
+        last=max(units.last[first:end].tolist()),
+        start=parts[0][0],
+        end=parts[-1][1],
+        value=sum(made.numbers.gains[first:end]),
+        parts=parts,
+        score=max(made.scores[first:end]) if made.scores else None,
+    )
+
+
+def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | Unit]) -> Pick:
+    """One pick of pieces that touch, overlap or continue each other."""
+    parts: list[tuple[int, int]] = []
+    reached, last = -1, -1
+    for piece in pieces:
+        start = piece.start if piece.start > reached else reached
+        if start < piece.end:
+            parts.append((start, piece.end))
+            reached = piece.end
+        if piece.last > last:
+            last = piece.last
+    gains, scores = made.numbers.gains, made.scores
+    value = sum([gains[i] for i in members])
+    score = max([scores[i] for i in members]) if scores else None
+    return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)

@@ -1,0 +1,80 @@
+"""How alike passages are, one against all: by embeddings, or by their trigrams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.similarity.trigrams import trigrams
+from retrivex.similarity.vectors import with_norms
+
+Floats = NDArray[np.float64]
+
+
+class Likeness(Protocol):
+    """Compares one of n passages with all of them."""
+
+    def of(self, passage: int) -> Floats:
+        """Return the likeness of all to one, shape (n,), in [0, 1]."""
+        ...
+
+
+class TextLikeness:
+    """Jaccard similarity of character trigrams; texts of less than three characters are like equal ones alone.
+
+    Parameters
+    ----------
+    texts : n of them
+
+    Examples
+    --------
+    >>> TextLikeness(["banana", "banana split", "cherry"]).of(0).round(2).tolist()
+    [1.0, 0.33, 0.0]
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        found = [trigrams(text) for text in texts]
+        self._sizes = np.array([len(one) for one in found], dtype=np.int64)
+        self._ends = np.cumsum(self._sizes)
+        known, self._ids = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *found]), return_inverse=True)
+        self._held = np.zeros(len(known), dtype=bool)
+
+    def of(self, passage: int) -> Floats:
+        """Return the likeness of all to one, shape (n,), in [0, 1]."""
+        if not self._sizes[passage]:
+            return np.array([float(text == self._texts[passage]) for text in self._texts])
+        own = self._ids[self._ends[passage] - self._sizes[passage] : self._ends[passage]]
+        self._held[own] = True
+        counted = np.append(0, np.cumsum(self._held[self._ids]))
+        self._held[own] = False
+        common = counted[self._ends] - counted[self._ends - self._sizes]
+        alike: Floats = common / (self._sizes + self._sizes[passage] - common)
+        return alike
+
+
+class EmbeddingLikeness:
+    """Cosine of embeddings, 0 where it is negative or an embedding is all zero.
+
+    Parameters
+    ----------
+    embeddings : shape (n, d)
+
+    Examples
+    --------
+    >>> EmbeddingLikeness(np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])).of(0).round(2).tolist()
+    [1.0, 0.71, 0.0]
+    """
+
+    def __init__(self, embeddings: Floats) -> None:
+        rows, norms = with_norms(embeddings)
+        self._units = rows / np.where(norms > 0, norms, 1.0)[:, None] * (norms > 0)[:, None]
+
+    def of(self, passage: int) -> Floats:
+        """Return the likeness of all to one, shape (n,), in [0, 1]."""
+        alike: Floats = np.clip(self._units @ self._units[passage], 0.0, 1.0)
+        alike[passage] = 1.0
+        return alike

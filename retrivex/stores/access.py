@@ -1,0 +1,335 @@
+"""Asking a store: one request, sync or async, in time or not at all; never at the price of the seeds."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from retrivex.errors import StoreError, quoted
+from retrivex.merging.intervals import Window
+from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
+from retrivex.timeouts import await_in_time, call_in_time, in_thread
+from retrivex.tokens.tokenizer import TokenCache
+
+_PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRequest:
+    """Chunks that are wanted; `windows` do not overlap."""
+
+    windows: tuple[Window, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParentRequest:
+    """Parents that are wanted."""
+
+    parent_ids: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class ChunkReply:
+    """What a store gave.
+
+    Parameters
+    ----------
+    chunks : by key; only what was asked for and may be seen
+    out_of_scope : what the store returned although the caller may not see it
+    conflicts : chunks that the store returned with several texts
+    problem : why there is nothing, or less than there should be
+    requests : calls that were made
+    ends : places where the store says that there is nothing and nothing is missing
+    """
+
+    chunks: dict[ChunkKey, Chunk] = field(default_factory=dict)
+    out_of_scope: list[ChunkKey] = field(default_factory=list)
+    conflicts: list[ChunkKey] = field(default_factory=list)
+    problem: str | None = None
+    requests: int = 0
+    ends: Collection[ChunkKey] = ()
+
+
+@dataclass(slots=True)
+class ParentReply:
+    """What a parent store gave; fields as in `ChunkReply`."""
+
+    parents: dict[str, Chunk | str] = field(default_factory=dict)
+    problem: str | None = None
+    requests: int = 0
+
+
+def check_store(store: Any) -> AnyChunkStore:
+    """Return `store` if it is a mapping or has `fetch`.
+
+    Raises
+    ------
+    StoreError
+        If it is neither.
+    """
+    if isinstance(store, (Mapping, ChunkStore)):
+        return store
+    raise StoreError(
+        f"chunk_store is {type(store).__name__}: it must be a dict {{(doc_id, chunk_id): Chunk}} "
+        "or have fetch(windows, scope)"
+    )
+
+
+def check_parent_store(store: Any) -> AnyParentStore | None:
+    """Return `store` if it is None, a mapping or has `fetch_parents`.
+
+    Raises
+    ------
+    StoreError
+        If it is neither.
+    """
+    if store is None or isinstance(store, (Mapping, ParentStore)):
+        return store
+    raise StoreError(
+        f"parent_store is {type(store).__name__}: it must be a dict {{parent_id: text or Chunk}} "
+        "or have fetch_parents(parent_ids, scope)"
+    )
+
+
+def cannot_hang(store: object) -> bool:
+    """Whether looking something up is a matter of memory alone: a plain dictionary, or a store that says so.
+
+    A class of its own, even one derived from `dict`, may read from anywhere.
+
+    Examples
+    --------
+    >>> cannot_hang({}), cannot_hang(type("Remote", (dict,), {})())
+    (True, False)
+    """
+    return type(store) in _PLAIN_MAPPINGS or bool(getattr(store, "in_process", False))
+
+
+def split_windows(windows: Sequence[Window], limit: int | None) -> list[tuple[Window, ...]]:
+    """Cut windows into batches of at most `limit` chunks: ceil(n / limit) requests for n chunks.
+
+    Examples
+    --------
+    >>> [[len(w) for w in batch] for batch in split_windows([Window("d", 0, 5), Window("e", 0, 2)], 3)]
+    [[3], [2, 1], [1]]
+    """
+    if limit is None:
+        return [tuple(windows)]
+    if limit < 1:
+        raise StoreError(f"batch_limit of the store is {limit}: it must be at least 1; leave it out for no limit")
+    batches: list[tuple[Window, ...]] = []
+    batch: list[Window] = []
+    room = limit
+    for window in windows:
+        start = window.start
+        while start < window.end:
+            end = min(window.end, start + room)
+            batch.append(Window(window.doc_id, start, end))
+            room -= end - start
+            start = end
+            if room == 0:
+                batches.append(tuple(batch))
+                batch, room = [], limit
+    return [*batches, tuple(batch)] if batch else batches
+
+
+class StoreAccess:
+    """The stores of one call, its scope and its patience.
+
+    A store is somebody else's code: whatever it raises is reported in `problem` and the query goes on without it,
+    unless `strict` asks for the error.
+    """
+
+    def __init__(
+        self,
+        store: AnyChunkStore,
+        parent_store: AnyParentStore | None,
+        scope: Scope,
+        timeout_s: float | None,
+        strict: bool,
+        cache: TokenCache,
+    ) -> None:
+        self.store = check_store(store)
+        self.parent_store = check_parent_store(parent_store)
+        self.scope = scope
+        self.allowed = allowed_scopes(scope)
+        self.timeout_s = timeout_s
+        self.strict = strict
+        self.cache = cache
+
+    def run(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
+        """Answer a request."""
+        if isinstance(request, ParentRequest):
+            try:
+                patience = self._patience(self.parent_store)
+                return self._parents(call_in_time(partial(self._ask_parents, request), patience))
+            except Exception as error:  # noqa: BLE001 - see the class
+                return self._no_parents(error)
+        found: list[Chunk] = []
+        asked, deadline = 0, self._deadline()
+        try:
+            ends = self._row_ends()
+            for batch in self._batches(request):
+                asked += 1
+                patience = None if self._patience(self.store) is None else _left(deadline)
+                found += call_in_time(partial(self._fetch, batch), patience, self.timeout_s)
+        except Exception as error:  # noqa: BLE001 - see the class
+            return self._partial(request, found, asked, error)
+        return self._chunks(request, found, asked, ends)
+
+    async def arun(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
+        """Answer a request without blocking the event loop."""
+        if isinstance(request, ParentRequest):
+            try:
+                asked_parents = partial(in_thread, partial(self._ask_parents, request))
+                return self._parents(await await_in_time(asked_parents, self.timeout_s))
+            except Exception as error:  # noqa: BLE001 - see the class
+                return self._no_parents(error)
+        found: list[Chunk] = []
+        asked, deadline = 0, self._deadline()
+        try:
+            ends = self._row_ends()
+            for batch in self._batches(request):
+                asked += 1
+                found += await await_in_time(partial(self._afetch, batch), _left(deadline), self.timeout_s)
+        except Exception as error:  # noqa: BLE001 - see the class
+            return self._partial(request, found, asked, error)
+        return self._chunks(request, found, asked, ends)
+
+    def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
+        if isinstance(self.store, Mapping):
+            return _look_up(self.store, batch)
+        return _fetch_all(self.store, batch, self.scope, self.cache)
+
+    async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
+        if isinstance(self.store, Mapping) and cannot_hang(self.store):
+            return _look_up(self.store, batch)
+        afetch = None if isinstance(self.store, Mapping) else getattr(self.store, "afetch", None)
+        if afetch is not None and not hasattr(self.store, "fetch_counted"):
+            return _checked(await afetch(batch, self.scope))
+        return await in_thread(partial(self._fetch, batch))
+
+    def _deadline(self) -> float | None:
+        """When patience ends; all batches of a request share it."""
+        return None if self.timeout_s is None else monotonic() + self.timeout_s
+
+    def _patience(self, store: object) -> float | None:
+        """Seconds to wait; None where a store cannot hang, so that no thread is needed."""
+        return None if cannot_hang(store) else self.timeout_s
+
+    def _batches(self, request: ChunkRequest) -> list[tuple[Window, ...]]:
+        limit = None if isinstance(self.store, Mapping) else getattr(self.store, "batch_limit", None)
+        return split_windows(request.windows, limit)
+
+    def _ask_parents(self, request: ParentRequest) -> Mapping[str, Chunk | str]:
+        store = self.parent_store
+        if isinstance(store, Mapping):
+            return {name: store[name] for name in request.parent_ids if name in store}
+        return {} if store is None else store.fetch_parents(request.parent_ids, self.scope)
+
+    def _parents(self, parents: Mapping[str, Chunk | str]) -> ParentReply:
+        kept = {
+            name: parent
+            for name, parent in parents.items()
+            if isinstance(parent, str) or parent.metadata.scope in self.allowed
+        }
+        return ParentReply(kept, None, 1)
+
+    def _row_ends(self) -> Collection[ChunkKey]:
+        ends: Any = getattr(self.store, "row_ends", frozenset())
+        if not isinstance(ends, Set):
+            raise StoreError(f"row_ends of the store is {quoted(ends)}: it must be a set of (doc_id, chunk_id)")
+        return ends
+
+    def _chunks(
+        self, request: ChunkRequest, chunks: Iterable[Chunk], requests: int, ends: Collection[ChunkKey] = ()
+    ) -> ChunkReply:
+        reply = ChunkReply(requests=requests, ends=ends)
+        # a mapping was asked for each chunk by its key
+        asked_for = None if isinstance(self.store, Mapping) else _membership(request.windows)
+        allowed, kept = self.allowed, reply.chunks
+        for chunk in chunks:
+            metadata = chunk.metadata
+            key = (metadata.doc_id, metadata.chunk_id)
+            if metadata.scope not in allowed:
+                reply.out_of_scope.append(key)
+            elif asked_for is None or asked_for(key):
+                known = kept.setdefault(key, chunk)
+                if known is not chunk and known.text != chunk.text:
+                    # whichever came first must not decide: a store may answer in any order
+                    kept[key] = min(known, chunk, key=lambda c: c.text)
+                    reply.conflicts.append(key)
+        return reply
+
+    def _partial(self, request: ChunkRequest, found: Sequence[Chunk], asked: int, error: Exception) -> ChunkReply:
+        """Return what came before a store failed."""
+        reply = self._chunks(request, found, asked)
+        what = "more neighbours: spans end there" if reply.chunks else "neighbours: seeds are used alone"
+        reply.problem = self._problem(error, "chunk", what)
+        return reply
+
+    def _no_parents(self, error: Exception) -> ParentReply:
+        return ParentReply(problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1)
+
+    def _problem(self, error: Exception, kind: str, what: str) -> str:
+        if self.strict:
+            raise error if isinstance(error, StoreError) else StoreError(f"the store failed: {error!r}") from error
+        return f"the {kind} store gave no {what} ({type(error).__name__}: {error})"
+
+
+def _left(deadline: float | None) -> float | None:
+    """Seconds until a deadline; a moment where it is past, so that waiting fails in the usual way."""
+    return None if deadline is None else max(deadline - monotonic(), 1e-3)
+
+
+def _checked(answer: Iterable[Any]) -> list[Chunk]:
+    chunks = list(answer)
+    for chunk in chunks:
+        if not isinstance(chunk, Chunk):
+            raise StoreError(f"fetch returned {type(chunk).__name__}: a chunk store gives Chunk objects, nothing else")
+    return chunks
+
+
+def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, cache: TokenCache) -> list[Chunk]:
+    """Fetch, and drain what may be a generator while the clock still runs; take over counts made at index time."""
+    counted = getattr(store, "fetch_counted", None)
+    if counted is None:
+        return _checked(store.fetch(windows, scope))
+    chunks: list[Chunk] = []
+    for chunk, count in counted(windows, scope, tokenizer=cache.name):
+        if count is not None:
+            cache.seed(chunk.text, count)
+        chunks.append(chunk)
+    return chunks
+
+
+def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:
+    """Return a test whether a chunk is in one of `windows`, which do not overlap."""
+    starts = sorted((window.doc_id, window.start) for window in windows)
+    ends = {(window.doc_id, window.start): window.end for window in windows}
+
+    def asked_for(key: ChunkKey) -> bool:
+        at = bisect_right(starts, key) - 1
+        return at >= 0 and starts[at][0] == key[0] and key[1] < ends[starts[at]]
+
+    return asked_for
+
+
+def _look_up(store: Mapping[ChunkKey, Chunk], windows: Sequence[Window]) -> list[Chunk]:
+    """Chunks of a plain mapping; an entry that is filed under another chunk's key is left alone."""
+    found: list[Chunk] = []
+    look_up = store.get
+    for window in windows:
+        doc_id = window.doc_id
+        for chunk_id in range(window.start, window.end):
+            chunk = look_up((doc_id, chunk_id))
+            if chunk is not None:
+                metadata = chunk.metadata
+                if metadata.chunk_id == chunk_id and metadata.doc_id == doc_id:
+                    found.append(chunk)
+    return found

@@ -1,0 +1,1 @@
+"""A chunk store in, the same store with its answers kept out."""

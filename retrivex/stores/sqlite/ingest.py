@@ -1,0 +1,197 @@
+"""One checked document into the tables, or out of them, inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Sequence
+from typing import Literal, TypeAlias
+
+from retrivex.errors import StoreError
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.stores.sqlite.fts import index_terms
+from retrivex.stores.sqlite.record import Record
+from retrivex.stores.sqlite.rows import FIELDS
+from retrivex.stores.sqlite.vectors import Floats, to_blobs
+
+PutResult: TypeAlias = Literal["added", "updated", "unchanged"]
+
+_DOCUMENT_COLUMNS = (
+    "doc_id",
+    "content_hash",
+    "format",
+    "title",
+    "source",
+    "timestamp",
+    "scope",
+    "tokenizer",
+    "chunk_count",
+    "parent_count",
+    "vector_count",
+    "characters",
+    "page_starts",
+    "metadata",
+    "text",
+)
+_CHUNK_COLUMNS = ("document", "scope", *FIELDS, "tokens", "heading_terms", "terms")
+_PARENT_COLUMNS = ("document", "scope", *FIELDS, "name")
+
+
+def admit(connection: sqlite3.Connection, record: Record) -> None:
+    """Refuse a record that does not fit what the file already holds; nothing is written.
+
+    Raises
+    ------
+    StoreError
+        If a parent id belongs to another document, or the vectors are of another model or dimension.
+    """
+    _claim_parents(connection, record)
+    if record.vectors is not None:
+        check_vector_space(vector_space(connection), record.encoder, record.vectors.shape[1])
+
+
+def write(connection: sqlite3.Connection, record: Record) -> PutResult:
+    """Write `record` in place of the document of the same name."""
+    doc_id = record.document.doc_id
+    old = connection.execute("SELECT id, content_hash FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
+    if old and old[1] == record.content_hash:
+        return "unchanged"
+    if old:
+        remove(connection, old[0])
+    document = connection.execute(_insert("documents", _DOCUMENT_COLUMNS), record.document_row).lastrowid
+    scopes = _scope_ids(connection, record)
+    connection.executemany(
+        _insert("chunks", _CHUNK_COLUMNS),
+        (
+            (document, scopes[chunk.metadata.scope], *row, tokens, _heading_terms(chunk), index_terms(chunk.text))
+            for chunk, row, tokens in zip(record.chunks, record.chunk_rows, record.tokens, strict=True)
+        ),
+    )
+    connection.executemany(
+        _insert("parents", _PARENT_COLUMNS),
+        (
+            (document, scopes[_parent_scope(record.document, parent)], *row, name)
+            for (name, parent), row in zip(record.parents.items(), record.parent_rows, strict=True)
+        ),
+    )
+    connection.execute(
+        "INSERT INTO chunk_fts (rowid, body, heading) SELECT id, body, heading FROM chunk_terms WHERE document = ?",
+        (document,),
+    )
+    if record.vectors is not None:
+        _write_vectors(connection, document, record.vectors, record.encoder)
+    return "updated" if old else "added"
+
+
+def remove(connection: sqlite3.Connection, document: int) -> None:
+    """Delete a document by its row id with everything that belongs to it."""
+    connection.execute(
+        "INSERT INTO chunk_fts (chunk_fts, rowid, body, heading) "
+        "SELECT 'delete', id, body, heading FROM chunk_terms WHERE document = ?",
+        (document,),
+    )
+    connection.execute("DELETE FROM vectors WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)", (document,))
+    for table, column in (("chunks", "document"), ("parents", "document"), ("documents", "id")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (document,))
+
+
+def missing_documents(
+    connection: sqlite3.Connection, keep: Collection[str], under: str | os.PathLike[str] | None
+) -> dict[str, int]:
+    """Return row ids by `doc_id` of documents outside `keep` that were read from `under` or below; None is anywhere."""
+    rows = connection.execute("SELECT doc_id, id, source FROM documents ORDER BY doc_id")
+    return {
+        doc_id: document
+        for doc_id, document, source in rows
+        if doc_id not in keep and (under is None or _lies_under(source, os.fspath(under)))
+    }
+
+
+def vector_space(connection: sqlite3.Connection) -> tuple[str, int] | None:
+    """Return the model and the dimension of the file's vectors; None while it has none."""
+    known = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('vector_model', 'vector_dimension')"))
+    return (known["vector_model"], known["vector_dimension"]) if known else None
+
+
+def check_vector_space(known: tuple[str, int] | None, model: str | None, dimension: int) -> None:
+    """Refuse vectors that cannot be compared with those of the file.
+
+    Raises
+    ------
+    StoreError
+        If the model's name (where given) or the dimension differs.
+    """
+    if known and ((model is not None and model != known[0]) or dimension != known[1]):
+        raise StoreError(
+            f"the store holds vectors of {known[0]!r} with {known[1]} dimensions, these are of "
+            f"{'an unnamed model' if model is None else repr(model)} with {dimension}: use the same encoder, "
+            "index into another file, or call drop_vectors() and index again"
+        )
+
+
+def _lies_under(source: str | None, root: str) -> bool:
+    if source is None:
+        return False
+    return source == root or source.startswith((root.rstrip("/") + "/", root.rstrip(os.sep) + os.sep))
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+def _heading_terms(chunk: Chunk) -> str | None:
+    meta = chunk.metadata
+    above = [*(meta.heading_path or ()), *([meta.prefix] if meta.prefix else ())]
+    if not above:
+        return None
+    text = "\n".join(above)
+    return index_terms(text) or text
+
+
+def _parent_scope(document: Document, parent: Chunk | str) -> str | None:
+    return document.scope if isinstance(parent, str) else parent.metadata.scope
+
+
+def _claim_parents(connection: sqlite3.Connection, record: Record) -> None:
+    """Refuse parent ids that belong to another document: `fetch_parents` finds parents by id alone."""
+    taken = connection.execute(
+        "SELECT p.name, d.doc_id FROM json_each(?) wanted CROSS JOIN parents p ON p.name = wanted.value "
+        "JOIN documents d ON d.id = p.document WHERE d.doc_id <> ? LIMIT 1",
+        (json.dumps(list(record.parents)), record.document.doc_id),
+    ).fetchone()
+    if taken:
+        raise StoreError(
+            f"parent id {taken[0]!r} of {record.document.doc_id!r} already names a parent of {taken[1]!r}: parent ids "
+            "are unique in a store; put the doc_id in front"
+        )
+
+
+def _scope_ids(connection: sqlite3.Connection, record: Record) -> dict[str | None, int]:
+    """Return the row ids of the scopes that `record` uses, new ones included."""
+    used = {chunk.metadata.scope for chunk in record.chunks}
+    used |= {_parent_scope(record.document, parent) for parent in record.parents.values()}
+    ids = {}
+    for scope in used:
+        # IS, not =: the row of unscoped chunks holds NULL, and the unique index would let in any number of those
+        row = connection.execute("SELECT id FROM scopes WHERE scope IS ?", (scope,)).fetchone()
+        ids[scope] = row[0] if row else _insert_scope(connection, scope)
+    return ids
+
+
+def _insert_scope(connection: sqlite3.Connection, scope: str | None) -> int:
+    row_id = connection.execute("INSERT INTO scopes (scope) VALUES (?)", (scope,)).lastrowid
+    assert row_id is not None  # always set after an INSERT
+    return row_id
+
+
+def _write_vectors(connection: sqlite3.Connection, document: int | None, rows: Floats, encoder: str | None) -> None:
+    if vector_space(connection) is None:
+        space = [("vector_model", encoder), ("vector_dimension", rows.shape[1])]
+        connection.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", space)
+    ids = connection.execute("SELECT id FROM chunks WHERE document = ? ORDER BY chunk_id", (document,)).fetchall()
+    connection.executemany(
+        "INSERT INTO vectors (chunk, vector) VALUES (?, ?)",
+        [(row[0], blob) for row, blob in zip(ids, to_blobs(rows), strict=True)],
+    )

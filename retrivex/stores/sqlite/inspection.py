@@ -1,0 +1,147 @@
+"""What a store file holds, and whether it is whole."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from retrivex.model.document import Document
+from retrivex.stores.sqlite.schema import SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document in a store, without its text.
+
+    Parameters
+    ----------
+    doc_id, format, title, source, timestamp, scope : see `Document`
+    content_hash : see `retrivex.stores.content_hash`
+    tokenizer : what counted its chunks' tokens at index time; None where nothing did
+    chunk_count, parent_count, vector_count : how many of each it has
+    characters : length of its text, in Unicode code points
+    """
+
+    doc_id: str
+    format: str
+    title: str | None
+    source: str | None
+    timestamp: float | None
+    scope: str | None
+    content_hash: str
+    tokenizer: str | None
+    chunk_count: int
+    parent_count: int
+    vector_count: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """How much of everything a store holds.
+
+    Parameters
+    ----------
+    path : the file
+    schema_version : of its tables
+    documents, chunks, parents, vectors : how many of each
+    characters : length of all documents' texts, in Unicode code points
+    vector_model, vector_dimension : of the vectors; None without any
+    tokenizers : names of what counted tokens at index time
+    scopes : scopes that chunks carry or carried; None stands for chunks without one
+    size_bytes : of the file, without its write-ahead log
+    """
+
+    path: Path
+    schema_version: int
+    documents: int
+    chunks: int
+    parents: int
+    vectors: int
+    characters: int
+    vector_model: str | None
+    vector_dimension: int | None
+    tokenizers: tuple[str, ...]
+    scopes: tuple[str | None, ...]
+    size_bytes: int
+
+
+_INFO = ", ".join(DocumentInfo.__slots__)
+
+_SUMS = """
+SELECT count(*), coalesce(sum(chunk_count), 0), coalesce(sum(parent_count), 0), coalesce(sum(vector_count), 0),
+  coalesce(sum(characters), 0)
+FROM documents
+"""
+
+# What must hold after any number of interrupted writes, as queries that find rows where it does not.
+_RULES = {
+    "document {} lacks chunks": """SELECT doc_id FROM documents d WHERE chunk_count <>
+        (SELECT count(*) FROM chunks c WHERE c.document = d.id)""",
+    "document {} lacks parents": """SELECT doc_id FROM documents d WHERE parent_count <>
+        (SELECT count(*) FROM parents p WHERE p.document = d.id)""",
+    "document {} lacks vectors": """SELECT doc_id FROM documents d WHERE vector_count <>
+        (SELECT count(*) FROM chunks c JOIN vectors v ON v.chunk = c.id WHERE c.document = d.id)""",
+    "chunk row {} belongs to no document": "SELECT id FROM chunks WHERE document NOT IN (SELECT id FROM documents)",
+    "parent {} belongs to no document": "SELECT name FROM parents WHERE document NOT IN (SELECT id FROM documents)",
+    "vector {} belongs to no chunk": "SELECT chunk FROM vectors WHERE chunk NOT IN (SELECT id FROM chunks)",
+    "chunk row {} has no scope row": "SELECT id FROM chunks WHERE scope NOT IN (SELECT id FROM scopes)",
+}
+
+
+def read_document(connection: sqlite3.Connection, doc_id: str) -> Document | None:
+    """Return the document with its text; None where there is none of that name."""
+    row = connection.execute(
+        "SELECT text, format, title, page_starts, source, timestamp, scope, metadata FROM documents WHERE doc_id = ?",
+        (doc_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    text, text_format, title, page_starts, source, timestamp, scope, metadata = row
+    starts = tuple(json.loads(page_starts))
+    return Document(doc_id, text, text_format, title, starts, source, timestamp, scope, json.loads(metadata))
+
+
+def read_infos(connection: sqlite3.Connection) -> Iterator[DocumentInfo]:
+    """Yield all documents by `doc_id`."""
+    for row in connection.execute(f"SELECT {_INFO} FROM documents ORDER BY doc_id"):
+        yield DocumentInfo(*row)
+
+
+def read_info(connection: sqlite3.Connection, path: Path, space: tuple[str, int] | None) -> StoreInfo:
+    """Return how much of everything there is."""
+    documents, chunks, parents, vectors, characters = connection.execute(_SUMS).fetchone()
+    tokenizers = connection.execute(
+        "SELECT DISTINCT tokenizer FROM documents WHERE tokenizer IS NOT NULL ORDER BY tokenizer"
+    )
+    model, dimension = space or (None, None)
+    return StoreInfo(
+        path,
+        SCHEMA_VERSION,
+        documents,
+        chunks,
+        parents,
+        vectors,
+        characters,
+        model,
+        dimension,
+        tuple(row[0] for row in tokenizers),
+        tuple(row[0] for row in connection.execute("SELECT scope FROM scopes ORDER BY scope")),
+        path.stat().st_size,
+    )
+
+
+def find_problems(connection: sqlite3.Connection) -> list[str]:
+    """Return what is wrong, in words: SQLite's own check, half documents, and an index that differs from the text."""
+    problems = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    for words, query in _RULES.items():
+        problems += [words.format(repr(row[0])) for row in connection.execute(query)]
+    try:
+        # rank 1: compare the index with the texts it was made from, not only with itself
+        connection.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        problems.append(f"the full-text index does not match the chunks ({error}); index again into a new file")
+    return problems

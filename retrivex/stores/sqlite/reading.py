@@ -1,0 +1,181 @@
+"""What is asked of the tables: one statement a question, every value bound."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from retrivex.merging.intervals import Window, merge_windows
+from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.model.hit import SeedHit
+from retrivex.stores.sqlite.filters import Where, compile_where
+from retrivex.stores.sqlite.rows import FIELDS, decode_chunk
+from retrivex.stores.sqlite.vectors import Floats, from_blob, nearest, row_blocks
+
+Scored: TypeAlias = list[tuple[int, float]]
+"""(row id of a chunk, score)."""
+
+_MAX_K = 2**31
+
+_CHUNK = ", ".join(f"c.{field}" for field in FIELDS)
+_PARENT = ", ".join(f"p.{field}" for field in FIELDS)
+
+# The scopes a caller may see, as row ids; IS also matches the NULL of unscoped chunks.
+_SCOPE_IDS = "SELECT a.id FROM json_each(?) allowed CROSS JOIN scopes a ON a.scope IS allowed.value"
+
+# CROSS JOIN fixes the order of the loops: the planner knows nothing of json_each's size and might begin with a scan.
+_FETCH = f"""
+SELECT d.doc_id, s.scope, {{vector}}, {{tokens}}, {_CHUNK}
+FROM json_each(?) w
+CROSS JOIN documents d ON d.doc_id = json_extract(w.value, '$[0]')
+CROSS JOIN chunks c ON c.document = d.id
+  AND c.chunk_id BETWEEN json_extract(w.value, '$[1]') AND json_extract(w.value, '$[2]')
+CROSS JOIN scopes s ON s.id = c.scope
+{{join}}
+WHERE c.scope IN ({_SCOPE_IDS})
+"""
+
+_HITS = f"""
+SELECT d.doc_id, s.scope, {{vector}}, w.key, {_CHUNK}
+FROM json_each(?) w
+CROSS JOIN chunks c ON c.id = w.value
+CROSS JOIN documents d ON d.id = c.document
+CROSS JOIN scopes s ON s.id = c.scope
+{{join}}
+"""
+
+_PARENTS = f"""
+SELECT p.name, d.doc_id, s.scope, {_PARENT}
+FROM json_each(?) w
+CROSS JOIN parents p ON p.name = w.value
+CROSS JOIN documents d ON d.id = p.document
+CROSS JOIN scopes s ON s.id = p.scope
+WHERE p.scope IN ({_SCOPE_IDS})
+"""
+
+
+def fetch_statement(*, with_embeddings: bool, with_tokens: bool) -> str:
+    """Return the SQL that `fetch` runs; a test reads its query plan."""
+    return _FETCH.format(
+        vector="v.vector" if with_embeddings else "NULL",
+        tokens="CASE WHEN d.tokenizer = ? THEN c.tokens END" if with_tokens else "NULL",
+        join="LEFT JOIN vectors v ON v.chunk = c.id" if with_embeddings else "",
+    )
+
+
+def fetch(
+    connection: sqlite3.Connection,
+    windows: Sequence[Window],
+    scope: Scope,
+    *,
+    with_embeddings: bool,
+    tokenizer: str | None = None,
+) -> Iterator[tuple[Chunk, int | None]]:
+    """Yield the chunks of `windows` that `scope` may see, with the token counts stored for `tokenizer`."""
+    sql = fetch_statement(with_embeddings=with_embeddings, with_tokens=tokenizer is not None)
+    values = [_windows_json(windows), _scopes_json(scope)]
+    for row in connection.execute(sql, values if tokenizer is None else [tokenizer, *values]):
+        yield _chunk(row), row[3]
+
+
+def fetch_parents(connection: sqlite3.Connection, parent_ids: Sequence[str], scope: Scope) -> dict[str, Chunk | str]:
+    """Return the parents that exist and `scope` may see."""
+    found: dict[str, Chunk | str] = {}
+    for name, doc_id, parent_scope, *row in connection.execute(
+        _PARENTS, (json.dumps([name for name in parent_ids if "\0" not in name]), _scopes_json(scope))
+    ):
+        # a parent given as plain text has no chunk_id
+        found[name] = row[-1] if row[0] is None else decode_chunk(doc_id, parent_scope, row)
+    return found
+
+
+def rank_text(connection: sqlite3.Connection, expression: str, k: int, scope: Scope, where: Where | None) -> Scored:
+    """Return the best `k` rows by BM25, higher is better, inside the caller's snapshot."""
+    k = min(k, _MAX_K)
+    restriction, values = _restriction(connection, scope, where)
+    joins = "CROSS JOIN chunks c ON c.id = f.rowid CROSS JOIN documents d ON d.id = c.document"
+    found = connection.execute(
+        f"SELECT f.rowid, -f.rank FROM chunk_fts f {joins if restriction else ''} "
+        f"WHERE f.chunk_fts MATCH ?{restriction} ORDER BY f.rank LIMIT ?",
+        (expression, *values, k + 1),
+    ).fetchall()
+    if len(found) > k and found[k][1] == found[k - 1][1]:
+        # Which of the rows that tie for the last places come in must not depend on the order of indexing.
+        found = connection.execute(
+            f"SELECT f.rowid, -f.rank FROM chunk_fts f {joins} "
+            f"WHERE f.chunk_fts MATCH ?{restriction} ORDER BY f.rank, d.doc_id, c.chunk_id LIMIT ?",
+            (expression, *values, k),
+        ).fetchall()
+    return found[:k]
+
+
+def rank_vectors(connection: sqlite3.Connection, query: Floats, k: int, scope: Scope, where: Where | None) -> Scored:
+    """Return the `k` rows nearest to the unit vector `query` by cosine, inside the caller's snapshot."""
+    restriction, values = _restriction(connection, scope, where)
+    joins = "JOIN chunks c ON c.id = v.chunk JOIN documents d ON d.id = c.document" if restriction else ""
+    rows = connection.execute(f"SELECT v.chunk, v.vector FROM vectors v {joins} WHERE 1{restriction}", values)
+    ids, scores = nearest(row_blocks(rows, len(query)), query, min(k, _MAX_K))
+    found = list(zip(ids.tolist(), scores.tolist(), strict=True))
+    keys = _keys(connection, ids.tolist()) if len(found) > k else {}
+    return sorted(found, key=lambda row: (-row[1], keys.get(row[0], ("", 0))))[:k]
+
+
+def load_hits(connection: sqlite3.Connection, ranked: Scored, *, with_embeddings: bool) -> list[SeedHit]:
+    """Return the chunks of `ranked` with their scores, best first, ties by document and chunk id."""
+    sql = _HITS.format(
+        vector="v.vector" if with_embeddings else "NULL",
+        join="LEFT JOIN vectors v ON v.chunk = c.id" if with_embeddings else "",
+    )
+    rows = connection.execute(sql, (json.dumps([row_id for row_id, _ in ranked]),))
+    hits = [SeedHit(_chunk(row), ranked[row[3]][1]) for row in rows]
+    return sorted(hits, key=lambda hit: (-hit.similarity_score, hit.key))
+
+
+def _chunk(row: Sequence[Any]) -> Chunk:
+    chunk = decode_chunk(row[0], row[1], row[4:])
+    if row[2] is not None:
+        chunk.embedding = from_blob(row[2])
+    return chunk
+
+
+def _keys(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, ChunkKey]:
+    rows = connection.execute(
+        "SELECT c.id, d.doc_id, c.chunk_id FROM json_each(?) w CROSS JOIN chunks c ON c.id = w.value "
+        "CROSS JOIN documents d ON d.id = c.document",
+        (json.dumps(ids),),
+    )
+    return {row_id: (doc_id, chunk_id) for row_id, doc_id, chunk_id in rows}
+
+
+def _restriction(connection: sqlite3.Connection, scope: Scope, where: Where | None) -> tuple[str, list[Any]]:
+    """Return the conditions on chunks (c) and documents (d); empty where every chunk of the file qualifies.
+
+    Looking up the scope of each of a million matches costs more than the search, so it is done only where the file
+    holds a scope that the caller may not see. Both statements run in one snapshot: no new scope slips in between.
+    """
+    sql, values = compile_where(where)
+    allowed = _scopes_json(scope)
+    hidden = connection.execute(f"SELECT 1 FROM scopes WHERE id NOT IN ({_SCOPE_IDS}) LIMIT 1", (allowed,)).fetchone()
+    if hidden:
+        return f"{sql} AND c.scope IN ({_SCOPE_IDS})", [*values, allowed]
+    return sql, values
+
+
+def _windows_json(windows: Iterable[Window]) -> str:
+    """Return merged windows as [doc_id, first, last]; last is inclusive because 2**63 does not fit SQLite.
+
+    Ids with NUL are left out: none is stored, and SQLite's JSON functions would cut them at the NUL.
+    """
+    return json.dumps(
+        [
+            (window.doc_id, max(int(window.start), 0), min(int(window.end) - 1, MAX_CHUNK_ID))
+            for window in merge_windows(windows)
+            if "\0" not in window.doc_id and window.start <= MAX_CHUNK_ID
+        ]
+    )
+
+
+def _scopes_json(scope: Scope) -> str:
+    return json.dumps([name for name in allowed_scopes(scope) if name is None or "\0" not in name])

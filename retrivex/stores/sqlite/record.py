@@ -1,0 +1,226 @@
+"""A document with everything that belongs to it, checked whole before the first row is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from retrivex.errors import StoreError
+from retrivex.model.chunk import Chunk
+from retrivex.model.document import Document
+from retrivex.stores.memory import index_chunks
+from retrivex.stores.sqlite.rows import FIELDS, encode_chunk, encode_mapping, encode_time, storable, utf8
+from retrivex.stores.sqlite.vectors import Floats, unit_rows
+
+
+def content_hash(document: Document, *, chunker: str = "", encoder: str = "", tokenizer: str = "") -> str:
+    """Return what decides whether a document must be indexed again.
+
+    The hash covers everything about the document except its timestamp (a file that was only touched is the same
+    file), and what is done to it: pass whatever identifies the chunker with its settings, the encoder and the
+    tokenizer.
+
+    Examples
+    --------
+    >>> page = Document("a.md", "Bees sleep.")
+    >>> content_hash(page, chunker="sentence-3") == content_hash(page, chunker="sentence-3")
+    True
+    >>> content_hash(page, chunker="sentence-3") == content_hash(page, chunker="sentence-5")
+    False
+    """
+    fields = (document.doc_id, document.format, document.title, document.page_starts, document.source, document.scope)
+    digest = hashlib.sha256(repr((fields, sorted(document.metadata.items(), key=repr))).encode(errors="replace"))
+    # half surrogate pairs are refused later, with their place
+    digest.update(document.text.encode(errors="surrogatepass"))
+    digest.update(repr((chunker, encoder, tokenizer)).encode(errors="replace"))
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A document ready to be written; nothing in it can be refused any more, except by the disk."""
+
+    document: Document
+    content_hash: str
+    chunks: Sequence[Chunk]
+    chunk_rows: Sequence[tuple[Any, ...]]
+    tokens: Sequence[int | None]
+    tokenizer: str | None
+    parents: Mapping[str, Chunk | str]
+    parent_rows: Sequence[tuple[Any, ...]]
+    vectors: Floats | None
+    encoder: str | None
+
+    @property
+    def document_row(self) -> tuple[Any, ...]:
+        """Values of the documents table."""
+        document = self.document
+        return (
+            document.doc_id,
+            self.content_hash,
+            document.format,
+            document.title,
+            document.source,
+            encode_time(document.timestamp),
+            document.scope,
+            self.tokenizer,
+            len(self.chunks),
+            len(self.parents),
+            0 if self.vectors is None else len(self.vectors),
+            len(document.text),
+            json.dumps(document.page_starts),
+            encode_mapping(document.metadata),
+            document.text,
+        )
+
+
+def prepare(
+    document: Document,
+    chunks: Iterable[Chunk],
+    parents: Mapping[str, Chunk | str] | None,
+    embeddings: ArrayLike | None,
+    *,
+    encoder: str | None,
+    token_counts: Sequence[int] | None,
+    tokenizer: str | None,
+    content_hash: str | None,
+) -> Record:
+    """Check a document with everything that belongs to it, and bring it into rows.
+
+    Raises
+    ------
+    StoreError
+        See `SQLiteStore.put`.
+    """
+    given = list(chunks)
+    _check_document(document)
+    order = _order(document, given)
+    vectors = _vectors(document, given, embeddings, encoder)
+    tokens = _tokens(document, given, token_counts, tokenizer)
+    ordered = [given[i] for i in order]
+    rows = [encode_chunk(chunk) for chunk in ordered]
+    parents = dict(parents or {})
+    parent_rows = [_parent_row(document, name, parent) for name, parent in parents.items()]
+    if not content_hash:
+        scopes = [chunk.metadata.scope for chunk in ordered]
+        bytes_of_vectors = b"" if vectors is None else vectors[order].tobytes()
+        contents = (rows, scopes, parents, parent_rows, hashlib.sha256(bytes_of_vectors).hexdigest())
+        content_hash = _hash_of_contents(document, contents, encoder, tokenizer)
+    return Record(
+        document,
+        content_hash,
+        ordered,
+        rows,
+        [tokens[i] for i in order],
+        tokenizer,
+        parents,
+        parent_rows,
+        None if vectors is None else vectors[order],
+        encoder if vectors is not None else None,
+    )
+
+
+def _check_document(document: Document) -> None:
+    storable(document.doc_id, "doc_id")
+    utf8(document.text, f"text of {document.doc_id!r}")
+    for field in ("title", "source"):
+        value = getattr(document, field)
+        if value is not None:
+            utf8(value, f"{field} of {document.doc_id!r}")
+    if document.scope is not None:
+        storable(document.scope, f"scope of {document.doc_id!r}")
+    encode_mapping(document.metadata)
+    encode_time(document.timestamp)
+
+
+def _order(document: Document, chunks: Sequence[Chunk]) -> list[int]:
+    """Return the positions of the distinct chunks by chunk id, after checking that they fit the document."""
+    first: dict[int, int] = {}
+    for i, chunk in enumerate(chunks):
+        _check_chunk(document, chunk)
+        first.setdefault(chunk.metadata.chunk_id, i)
+    if len(first) < len(chunks):
+        index_chunks(chunks)
+    return [first[chunk_id] for chunk_id in sorted(first)]
+
+
+def _check_chunk(document: Document, chunk: Chunk) -> None:
+    meta = chunk.metadata
+    if meta.doc_id != document.doc_id:
+        raise StoreError(
+            f"chunk {chunk.key!r} was given with the document {document.doc_id!r}: put each document with its own "
+            "chunks"
+        )
+    if meta.scope is not None:
+        storable(meta.scope, f"scope of {chunk.key!r}")
+    elif document.scope is not None:
+        raise StoreError(
+            f"chunk {chunk.key!r} carries no scope, but its document is in {document.scope!r}: everybody could read "
+            "it; copy the document's scope to its chunks"
+        )
+    # a document without text is one whose chunks came ready made: there is nothing to check them against
+    if document.text and meta.char_start is not None and document.text[meta.char_start : meta.char_end] != chunk.text:
+        raise StoreError(
+            f"offsets of {chunk.key!r} lie: document.text[{meta.char_start}:{meta.char_end}] is not the chunk's text; "
+            "correct them, or leave both None if they are not known"
+        )
+
+
+def _vectors(
+    document: Document, chunks: Sequence[Chunk], embeddings: ArrayLike | None, encoder: str | None
+) -> Floats | None:
+    own = [chunk.embedding for chunk in chunks if chunk.embedding is not None]
+    if not chunks or (embeddings is None and not own):
+        return None
+    if encoder is None:
+        raise StoreError(
+            f"{document.doc_id!r} comes with vectors, but without the name of their model: pass encoder=..., so that "
+            "vectors of different models are never compared"
+        )
+    utf8(encoder, "encoder")
+    if embeddings is None and len(own) < len(chunks):
+        raise StoreError(
+            f"{len(own)} of the {len(chunks)} chunks of {document.doc_id!r} have an embedding: give all of them one, "
+            "or none"
+        )
+    rows = unit_rows(own if embeddings is None else embeddings, what=repr(document.doc_id))  # type: ignore[arg-type]
+    if len(rows) != len(chunks):
+        raise StoreError(f"{document.doc_id!r} has {len(chunks)} chunks and {len(rows)} vectors: give one a chunk")
+    return rows
+
+
+def _tokens(
+    document: Document, chunks: Sequence[Chunk], counts: Sequence[int] | None, tokenizer: str | None
+) -> Sequence[int | None]:
+    if (counts is None) != (tokenizer is None):
+        raise StoreError(
+            f"token counts of {document.doc_id!r} need the tokenizer's name, and the name needs counts: "
+            "pass token_counts and tokenizer together, or neither"
+        )
+    if counts is None:
+        return [None] * len(chunks)
+    if len(counts) != len(chunks):
+        raise StoreError(
+            f"{document.doc_id!r} has {len(chunks)} chunks and {len(counts)} token counts: give one a chunk"
+        )
+    return [int(count) for count in counts]
+
+
+def _hash_of_contents(document: Document, contents: tuple[Any, ...], encoder: str | None, tokenizer: str | None) -> str:
+    digest = hashlib.sha256(repr(contents).encode()).hexdigest()
+    return content_hash(document, chunker=digest, encoder=encoder or "", tokenizer=tokenizer or "")
+
+
+def _parent_row(document: Document, name: str, parent: Chunk | str) -> tuple[Any, ...]:
+    storable(name, f"parent id of {document.doc_id!r}")
+    if not isinstance(parent, str):
+        _check_chunk(document, parent)
+        return encode_chunk(parent)
+    # a parent given as plain text has no place in the document: its chunk_id stays NULL
+    empty = dict.fromkeys(FIELDS)
+    return tuple({**empty, "sequence_kinds": 0, "text": utf8(parent, f"parent {name!r}")}.values())

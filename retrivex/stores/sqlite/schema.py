@@ -1,0 +1,129 @@
+"""The tables of a store file, and who may open it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from retrivex.errors import StoreError
+from retrivex.stores.sqlite.fts import TOKENIZER
+
+APPLICATION_ID = 0x52565831
+"""`RVX1` in the file's header: tells a store from anyone else's SQLite database."""
+
+SCHEMA_VERSION = 1
+
+# What a chunk and a parent section have in common. Long texts stand last: SQLite reads a row from its beginning.
+_CHUNK_FIELDS = """
+  scope INTEGER NOT NULL,
+  char_start INTEGER,
+  char_end INTEGER,
+  parent_id TEXT,
+  heading_path TEXT,
+  page INTEGER,
+  custom_metadata TEXT,
+  timestamp REAL,
+  chunk_count INTEGER,
+  links TEXT,
+  prefix TEXT,
+  sequence_kinds INTEGER NOT NULL,
+"""
+
+_TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    "CREATE TABLE scopes (id INTEGER PRIMARY KEY, scope TEXT)",
+    "CREATE UNIQUE INDEX scopes_scope ON scopes (scope)",
+    """CREATE TABLE documents (
+      id INTEGER PRIMARY KEY,
+      doc_id TEXT NOT NULL UNIQUE,
+      content_hash TEXT NOT NULL,
+      format TEXT NOT NULL,
+      title TEXT,
+      source TEXT,
+      timestamp REAL,
+      scope TEXT,
+      tokenizer TEXT,
+      chunk_count INTEGER NOT NULL,
+      parent_count INTEGER NOT NULL,
+      vector_count INTEGER NOT NULL,
+      characters INTEGER NOT NULL,
+      page_starts TEXT NOT NULL,
+      metadata TEXT NOT NULL,
+      text TEXT NOT NULL
+    )""",
+    f"""CREATE TABLE chunks (
+      id INTEGER PRIMARY KEY,
+      document INTEGER NOT NULL,
+      chunk_id INTEGER NOT NULL,
+      {_CHUNK_FIELDS}
+      tokens INTEGER,
+      heading_terms TEXT,
+      text TEXT NOT NULL,
+      terms TEXT,
+      UNIQUE (document, chunk_id)
+    )""",
+    "CREATE INDEX chunks_scope ON chunks (scope)",
+    f"""CREATE TABLE parents (
+      name TEXT NOT NULL UNIQUE,
+      document INTEGER NOT NULL,
+      chunk_id INTEGER,
+      {_CHUNK_FIELDS}
+      text TEXT NOT NULL
+    )""",
+    "CREATE INDEX parents_document ON parents (document)",
+    "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
+    # The index reads chunks through this view, when rows come and when they go: what is deleted is exactly what was
+    # inserted, and no second copy of the text is kept (`terms` is set only where the text itself will not do).
+    """CREATE VIEW chunk_terms AS
+      SELECT id, document, coalesce(terms, text) AS body, coalesce(heading_terms, '') AS heading FROM chunks""",
+    f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
+      body, heading, content='chunk_terms', content_rowid='id', tokenize="{TOKENIZER}"
+    )""",
+    # Merging 16 pieces of the index at once instead of 4 writes each word less often: a third faster, no slower to ask.
+    "INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('automerge', 16)",
+)
+
+
+def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool) -> None:
+    """Create the tables in an empty file; accept a store's file; refuse any other.
+
+    Raises
+    ------
+    StoreError
+        If the file belongs to another application or to a newer RetriVex, is empty and `read_only`, or lies where
+        write-ahead logging cannot work.
+    """
+    if _is_current(connection, path):
+        return
+    if read_only:
+        raise StoreError(f"{path} is empty: there is nothing to read; index documents into it first")
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise StoreError(
+            f"{path} cannot use write-ahead logging (journal mode is {mode!r}), which keeps readers and writers "
+            "apart; put the file on a local disk"
+        )
+    connection.execute("BEGIN IMMEDIATE")
+    # another process may have been faster between the first look and the lock
+    if not _is_current(connection, path):
+        for statement in _TABLES:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+
+
+def _is_current(connection: sqlite3.Connection, path: str) -> bool:
+    """Whether the file is a store of this version; False where it is still empty."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application == 0 and tables == 0:
+        return False
+    if application != APPLICATION_ID:
+        raise StoreError(f"{path} is an SQLite database of another application: name a new file for the store")
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"{path} was written by a newer RetriVex (schema version {version}, this one reads {SCHEMA_VERSION}): "
+            "upgrade retrivex-rag, or index again into a new file"
+        )
+    return True

@@ -1,0 +1,1 @@
+"""Plain strings in, terms, sentences, ranges and quotes out."""

@@ -1,0 +1,394 @@
+"""Token counting: the budget is a promise in somebody's tokens, so somebody has to count."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import operator
+import re
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Protocol, TypeAlias, cast, runtime_checkable
+
+import tiktoken
+
+from retrivex.errors import TokenizerError, quoted
+from retrivex.tokens.estimate import EstimateTokenizer
+
+DEFAULT_ENCODING = "cl100k_base"
+"""What `"auto"` counts with, where its file can be had."""
+
+LOAD_LIMIT_S = 10.0
+"""Seconds tiktoken gets to load an encoding: it downloads without a time-out of its own."""
+
+# tiktoken's pre-tokenizer aborts with a panic on some 700,000 white-space characters in a row. Longer runs than this
+# are cut; 128 divides the periods of spaces, tabs and newlines (128, 16, 32), so that a cut does not change the count.
+_LONGEST_BLANK = 128 * 1024
+_LONG_BLANK = re.compile(rf"\s{{{_LONGEST_BLANK}}}(?=\s)")
+
+
+_KNOWN_PATTERNS = {"gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"}
+
+
+class TokenEstimateWarning(UserWarning):
+    """Token counts are estimates, because the default tokenizer could not be loaded."""
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """Counts tokens; all the core needs to know of a model's vocabulary."""
+
+    @property
+    def name(self) -> str:
+        """What it counts: `cl100k_base`, `estimate`, ...; counts are comparable where the names are equal."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether counts are the model's own; False for estimates."""
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text."""
+
+
+TokenizerSpec: TypeAlias = "str | Tokenizer | tiktoken.Encoding | Callable[[str], int] | None"
+
+
+class TiktokenTokenizer:
+    """Counts with tiktoken; text that looks like a special token (`<|endoftext|>`) counts as plain text.
+
+    Parameters
+    ----------
+    encoding : name of an encoding (`cl100k_base`) or of a model (`gpt-4o`), or a `tiktoken.Encoding`
+
+    Raises
+    ------
+    TokenizerError
+        If no encoding or model has that name, or its file is neither in tiktoken's cache nor to be downloaded
+        within `LOAD_LIMIT_S` seconds.
+
+    Notes
+    -----
+    Runs of more than 131,072 white-space characters are counted in slices, as tiktoken aborts on them: exact for one
+    repeated character, and within a token per slice for mixed ones.
+
+    Examples
+    --------
+    >>> TiktokenTokenizer("cl100k_base").count("A span is a passage.")
+    6
+    """
+
+    exact = True
+
+    def __init__(self, encoding: str | tiktoken.Encoding) -> None:
+        self._encoding = load_encoding(encoding) if isinstance(encoding, str) else encoding
+        self.name = self._encoding.name
+        # their word patterns are known to cut between a letter and a space before a letter, see token_joins.py
+        self.cuts_before_spaces = self.name in _KNOWN_PATTERNS
+
+    def __repr__(self) -> str:
+        return f"TiktokenTokenizer({self.name!r})"
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        if len(text) > _LONGEST_BLANK:
+            return sum(len(self._encoding.encode_ordinary(part)) for part in _cut_long_blanks(text))
+        return len(self._encoding.encode_ordinary(text))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text."""
+        return [self.count(text) for text in texts]
+
+
+class CallableTokenizer:
+    """Counts with a function of the caller's.
+
+    Parameters
+    ----------
+    function : takes a text, returns its number of tokens
+    name : what it counts; give one of your own where counts are stored, as two functions can bear one name
+
+    Examples
+    --------
+    >>> CallableTokenizer(lambda text: len(text.split()), name="words").count("two words")
+    2
+    """
+
+    def __init__(self, function: Callable[[str], int], name: str | None = None, *, exact: bool = True) -> None:
+        self._function = function
+        self.name = name or f"callable:{getattr(function, '__qualname__', type(function).__name__)}"
+        self.exact = exact
+
+    def __repr__(self) -> str:
+        return f"CallableTokenizer({self.name!r})"
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of `text`.
+
+        Raises
+        ------
+        TokenizerError
+            If the function raises, or returns anything but a whole number of at least 0.
+        """
+        try:
+            returned = self._function(text)
+        except Exception as error:  # a function of the caller's may raise anything
+            raise TokenizerError(
+                f"tokenizer {self.name!r} failed for a text of {len(text)} characters: {quoted(error, 200)}; it must "
+                "return a whole number for every text"
+            ) from error
+        try:
+            count = operator.index(returned)
+        except TypeError as error:
+            raise TokenizerError(
+                f"tokenizer {self.name!r} returned a {type(returned).__name__} for a text of {len(text)} characters: "
+                "a whole number is needed; for a function that returns tokens pass `lambda text: len(function(text))`"
+            ) from error
+        if count < 0:
+            raise TokenizerError(f"tokenizer {self.name!r} returned {count}: a token count must be at least 0")
+        return count
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text."""
+        return [self.count(text) for text in texts]
+
+
+class TokenCache:
+    """Remembers the counts of a tokenizer; itself a tokenizer, for use on hot paths and from several threads.
+
+    Two generations of entries: when the young one holds half of `max_chars`, it becomes the old one and what was old
+    is forgotten. A hit in the old generation moves to the young one, so that what is in use stays, and a hit in the
+    young one costs a dictionary look-up and no bookkeeping.
+
+    Parameters
+    ----------
+    tokenizer : counts what is not known yet
+    max_chars : most characters of text kept, in both generations together
+
+    Examples
+    --------
+    >>> cache = TokenCache(CallableTokenizer(len, name="characters"))
+    >>> cache.seed("stored", 2)
+    >>> cache.count_many(["stored", "new"])
+    [2, 3]
+    """
+
+    def __init__(self, tokenizer: Tokenizer, max_chars: int = 64_000_000) -> None:
+        if max_chars < 0:
+            raise TokenizerError(f"max_chars={max_chars}: a cache holds 0 characters or more; 0 switches it off")
+        self.tokenizer = tokenizer
+        self.max_chars = max_chars
+        self._young: dict[str, int] = {}
+        self._old: dict[str, int] = {}
+        self._young_chars = 0
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """Name of the tokenizer behind the cache."""
+        return self.tokenizer.name
+
+    @property
+    def exact(self) -> bool:
+        """Whether the tokenizer behind the cache is exact."""
+        return self.tokenizer.exact
+
+    def __len__(self) -> int:
+        return len(self._young.keys() | self._old.keys())
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        count = self._young.get(text)
+        return self.count_many([text])[0] if count is None else count
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text; what is unknown is counted in one call of the tokenizer."""
+        known = list(map(self._young.get, texts))
+        if None in known:
+            self._fill(texts, known)
+        return cast("list[int]", known)
+
+    def seed(self, text: str, count: int) -> None:
+        """Take over a count made earlier by the same tokenizer, as stored with an index."""
+        if self._young.get(text) != count:
+            self._keep([text], [count])
+
+    def _fill(self, texts: Sequence[str], known: list[int | None]) -> None:
+        """Replace each None in `known`, from the old generation or by counting."""
+        gaps = [place for place, count in enumerate(known) if count is None]
+        fresh = dict.fromkeys(texts[place] for place in gaps)
+        found = {text: count for text in fresh if (count := self._old.get(text)) is not None}
+        unknown = [text for text in fresh if text not in found]
+        if unknown:
+            found.update(zip(unknown, self.tokenizer.count_many(unknown), strict=True))
+        self._keep(list(found), list(found.values()))
+        for place in gaps:
+            known[place] = found[texts[place]]
+
+    def _keep(self, texts: Sequence[str], counts: Sequence[int]) -> None:
+        half = self.max_chars // 2
+        with self._lock:
+            for text, count in zip(texts, counts, strict=True):
+                # one more per text: empty and short texts take memory too
+                size = len(text) + 1
+                if size > half:
+                    continue
+                if self._young_chars + size > half:
+                    self._old, self._young, self._young_chars = self._young, {}, 0
+                if text not in self._young:
+                    self._young_chars += size
+                self._young[text] = count
+
+
+def get_tokenizer(spec: TokenizerSpec = "auto") -> Tokenizer:
+    """Return the tokenizer that `spec` names; warns once a process where `"auto"` has to estimate.
+
+    See `resolve_tokenizer`, which returns the warning instead.
+
+    Examples
+    --------
+    >>> get_tokenizer("estimate").exact
+    False
+    """
+    tokenizer, messages = resolve_tokenizer(spec)
+    for message in messages:
+        _warn_once(message)
+    return tokenizer
+
+
+def resolve_tokenizer(spec: TokenizerSpec = "auto") -> tuple[Tokenizer, tuple[str, ...]]:
+    """Return the tokenizer that `spec` names and the warnings its user should see.
+
+    Parameters
+    ----------
+    spec :
+        - `"auto"` or None: `cl100k_base`, or, where its file cannot be had, the estimate with a warning;
+        - `"estimate"`: the estimate;
+        - name of an encoding or a model known to tiktoken;
+        - path of a Hugging Face `tokenizer.json` (extra `tokenizers`);
+        - a tokenizer: any object with `count(text)`; a `tiktoken.Encoding`; a function from text to number.
+
+    Raises
+    ------
+    TokenizerError
+        If a tokenizer asked for by name cannot be had: only `"auto"` ever falls back.
+
+    Examples
+    --------
+    >>> tokenizer, messages = resolve_tokenizer(len)
+    >>> tokenizer.count("four"), messages
+    (4, ())
+    """
+    if spec is None:
+        spec = "auto"
+    if not isinstance(spec, str):
+        return _adopt(spec), ()
+    if spec in _named:
+        return _named[spec]
+    with _named_lock:
+        if spec not in _named:
+            _named[spec] = _load_auto() if spec == "auto" else (_load_named(spec), ())
+        return _named[spec]
+
+
+def load_encoding(name: str) -> tiktoken.Encoding:
+    """Return tiktoken's encoding of that name or of the model of that name, within `LOAD_LIMIT_S` seconds."""
+    future: Future[tiktoken.Encoding] = Future()
+    # A daemon thread of our own: a pool's threads are waited for at exit, and this one may hang in a download.
+    thread = threading.Thread(target=_fulfil, args=(future, _encoding_name(name)), daemon=True)
+    thread.start()
+    try:
+        return future.result(LOAD_LIMIT_S)
+    except (OSError, ValueError, ImportError, FutureTimeoutError) as error:
+        timed_out = isinstance(error, FutureTimeoutError) and not future.done()
+        reason = f"no answer within {LOAD_LIMIT_S:g} s" if timed_out else f"{type(error).__name__}: {error}"
+        raise TokenizerError(
+            f"tokenizer {name!r}: tiktoken loads an encoding from its cache or the internet, and could do neither "
+            f"({reason}). Set TIKTOKEN_CACHE_DIR to a folder that holds its file, or accept tokenizer='estimate'"
+        ) from error
+
+
+def without_surrogates(text: str) -> str:
+    r"""Return `text` with lone surrogates replaced, which have no UTF-8 form and which tokenizers refuse.
+
+    Examples
+    --------
+    >>> without_surrogates("half \ud83d") == "half \ufffd"
+    True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+_named: dict[str, tuple[Tokenizer, tuple[str, ...]]] = {}
+_named_lock = threading.Lock()
+_warned = threading.Event()
+
+
+def _fulfil(future: Future[tiktoken.Encoding], name: str) -> None:
+    try:
+        future.set_result(tiktoken.get_encoding(name))
+    except Exception as error:  # noqa: BLE001 - it is raised again in the thread that waits
+        future.set_exception(error)
+
+
+def _encoding_name(name: str) -> str:
+    if name in tiktoken.list_encoding_names():
+        return name
+    try:
+        return tiktoken.encoding_name_for_model(name)
+    except KeyError as error:
+        known = ", ".join(sorted(tiktoken.list_encoding_names()))
+        raise TokenizerError(
+            f"tokenizer {name!r}: tiktoken knows no encoding or model of that name. Use one of {known}, a model name "
+            "like 'gpt-4o', the path of a tokenizer.json, 'estimate', or a function from text to number"
+        ) from error
+
+
+def _load_named(spec: str) -> Tokenizer:
+    if spec == "estimate":
+        return EstimateTokenizer()
+    if spec.endswith(".json"):
+        # `tokenizers` is an extra, so that its module is imported only when it is asked for
+        module = importlib.import_module("retrivex.tokens.huggingface")
+        return cast("Tokenizer", module.HuggingFaceTokenizer(spec))
+    return TiktokenTokenizer(spec)
+
+
+def _load_auto() -> tuple[Tokenizer, tuple[str, ...]]:
+    try:
+        return TiktokenTokenizer(DEFAULT_ENCODING), ()
+    except TokenizerError as error:
+        return EstimateTokenizer(), (f"token counts are estimated, on the high side: {error}",)
+
+
+def _adopt(spec: Tokenizer | Callable[[str], int] | tiktoken.Encoding) -> Tokenizer:
+    if isinstance(spec, Tokenizer):
+        return spec
+    if isinstance(spec, tiktoken.Encoding):
+        return TiktokenTokenizer(spec)
+    count = getattr(spec, "count", None)
+    if callable(count) and not isinstance(spec, Sequence):
+        name = str(getattr(spec, "name", type(spec).__name__))
+        return CallableTokenizer(count, name, exact=bool(getattr(spec, "exact", True)))
+    if callable(spec):
+        return CallableTokenizer(spec)
+    raise TokenizerError(
+        f"tokenizer {spec!r}: a {type(spec).__name__} cannot count tokens. Pass a name like 'cl100k_base', 'estimate', "
+        "the path of a tokenizer.json, an object with a `count(text)` method, or a function from text to number"
+    )
+
+
+def _warn_once(message: str) -> None:
+    if not _warned.is_set():
+        _warned.set()
+        warnings.warn(message, TokenEstimateWarning, stacklevel=3)
+
+
+def _cut_long_blanks(text: str) -> list[str]:
+    cuts = [0, *(match.end() for match in _LONG_BLANK.finditer(text)), len(text)]
+    return [text[start:end] for start, end in itertools.pairwise(cuts)]
