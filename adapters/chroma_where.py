@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 from .collection import Record, Scopes
 from .fields import FieldMap

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 from .documents import Passage
 from .fields import FieldMap

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.timeouts import in_thread
 
 from .collection import ByIds, ByWindows, Request, Scopes

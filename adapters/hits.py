@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import HitError, StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
 from retrivex.model.numbers import real
+from retrivex.model.window import Window
 from retrivex.stores.access import cannot_hang
 from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 from .collection import Scopes
 from .fields import FieldMap

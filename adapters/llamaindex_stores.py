@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Scope, allowed_scopes
+from retrivex.model.window import Window
 from retrivex.timeouts import in_thread
 
 from .collection import ByIds, ByWindows, Request, Scopes

@@ -10,7 +10,7 @@ from typing import Any
 from pymilvus import MilvusClient
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 from .collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from .fields import FieldMap

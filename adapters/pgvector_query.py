@@ -13,7 +13,7 @@ from psycopg.sql import SQL, Composable, Composed, Identifier
 from psycopg.types.json import Jsonb
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 from .collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from .fields import FieldMap

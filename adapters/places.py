@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import ChunkKey
+from retrivex.model.window import Window
 from retrivex.stores.sqlite.shared_file import SharedFile
 from retrivex.timeouts import in_thread
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 from .collection import Scopes
 from .fields import FieldMap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 from .collection import Scopes
 

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, EncoderError, StoreError
-from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
+from retrivex.model.window import Window
 from retrivex.stores.access import split_windows
 from retrivex.timeouts import in_thread
 

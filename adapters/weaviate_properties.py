@@ -11,7 +11,7 @@ from weaviate.classes.query import Filter
 from weaviate.collections.classes.filters import FilterReturn
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 _NUMBERS = (DataType.INT, DataType.NUMBER)
 # Of Weaviate's preset "en": many servers refuse to look for one of them alone, also in texts that are kept whole, see

@@ -37,7 +37,7 @@ from rich.console import Console
 from rich.table import Table
 
 from retrivex import RetrievalConfig, SpanComposer, __version__
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results" / "adapters.json"

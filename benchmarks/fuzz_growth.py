@@ -8,9 +8,10 @@ from collections.abc import Callable
 from fuzz_cases import Case, OddStore
 
 from retrivex import Chunk, RetrievalConfig
-from retrivex.expansion.continuity import SignatureCache, neighbour_continuity
+from retrivex.expansion.continuity import neighbour_continuity
 from retrivex.expansion.guards import shape_goes_on
 from retrivex.model.chunk import MAX_CHUNK_ID, ChunkKey
+from retrivex.text.word_overlap import SignatureCache
 
 _SIGNATURES = SignatureCache()
 

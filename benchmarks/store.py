@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
+from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite.reading import _scopes_json, _windows_json, fetch_statement
 

@@ -6,7 +6,6 @@ import json
 import math
 import tomllib
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -15,30 +14,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, 
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Chunk
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
+from retrivex.ordering.strategy import OrderingStrategy
 
 MAX_WINDOW = 10_000
 """Most neighbours on each side: more than documents have chunks, and few enough that memory stays bounded."""
-
-
-class OrderingStrategy(StrEnum):
-    """Where in the context the best spans stand."""
-
-    FRONT_FIRST = "front_first"
-    BACK_FIRST = "back_first"
-    EDGE_BALANCED = "edge_balanced"
-    SCORE_DESC = "score_desc"
-    BEST_LAST = "best_last"
-    DOCUMENT = "document"
-    DOCUMENT_EDGES = "document_edges"
-    CHRONOLOGICAL = "chronological"
-    RELEVANCE_GROUPS = "relevance_groups"
-    ALTERNATING = "alternating"
-    POSITION_WEIGHTED = "position_weighted"
-    PROFILE = "profile"
-    GROUP_BY = "group_by"
-    SHUFFLE = "shuffle"
-    CUSTOM = "custom"
-    AUTO = "auto"
 
 
 GrowPolicy: TypeAlias = Literal["table", "list", "code", "steps"]

@@ -8,8 +8,9 @@ from strategies import make_chunk
 from retrivex.composer.spans import once_only
 from retrivex.model.run import Segment
 from retrivex.model.span import Span
+from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.incremental import JoinCounter
-from retrivex.tokens.tokenizer import TokenCache, get_tokenizer
+from retrivex.tokens.tokenizer import get_tokenizer
 
 DOCUMENT = "Bees sleep at night. They dance by day. Ants do neither."
 

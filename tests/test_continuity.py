@@ -13,14 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import embeddings, make_chunk, texts
 
-from retrivex.expansion import continuity
-from retrivex.expansion.continuity import (
-    SharedWords,
-    SignatureCache,
-    common_words,
-    neighbour_continuity,
-    word_signature,
-)
+from retrivex.expansion.continuity import SharedWords, neighbour_continuity
+from retrivex.text import word_overlap
+from retrivex.text.word_overlap import SignatureCache, common_words, word_signature
 
 
 def flow(left: Any, right: Any, texts: tuple[str, str] = ("Honey bees sleep.", "Rust hurts.")) -> tuple[float, bool]:
@@ -81,7 +76,7 @@ def test_an_embedding_that_is_no_row_of_numbers_is_reported_and_words_are_compar
 
 def test_what_is_remembered_of_texts_is_bounded_and_what_is_in_use_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr(continuity, "word_signature", lambda text: read.append(text) or word_signature(text))
+    monkeypatch.setattr(word_overlap, "word_signature", lambda text: read.append(text) or word_signature(text))
     cache = SignatureCache(max_entries=4)
     for other in "abcdefgh":
         assert cache.of("honey") == word_signature("honey")
@@ -93,10 +88,10 @@ def test_what_is_remembered_of_texts_is_bounded_and_what_is_in_use_stays(monkeyp
 
 def test_what_is_remembered_of_pairs_is_bounded_and_what_is_in_use_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[int, int]] = []
-    monkeypatch.setattr(continuity, "common_words", lambda a, b: compared.append((a, b)) or common_words(a, b))
+    monkeypatch.setattr(word_overlap, "common_words", lambda a, b: compared.append((a, b)) or common_words(a, b))
     cache = SignatureCache(max_entries=4)
     for other in "abcdefgh":
-        assert cache.between("honey bees", "bees sleep").value == 0.5
+        assert cache.between("honey bees", "bees sleep") == 0.5
         cache.between("honey bees", other * 5)
     pairs = [(word_signature("honey bees"), word_signature(text)) for text in ("bees sleep", "aaaaa")]
     assert [compared.count(pair) for pair in pairs] == [1, 1]
@@ -120,7 +115,7 @@ def test_words_that_are_compared_when_asked_for_are_those_of_neighbours(row: lis
 
 def test_words_are_only_read_of_neighbours_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr(continuity, "word_signature", lambda text: read.append(text) or word_signature(text))
+    monkeypatch.setattr(word_overlap, "word_signature", lambda text: read.append(text) or word_signature(text))
     lazy = SharedWords([("d", 0), ("d", 1), ("d", 2)], ["honey bees", "bees sleep", "ants"], SignatureCache())
     assert list(lazy) == [("d", 1), ("d", 2)]
     assert not read

@@ -11,8 +11,8 @@ import pytest
 
 from retrivex import Chunk
 from retrivex.errors import StoreTimeoutError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import ChunkMetadata
+from retrivex.model.window import Window
 from retrivex.stores import InMemoryChunkStore
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 

@@ -8,8 +8,9 @@ import pytest
 from strategies import bare, compose, hits_of, make_chunk, make_store, shown_ids
 
 from retrivex import Chunk, RetrievalConfig
-from retrivex.expansion.continuity import SignatureCache, neighbour_continuity
+from retrivex.expansion.continuity import neighbour_continuity
 from retrivex.expansion.guards import refusal, shape_goes_on
+from retrivex.text.word_overlap import SignatureCache
 
 
 def asked(left: Chunk, right: Chunk, **knobs: Any) -> str | None:

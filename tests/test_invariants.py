@@ -34,7 +34,7 @@ from hypothesis import strategies as st
 from strategies import budgets, cases, tile
 
 from retrivex import Composition, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
-from retrivex.config import OrderingStrategy
+from retrivex.ordering.strategy import OrderingStrategy
 
 BENCH = Bench()
 

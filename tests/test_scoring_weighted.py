@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import bare, compose, hits_of, make_chunk, make_store, retrieve, sentences
 
-from retrivex.expansion.continuity import SignatureCache, neighbour_continuity
-from retrivex.scoring.weighted import WORST_SEED, adjacency
+from retrivex.expansion.continuity import neighbour_continuity
+from retrivex.expansion.seeds import WORST_SEED
+from retrivex.scoring.weighted import adjacency
+from retrivex.text.word_overlap import SignatureCache
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "scores.json").read_text(encoding="utf-8"))
 NINE = bare("d", sentences("d", 9))

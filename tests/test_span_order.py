@@ -14,9 +14,9 @@ from strategies import compose, hits_of, make_chunk, make_store
 from retrivex import Chunk, Composition, RetrievalConfig, SeedHit
 from retrivex.cli.compose import read_schema
 from retrivex.composer.order import order_spans
-from retrivex.config import OrderingStrategy
 from retrivex.errors import OrderingError
 from retrivex.ordering import AutoSettings, PositionProfile
+from retrivex.ordering.strategy import OrderingStrategy
 
 SCHEMA = json.loads(read_schema("composition-1"))
 SCORES = {0: 0.2, 2: 0.9, 4: 0.5, 6: 0.7}

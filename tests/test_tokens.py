@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from retrivex.errors import TokenizerError
 from retrivex.tokens import tokenizer as tokens
+from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.estimate import EstimateTokenizer
 from retrivex.tokens.huggingface import HuggingFaceTokenizer
 from retrivex.tokens.tokenizer import (
     CallableTokenizer,
     TiktokenTokenizer,
-    TokenCache,
     TokenEstimateWarning,
     Tokenizer,
     get_tokenizer,

@@ -17,7 +17,8 @@ from retrivex.merging import units
 from retrivex.merging.sentence_groups import UNIT_TOKENS, group_sentences
 from retrivex.merging.units import Unit, UnitCutter
 from retrivex.model.run import Run, stitch
-from retrivex.tokens.tokenizer import CallableTokenizer, TokenCache
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import CallableTokenizer
 
 BEES = (
     "Bees live in hives. A hive has one queen. ",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from retrivex import Chunk, ChunkMetadata, SeedHit
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 CHUNKS_PER_DOCUMENT = 50
 DIMENSION = 8  # neighbours do not depend on vectors

@@ -15,9 +15,9 @@ from rich.text import Text
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson
 from retrivex.cli.terminal import console, one_line, shorten, write_json, write_text
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk
 from retrivex.model.serialization import chunk_to_dict
+from retrivex.model.window import Window
 from retrivex.retrieval.indexing import CHUNKER_KEY
 from retrivex.stores import DocumentInfo, SQLiteStore
 

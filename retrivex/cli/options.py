@@ -8,9 +8,10 @@ from typing import Annotated, Any, TypeAlias, cast
 
 import typer
 
-from retrivex.config import PRESETS, WIDTHS, OrderingStrategy, PresetName, RetrievalConfig
+from retrivex.config import PRESETS, WIDTHS, PresetName, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Scope
+from retrivex.ordering.strategy import OrderingStrategy
 
 _KNOBS = "Knobs"
 

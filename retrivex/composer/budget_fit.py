@@ -12,7 +12,6 @@ from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.spans import SpanScorer, best_first, once_only, span_of, tokens_of_text
 from retrivex.composition.trace import Log
 from retrivex.config import RetrievalConfig
-from retrivex.expansion.continuity import SignatureCache
 from retrivex.expansion.seeds import SeedHits
 from retrivex.merging.exclusions import Exclusions
 from retrivex.merging.parents import swap_in
@@ -26,6 +25,7 @@ from retrivex.scoring.scorer import Valuation, Valuer
 from retrivex.selection.candidates import CandidateSet, Pick, join_picks, pieces_of
 from retrivex.selection.constraints import choose, fits
 from retrivex.selection.problem import Candidates, fill, measure, room_left
+from retrivex.text.word_overlap import SignatureCache
 from retrivex.tokens.incremental import JoinCounter
 
 MAX_REFITS = 8

@@ -12,7 +12,6 @@ from retrivex.composer.pipeline import Pipeline, Reply, Request, Valued
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.expansion.continuity import SignatureCache
 from retrivex.expansion.seeds import SeedHits
 from retrivex.merging.units import UnitCutter
 from retrivex.model.chunk import Embedding, Scope, allowed_scopes
@@ -21,10 +20,13 @@ from retrivex.rendering.render import BARE, Style
 from retrivex.rerank.calling import Reranking, RerankRequest
 from retrivex.rerank.protocol import AnyReranker
 from retrivex.scoring.scorer import Valuer
+from retrivex.scoring.term_index import WordIndex
 from retrivex.stores.access import StoreAccess
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
+from retrivex.text.word_overlap import SignatureCache
+from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.incremental import JoinCounter
-from retrivex.tokens.tokenizer import TokenCache, TokenizerSpec, resolve_tokenizer
+from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class SpanComposer:
         self._own_tokenizer = tokenizer
         self._reranking = None if reranker is None else Reranking.of(reranker)
         self._signatures = SignatureCache()
+        self._words = WordIndex()
         self._counters: dict[str, tuple[JoinCounter, UnitCutter, tuple[str, ...]]] = {}
         self._counter_for(self.config)
 
@@ -283,7 +286,7 @@ class SpanComposer:
             allowed=allowed_scopes(scope),
             with_parents=access.parent_store is not None,
             style=style if style is not None else Style.of(config),
-            valuer=Valuer(config, query, cutter),
+            valuer=Valuer(config, query, cutter, self._words),
             counter=counter,
             signatures=self._signatures,
             warnings=list(warnings),

@@ -11,12 +11,13 @@ from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.seeds import Seed
 from retrivex.expansion.windows import Expansion
-from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.intervals import merge_windows
 from retrivex.merging.units import Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit, DropReason
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
+from retrivex.model.window import Window
 from retrivex.rendering.render import Rendered
 from retrivex.scoring.scorer import Valuation
 from retrivex.selection.candidates import CandidateSet

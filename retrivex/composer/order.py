@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from retrivex.config import OrderingStrategy, RetrievalConfig
+from retrivex.config import RetrievalConfig
 from retrivex.model.span import Span
 from retrivex.ordering import (
     AutoSettings,
@@ -26,6 +26,7 @@ from retrivex.ordering import (
     score_desc,
     shuffle,
 )
+from retrivex.ordering.strategy import OrderingStrategy
 
 OrderNote: TypeAlias = Mapping[str, Any]
 """What the trace says of the order; plain JSON types."""

@@ -23,12 +23,13 @@ from retrivex.expansion.links import follow
 from retrivex.expansion.seeds import Seed, as_hit_lists, prepare_seeds, scope_detail
 from retrivex.expansion.windows import Expansion, grow, plan_windows, widened_reach
 from retrivex.merging.exclusions import Exclusions
-from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.intervals import merge_windows
 from retrivex.merging.parents import PlacedParent, place_parent, sibling_window, with_children
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit
 from retrivex.model.run import SURE_GAP, Gap, Run, stitch
 from retrivex.model.span import Span
+from retrivex.model.window import Window
 from retrivex.rerank.calling import RerankReply, RerankRequest
 from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted

@@ -13,11 +13,12 @@ import networkx as nx
 
 from retrivex.composition.trace import ChunkNote, Step, Trace, UnitNote
 from retrivex.errors import RetrivexError, TokenizerError
-from retrivex.merging.intervals import Window, interval_graph
+from retrivex.merging.intervals import interval_graph
 from retrivex.model.hit import DroppedHit
 from retrivex.model.run import Segment
 from retrivex.model.serialization import check_metadata, chunk_from_dict, chunk_to_dict
 from retrivex.model.span import Span
+from retrivex.model.window import Window
 from retrivex.prompts import DEFAULT_TEMPLATE, ChatStyle, Place, Prompt, fit_prompt, write_chat
 from retrivex.prompts.apis import Api
 from retrivex.prompts.fitting import SourceTemplate

@@ -8,8 +8,8 @@ from functools import cached_property
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import ChunkKey
+from retrivex.model.window import Window
 
 ChunkRole: TypeAlias = Literal["seed", "neighbour", "link", "beyond"]
 """A hit; grown to from one; reached over a link; or just outside, where a guard refused."""

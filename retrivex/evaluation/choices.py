@@ -21,7 +21,7 @@ from retrivex.rendering.render import Style
 from retrivex.selection.candidates import CandidateSet, build_candidates
 from retrivex.selection.constraints import choose
 from retrivex.selection.problem import Candidates, fill
-from retrivex.tokens.tokenizer import TokenCache
+from retrivex.tokens.cache import TokenCache
 
 Floats = NDArray[np.float64]
 

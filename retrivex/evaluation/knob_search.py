@@ -21,7 +21,8 @@ from retrivex.evaluation.samples import sample_of
 from retrivex.model.hit import SeedHit
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.fitting import RIDGE, Sample, fit
-from retrivex.tokens.tokenizer import TokenCache, TokenizerSpec, resolve_tokenizer
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
 
 try:
     import optuna

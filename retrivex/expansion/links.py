@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import networkx as nx
 
 from retrivex.config import RetrievalConfig
-from retrivex.expansion.seeds import Seed
+from retrivex.expansion.seeds import Seed, seed_strength
 from retrivex.expansion.windows import Expansion
-from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey
-from retrivex.scoring.weighted import seed_strength
+from retrivex.model.window import Window
 from retrivex.stores.access import ChunkReply, ChunkRequest, ParentReply, ParentRequest
 
 

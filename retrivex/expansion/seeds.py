@@ -226,3 +226,12 @@ def prepare_seeds(
         for hit, relevance in zip(kept, normalise(scores, config, fused=fused), strict=True)
     ]
     return seeds, sorter.dropped
+
+
+WORST_SEED = 0.3
+"""Strength of a hit with relevance 0: a hit is worth something, or the retriever would not have returned it."""
+
+
+def seed_strength(relevance: float) -> float:
+    """Bring relevance in [0, 1] to strength in [`WORST_SEED`, 1]."""
+    return WORST_SEED + (1.0 - WORST_SEED) * relevance

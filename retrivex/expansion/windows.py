@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from retrivex.config import RetrievalConfig
-from retrivex.expansion.continuity import Continuity, SharedWords, SignatureCache, neighbour_continuity
+from retrivex.expansion.continuity import Continuity, SharedWords, neighbour_continuity
 from retrivex.expansion.guards import Refusal, refusal, stop_rule
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
+from retrivex.model.window import Window
+from retrivex.text.word_overlap import SignatureCache
 
 MOST_WIDENED = 40
 """Neighbours on each side that `pool_factor` asks for at most, in chunks."""

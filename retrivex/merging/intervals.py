@@ -3,31 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import networkx as nx
 
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A run of neighbouring chunks of one document, half-open like `range`.
-
-    Parameters
-    ----------
-    doc_id : the document
-    start : first chunk_id, inclusive
-    end : last chunk_id, exclusive
-    """
-
-    doc_id: str
-    start: int
-    end: int
-
-    def __len__(self) -> int:
-        return self.end - self.start
-
-    def __contains__(self, chunk_id: int) -> bool:
-        return self.start <= chunk_id < self.end
+from retrivex.model.window import Window
 
 
 def merge_windows(windows: Iterable[Window]) -> list[Window]:

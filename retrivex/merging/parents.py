@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from retrivex.config import RetrievalConfig
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.model.run import Segment
 from retrivex.model.span import Span
+from retrivex.model.window import Window
 from retrivex.text.ranges import merge_ranges, remaining
 
 MOST_SIBLINGS = 64

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from retrivex.rendering.trimming import may_cut
-from retrivex.text.sentences import sentence_ranges
-from retrivex.tokens.tokenizer import TokenCache
+from retrivex.text.sentences import may_cut, sentence_ranges
+from retrivex.tokens.cache import TokenCache
 
 UNIT_TOKENS = 50
 """Tokens of a group of sentences, about; a longer sentence is a unit of its own, up to two groups long."""

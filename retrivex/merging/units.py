@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from retrivex.merging.offsets import Axis
 from retrivex.merging.sentence_groups import UNIT_TOKENS, Cuts, group_sentences
 from retrivex.model.run import Run
-from retrivex.scoring.term_index import WordIndex
-from retrivex.text.terms import WordPool
-from retrivex.tokens.tokenizer import TokenCache
+from retrivex.tokens.cache import TokenCache
 
 Integers = NDArray[np.int64]
 
@@ -154,7 +152,7 @@ class _Known(NamedTuple):
 
 
 class UnitCutter:
-    """Cuts runs into units; remembers cuts and words of the texts it has seen. Safe for several threads.
+    """Cuts runs into units; remembers cuts of the texts it has seen. Safe for several threads.
 
     Parameters
     ----------
@@ -165,7 +163,6 @@ class UnitCutter:
     def __init__(self, cache: TokenCache, size: int = UNIT_TOKENS) -> None:
         self.cache = cache
         self.size = size
-        self._words = WordIndex()
         self._known: dict[str, _Known] = {}
         self._chars = 0
         self._lock = threading.Lock()
@@ -196,10 +193,6 @@ class UnitCutter:
         if None in known:
             known = list(map(self._look_up, axis.texts))
         return _Cutting(axis, cast("list[_Known]", known), self.cache, 2 * self.size).units()
-
-    def words(self, axis: Axis) -> WordPool:
-        """Return where the words of runs begin."""
-        return self._words.pool(axis)
 
 
 class _Cutting:

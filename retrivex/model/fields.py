@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from retrivex.errors import PassageError, quoted
 from retrivex.model.hit import SeedHit
-from retrivex.ordering.fields import Field, reader
+from retrivex.model.readers import Field, reader
 
 T = TypeVar("T")
 

@@ -4,13 +4,13 @@ Each takes items and returns a new list of them. They sort by score themselves; 
 function reads of an item beside its score is named: a field of the item or of its `metadata`, or a callable.
 """
 
+from retrivex.model.readers import Field
 from retrivex.ordering.automatic import AutoSettings, OrderChoice, auto, choose_order
 from retrivex.ordering.builtin_profiles import PROFILES, profile_of
 from retrivex.ordering.chronological import TimeOrder, chronological
 from retrivex.ordering.custom import custom, shuffle
 from retrivex.ordering.documents import document, document_edges
 from retrivex.ordering.edges import alternating, edge_balanced
-from retrivex.ordering.fields import Field
 from retrivex.ordering.groups import group_by, relevance_groups
 from retrivex.ordering.placement import Placement, place, profile
 from retrivex.ordering.position_weights import place_weights, position_weighted

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Knob
 
 from retrivex.errors import OrderingError, quoted
+from retrivex.model.readers import Field, float_of, listed, score_of, values_of
 from retrivex.ordering.chronological import chronological
 from retrivex.ordering.cues import COMPARISON_CUES, NARRATIVE_CUES, TEMPORAL_CUES
 from retrivex.ordering.documents import document
 from retrivex.ordering.edges import edge_balanced
-from retrivex.ordering.fields import Field, float_of, listed, score_of, values_of
 from retrivex.ordering.groups import group_by
 from retrivex.ordering.metadata_coverage import Known
 from retrivex.ordering.questions import Detector, QuestionType, question_type

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.fields import Field, float_of, score_of
+from retrivex.model.readers import Field, float_of, score_of
 from retrivex.ordering.ranking import score_desc
 
 T = TypeVar("T")

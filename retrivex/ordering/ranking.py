@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.model.numbers import real
-from retrivex.ordering.fields import Field, all_finite, listed, named, quick_values, reader, score_of
+from retrivex.model.readers import Field, all_finite, listed, named, quick_values, reader, score_of
 
 T = TypeVar("T")
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 
-from retrivex.expansion.continuity import word_signature
-from retrivex.text.sentences import sentence_ranges
+from retrivex.text.sentences import may_cut, sentence_ranges
+from retrivex.text.word_overlap import word_signature
 
 _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
 
@@ -85,12 +84,3 @@ def _longest(start: int, stops: Sequence[int], fits: Callable[[int, int], bool])
         else:
             high = middle - 1
     return None if low < 0 else stops[low]
-
-
-def may_cut(text: str, at: int) -> bool:
-    """Whether `at` does not part a letter from its accents, or the parts of an emoji."""
-    if at >= len(text):
-        return True
-    after, before = text[at], text[at - 1]
-    joins = unicodedata.combining(after) or after in "\u200d\ufe0f" or "\U0001f3fb" <= after <= "\U0001f3ff"
-    return not joins and before != "\u200d"

@@ -7,7 +7,7 @@ from itertools import repeat
 from operator import countOf
 from typing import Any, TypeVar
 
-from retrivex.ordering.fields import all_finite
+from retrivex.model.readers import all_finite
 from retrivex.reorder.fields import MISSING, FieldNames, read_field
 from retrivex.reorder.passage import Candidate, group_key, rows
 

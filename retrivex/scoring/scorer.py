@@ -23,6 +23,7 @@ from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.doubt import doubt
 from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.knn_fallback import Room, nearest_that_fit
+from retrivex.scoring.term_index import WordIndex
 from retrivex.scoring.weighted import chunk_values
 
 Scorer: TypeAlias = Literal["weighted", "calibrated"]
@@ -97,6 +98,7 @@ class Valuer:
         scorer
     question : None without one
     cutter : cuts runs into units
+    words : of the chunks
 
     Raises
     ------
@@ -104,7 +106,7 @@ class Valuer:
         If the calibrated scorer is asked for without a question, or its coefficients cannot be read.
     """
 
-    def __init__(self, config: RetrievalConfig, question: str | None, cutter: UnitCutter) -> None:
+    def __init__(self, config: RetrievalConfig, question: str | None, cutter: UnitCutter, words: WordIndex) -> None:
         asked = bool(question and question.strip())
         if config.scoring == "calibrated" and not asked:
             raise RetrivexError(
@@ -114,6 +116,7 @@ class Valuer:
         self.config = config
         self.question = question or ""
         self.cutter = cutter
+        self.words = words
         calibrated = asked and config.scoring != "weighted"
         self.model = load_coefficients(config.coefficients) if calibrated else None
 
@@ -156,7 +159,7 @@ class Valuer:
         room: Room,
     ) -> Valuation:
         units = self.cutter.units(runs)
-        table = unit_features(self.question, units, seeds, similarity, linked, self.cutter.words(units.axis))
+        table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis))
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
             log_odds = log_odds + self._boosts(runs, units)

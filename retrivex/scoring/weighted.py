@@ -26,11 +26,9 @@ from dataclasses import dataclass
 
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.continuity import Continuity
+from retrivex.expansion.seeds import seed_strength
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
-
-WORST_SEED = 0.3
-"""Strength of a hit with relevance 0: a hit is worth something, or the retriever would not have returned it."""
 
 NEUTRAL_CONTINUITY = 0.5
 
@@ -44,11 +42,6 @@ class SpanFactors:
     continuity: float
     parent: float
     score: float
-
-
-def seed_strength(relevance: float) -> float:
-    """Bring relevance in [0, 1] to strength in [`WORST_SEED`, 1]."""
-    return WORST_SEED + (1.0 - WORST_SEED) * relevance
 
 
 def chunk_values(

@@ -19,7 +19,7 @@ from retrivex.scoring.scorer import Valuation
 from retrivex.selection.duplicates import near_copies
 from retrivex.selection.problem import Candidates
 from retrivex.text.ranges import remaining
-from retrivex.tokens.tokenizer import TokenCache
+from retrivex.tokens.cache import TokenCache
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -11,7 +11,7 @@ import numpy as np
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.model.fields import as_list, scores_of, texts_of
-from retrivex.ordering.fields import Field
+from retrivex.model.readers import Field
 from retrivex.similarity.near_duplicates import Repeats, repeats
 
 T = TypeVar("T")

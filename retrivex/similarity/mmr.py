@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import PassageError, RetrivexError, quoted
 from retrivex.model.fields import as_list, scores_of, texts_of, values_of
-from retrivex.ordering.fields import Field
+from retrivex.model.readers import Field
 from retrivex.similarity.pairwise import EmbeddingLikeness, Floats, Likeness, TextLikeness
 
 T = TypeVar("T")

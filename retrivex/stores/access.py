@@ -11,11 +11,11 @@ from time import monotonic
 from typing import Any
 
 from retrivex.errors import StoreError, quoted
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.model.window import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
 from retrivex.timeouts import await_in_time, call_in_time, in_thread
-from retrivex.tokens.tokenizer import TokenCache
+from retrivex.tokens.cache import TokenCache
 
 _PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
 

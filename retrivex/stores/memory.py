@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.model.window import Window
 
 
 def index_chunks(chunks: Iterable[Chunk]) -> dict[ChunkKey, Chunk]:

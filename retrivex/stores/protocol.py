@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
+from retrivex.model.window import Window
 
 
 @runtime_checkable

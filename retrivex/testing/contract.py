@@ -17,9 +17,9 @@ from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.hit import SeedHit
+from retrivex.model.window import Window
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.stores.protocol import ChunkStore
 from retrivex.testing.worlds import contract_chunks, odd_ids

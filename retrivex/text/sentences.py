@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 import sentencex  # type: ignore[import-untyped]  # a compiled module without stubs
@@ -103,3 +104,12 @@ def _between(start: int, end: int, cuts: Iterator[int]) -> Iterator[tuple[int, i
             start = cut
     if start < end:
         yield start, end
+
+
+def may_cut(text: str, at: int) -> bool:
+    """Whether `at` does not part a letter from its accents, or the parts of an emoji."""
+    if at >= len(text):
+        return True
+    after, before = text[at], text[at - 1]
+    joins = unicodedata.combining(after) or after in "\u200d\ufe0f" or "\U0001f3fb" <= after <= "\U0001f3ff"
+    return not joins and before != "\u200d"

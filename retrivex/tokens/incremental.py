@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from retrivex.tokens.tokenizer import TokenCache
+from retrivex.tokens.cache import TokenCache
 
 REACH = 256
 """Characters on each side of a join in which a safe cut is looked for; without one the whole text is counted."""

@@ -10,8 +10,8 @@ import pytest
 from retrivex.adapters.fields import MakeId, colon_id
 from retrivex.adapters.vector_store import VectorChunkStore
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import ChunkKey
+from retrivex.model.window import Window
 
 
 async def check_async_client(

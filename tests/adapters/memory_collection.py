@@ -21,7 +21,7 @@ from retrivex.adapters.collection import (
     Scan,
 )
 from retrivex.adapters.fields import FieldMap, MakeId, colon_id
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 
 class MemoryCollection(Collection):

@@ -12,7 +12,7 @@ from search_server import SearchServer
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
 from retrivex.adapters.fields import FieldMap
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, vector_of
 
 

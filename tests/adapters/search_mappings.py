@@ -13,7 +13,7 @@ from search_server import SearchServer
 from retrivex import Chunk, ChunkMetadata
 from retrivex.adapters.fields import FieldMap, colon_id
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 

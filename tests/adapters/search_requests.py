@@ -13,7 +13,7 @@ from search_server import SearchServer
 
 from retrivex import RetrievalConfig, SeedHit, SpanComposer
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, vector_of
 
 

@@ -16,7 +16,7 @@ from retrivex.adapters.collection import ByWindows, Scan
 from retrivex.adapters.fields import FieldMap, colon_id
 from retrivex.adapters.places import Places
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 RECORDS = json.loads((Path(__file__).parent / "search_records.json").read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ from retrivex.adapters.fields import LAYOUTS, FieldMap
 from retrivex.adapters.places import PlacedCollection, Places
 from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, vector_of
 
 

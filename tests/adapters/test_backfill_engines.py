@@ -21,7 +21,7 @@ from retrivex.adapters.places import PlacedCollection, Places
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection
 from retrivex.adapters.vector_store import VectorChunkStore
 from retrivex.cli import app
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import vector_of
 
 pytestmark = pytest.mark.integration

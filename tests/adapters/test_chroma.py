@@ -15,7 +15,7 @@ from test_examples import run_example
 
 from retrivex import Chunk
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = pytest.mark.integration

@@ -11,7 +11,7 @@ import pytest
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 pytestmark = pytest.mark.integration

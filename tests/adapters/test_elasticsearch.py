@@ -21,7 +21,7 @@ from retrivex.adapters.collection import Scan
 from retrivex.adapters.elasticsearch import ElasticsearchChunkStore, ElasticsearchCollection, ElasticsearchRetriever
 from retrivex.adapters.fields import colon_id
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 pytestmark = pytest.mark.integration

@@ -8,7 +8,7 @@ import pytest
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids
 
 pytest.importorskip("haystack", reason="needs haystack-ai")

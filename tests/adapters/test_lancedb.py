@@ -25,7 +25,7 @@ from retrivex.adapters.collection import Scan
 from retrivex.adapters.fields import MakeId
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, colon_id
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = pytest.mark.integration

@@ -20,7 +20,7 @@ from lancedb_tables import NAME, fill, keys, table_of
 from retrivex.adapters.collection import ByIds, Nearest
 from retrivex.adapters.fields import FieldMap
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, colon_id
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, odd_ids
 
 pytestmark = pytest.mark.integration

@@ -17,7 +17,7 @@ from lancedb_tables import NAME, fill, noting_queries, vectors
 from retrivex.adapters.fields import MakeId
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBRetriever, colon_id
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 pytestmark = pytest.mark.integration

@@ -18,7 +18,7 @@ from retrivex.adapters.collection import Scan
 from retrivex.adapters.fields import FieldMap
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, uuid5_id
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 pytestmark = pytest.mark.integration
 

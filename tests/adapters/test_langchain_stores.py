@@ -11,7 +11,7 @@ import pytest
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids
 
 pytest.importorskip("langchain_core")

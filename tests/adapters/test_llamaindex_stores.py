@@ -12,7 +12,7 @@ import pytest
 
 from retrivex import Chunk, RetrievalConfig
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 
 pytest.importorskip("llama_index.core", reason="needs llama-index-core", exc_type=ImportError)

@@ -26,7 +26,7 @@ from retrivex.adapters.milvus import (
     MilvusRetriever,
 )
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = [

@@ -26,7 +26,7 @@ from retrivex.adapters.milvus import (
 )
 from retrivex.adapters.milvus_filters import Filter, any_of, parse_schema
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, odd_ids
 
 pytestmark = [

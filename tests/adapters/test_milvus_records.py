@@ -24,7 +24,7 @@ from retrivex.adapters.milvus import (
     MilvusRetriever,
 )
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 pytestmark = [

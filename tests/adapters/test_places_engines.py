@@ -33,8 +33,8 @@ from retrivex.adapters.milvus import MilvusCollection
 from retrivex.adapters.pgvector import PgvectorCollection
 from retrivex.adapters.qdrant import QdrantCollection
 from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, Scope
+from retrivex.model.window import Window
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 

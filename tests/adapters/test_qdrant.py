@@ -27,7 +27,7 @@ from retrivex import Chunk
 from retrivex.adapters.fields import FieldMap, MakeId
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever, colon_id, uuid5_id
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import StoreUnderTest, contract_chunks
 
 pytestmark = pytest.mark.integration

@@ -17,7 +17,7 @@ from retrivex.adapters.collection import ByIds, Nearest
 from retrivex.adapters.fields import FieldMap
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever, uuid5_id
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 pytestmark = pytest.mark.integration

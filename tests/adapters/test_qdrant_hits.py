@@ -15,7 +15,7 @@ from qdrant_collections import Connection, fill
 from retrivex.adapters.fields import MakeId
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantRetriever, uuid5_id
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 pytestmark = pytest.mark.integration

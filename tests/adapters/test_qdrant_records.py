@@ -16,7 +16,7 @@ from qdrant_collections import NAME, Connection, fill
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
 from retrivex.adapters.collection import Scan
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever, uuid5_id
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, odd_ids
 
 pytestmark = pytest.mark.integration

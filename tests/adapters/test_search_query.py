@@ -11,7 +11,8 @@ from search_queries import BadQueryError, Index, Query
 
 from retrivex.adapters.search_mapping import IndexMapping
 from retrivex.adapters.search_query import MOST_CLAUSES, all_of, in_scope, in_windows
-from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.intervals import merge_windows
+from retrivex.model.window import Window
 
 NAMES = ["a", "b", "it's", '"}]}', "*"]
 PROPERTIES = {

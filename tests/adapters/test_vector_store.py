@@ -20,8 +20,8 @@ from retrivex.adapters.collection import ByWindows, Record, Records, Request
 from retrivex.adapters.fields import LAYOUTS, FieldMap, MakeId, colon_id, uuid5_id
 from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
 from retrivex.errors import EncoderError, StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
 from retrivex.model.document import Document
+from retrivex.model.window import Window
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.stores.sqlite.store import SQLiteStore
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks

@@ -39,7 +39,7 @@ from retrivex.adapters.weaviate import (
     WeaviateRetriever,
 )
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, odd_ids
 
 pytestmark = pytest.mark.integration

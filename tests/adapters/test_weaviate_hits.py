@@ -23,7 +23,7 @@ from retrivex.adapters.weaviate import (
     WeaviateRetriever,
 )
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
 pytestmark = pytest.mark.integration

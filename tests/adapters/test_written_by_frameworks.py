@@ -28,7 +28,7 @@ from qdrant_client import QdrantClient, models
 
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBRetriever
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantRetriever
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 
 pytestmark = pytest.mark.integration
 

@@ -8,7 +8,8 @@ from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanCompose
 from retrivex.evaluation.choices import choices_of, quality
 from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.metrics import score_context
-from retrivex.tokens.tokenizer import CallableTokenizer, TokenCache
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import CallableTokenizer
 
 WORDS = CallableTokenizer(lambda text: len(text.split()), name="words")
 SENTENCES = [

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.errors import OrderingError
+from retrivex.model.readers import reader
 from retrivex.ordering import chronological, document, document_edges, group_by, relevance_groups
-from retrivex.ordering.fields import reader
 
 
 def passage(name: str, score: float, **metadata: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from retrivex import ordering
 from retrivex.cli import app
-from retrivex.config import OrderingStrategy
+from retrivex.ordering.strategy import OrderingStrategy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ordering.md").read_text(encoding="utf-8")
 SECTION = PAGE[PAGE.index("## What other libraries have") :]

@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 from strategies import texts
 
 from retrivex.merging.offsets import Axis
-from retrivex.merging.units import UnitCutter
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.run import stitch
+from retrivex.scoring.term_index import WordIndex
 from retrivex.text.terms import WordPool, index_words, is_letter, is_unspaced, lowered, split_words
-from retrivex.tokens.tokenizer import CallableTokenizer, TokenCache
 
 LETTERS = st.text(st.sampled_from("abeinst\u00e9\u0436 .-_\n9\u871c\U00010400"), max_size=60)
 
@@ -80,16 +79,16 @@ def test_a_word_cut_by_a_chunks_end_is_one_word(left: str, right: str) -> None:
         Chunk(right, ChunkMetadata("a", 1, len(left), len(left + right))),
     ]
     runs = stitch(chunks, "\n", 0).runs
-    cutter = UnitCutter(TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words")))
+    index = WordIndex()
     for _ in range(2):  # with fresh and with remembered texts
-        pool = cutter.words(Axis(runs))
+        pool = index.pool(Axis(runs))
         assert pool.places().tolist() == [at for at, _ in walked(left + right)]
         assert placed(pool, "words") == [4]
 
 
 def test_words_behind_an_overlap_are_found_though_the_chunk_before_ends_in_a_word() -> None:
     chunks = [Chunk("two wor", ChunkMetadata("a", 0, 0, 7)), Chunk("o words here", ChunkMetadata("a", 1, 2, 14))]
-    pool = UnitCutter(TokenCache(CallableTokenizer(len, name="characters"))).words(Axis(stitch(chunks, "", 0).runs))
+    pool = WordIndex().pool(Axis(stitch(chunks, "", 0).runs))
     assert pool.places().tolist() == [0, 4, 10]
     assert [placed(pool, word) for word in ("two", "words", "here")] == [[0], [4], [10]]
 
@@ -103,7 +102,7 @@ def test_words_of_overlapping_chunks_are_those_of_their_text(text: str, cuts: li
             chunks.append(Chunk(part, ChunkMetadata("a", len(chunks), start, start + len(part))))
             end = max(end, start + len(part))
     runs = stitch(chunks, "", 0).runs
-    pool = UnitCutter(TokenCache(CallableTokenizer(len, name="characters"))).words(Axis(runs))
+    pool = WordIndex().pool(Axis(runs))
     whole = WordPool.of([run.text for run in runs])
     assert pool.places().tolist() == whole.places().tolist()
     terms = [(word[:8], True) for run in runs for _, word in walked(lowered(run.text))]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
+from retrivex.model.window import Window
 
 
 def page(doc_id: str, *texts: str, scope: str | None = None, **fields: Any) -> tuple[Document, list[Chunk]]:

@@ -16,7 +16,7 @@ import pytest
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
+from retrivex.model.window import Window
 from retrivex.stores import CachedChunkStore
 from retrivex.stores.cache.memory import MemoryCache
 from retrivex.stores.cache.sqlite import SQLiteCache

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.window import Window
 from retrivex.stores import ChunkStore, InMemoryChunkStore, ParentStore, fetch_from_mapping
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk
+from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
 
 SCOPES = {None, "acme"}

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
+from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite import store as sqlite_store
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from stored_pages import everything, page
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkMetadata
 from retrivex.model.document import Document
+from retrivex.model.window import Window
 from retrivex.stores import ChunkStore, ParentStore, SQLiteStore
 from retrivex.stores.sqlite.reading import fetch_statement
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
+from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
 
 SIZE = 30

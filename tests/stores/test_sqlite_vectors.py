@@ -9,8 +9,8 @@ import pytest
 from stored_pages import everything, page
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
 
 

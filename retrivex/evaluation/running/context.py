@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from retrivex.composer.explain import citations_of
 from retrivex.composer.order import order_spans
 from retrivex.composition.composition import Citation
-from retrivex.config import OrderingStrategy, RetrievalConfig
+from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.model.span import Span
+from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering.render import Style, render
 
 ORDERS = tuple(name.value for name in OrderingStrategy if name is not OrderingStrategy.CUSTOM)

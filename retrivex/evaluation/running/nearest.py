@@ -7,14 +7,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retrivex.config import OrderingStrategy, RetrievalConfig
+from retrivex.config import RetrievalConfig
 from retrivex.evaluation.running.context import Order, Selection, arrange
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import SeedHit
 from retrivex.model.run import Segment
 from retrivex.model.span import Span, cut_span
+from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering.render import SEPARATOR
-from retrivex.tokens.tokenizer import TokenCache, Tokenizer
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from retrivex.evaluation.running.composers import Case

@@ -8,8 +8,9 @@ from itertools import groupby
 from typing import Any, Protocol, TypeAlias
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.model.window import Window
 from retrivex.stores.protocol import ChunkStore
 from retrivex.timeouts import in_thread
 

@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from retrivex.merging.intervals import Window, merge_windows
+from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
+from retrivex.model.window import Window
 from retrivex.stores.sqlite.filters import Where, compile_where
 from retrivex.stores.sqlite.rows import FIELDS, decode_chunk
 from retrivex.stores.sqlite.vectors import Floats, from_blob, nearest, row_blocks

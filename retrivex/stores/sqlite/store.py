@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from retrivex.errors import StoreError
-from retrivex.merging.intervals import Window
 from retrivex.model.chunk import Chunk, Scope, allowed_scopes
 from retrivex.model.document import Document
 from retrivex.model.hit import SeedHit
+from retrivex.model.window import Window
 from retrivex.stores.sqlite import reading
 from retrivex.stores.sqlite.connection import WRITER_CACHE_KIB, ReaderPool, connect, sqlite_errors, store_path
 from retrivex.stores.sqlite.filters import Where
