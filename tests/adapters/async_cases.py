@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from retrivex.adapters.fields import MakeId, colon_id
-from retrivex.adapters.vector_store import VectorChunkStore
+from retrivex.adapters.base.fields import MakeId, colon_id
+from retrivex.adapters.base.store import VectorChunkStore
 from retrivex.errors import StoreError
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.window import Window

@@ -19,8 +19,8 @@ import numpy as np
 from chromadb.config import Settings
 
 from retrivex import Chunk
+from retrivex.adapters.base.fields import MakeId, colon_id
 from retrivex.adapters.chroma import CHROMA_LAYOUTS
-from retrivex.adapters.fields import MakeId, colon_id
 
 FIELDS = CHROMA_LAYOUTS["retrivex"]
 _NUMBERS = itertools.count()

@@ -14,7 +14,7 @@ from haystack import Document, component
 from haystack.components.preprocessors import DocumentSplitter
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from retrivex.adapters.fields import colon_id
+from retrivex.adapters.base.fields import colon_id
 
 TEXT = " ".join(f"Sentence {n} says that bees like flower number {n}, and nothing else." for n in range(80))
 QUESTION = "Which flower has number 17?"

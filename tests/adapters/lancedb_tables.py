@@ -13,7 +13,7 @@ import pyarrow as pa
 from lancedb.query import AsyncQueryBase
 
 from retrivex import Chunk
-from retrivex.adapters.fields import FieldMap
+from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.lancedb import colon_id
 
 NAME = "manuals"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrivex import Chunk
-from retrivex.adapters.collection import (
+from retrivex.adapters.base.collection import (
     ByIds,
     ByWindows,
     Collection,
@@ -20,7 +20,7 @@ from retrivex.adapters.collection import (
     Request,
     Scan,
 )
-from retrivex.adapters.fields import FieldMap, MakeId, colon_id
+from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
 from retrivex.model.window import Window
 
 

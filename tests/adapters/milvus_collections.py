@@ -17,7 +17,7 @@ from milvus_server import LiteServicer, TemplateServicer, milvus_server
 from pymilvus import DataType, MilvusClient
 
 from retrivex import Chunk
-from retrivex.adapters.fields import FieldMap, colon_id
+from retrivex.adapters.base.fields import FieldMap, colon_id
 
 AsyncMilvusClient: Any = getattr(pymilvus, "AsyncMilvusClient", None)
 with_async = pytest.mark.skipif(not hasattr(AsyncMilvusClient, "describe_collection"), reason="pymilvus before 2.6")

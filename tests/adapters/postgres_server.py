@@ -18,7 +18,7 @@ from psycopg.pq import Trace
 from psycopg_pool import ConnectionPool
 
 from retrivex import Chunk
-from retrivex.adapters.fields import FieldMap, MakeId, colon_id
+from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
 
 FLAT = (
     "id text, doc_id text, chunk_id bigint, text text, char_start int, char_end int, page int, heading_path text[], "

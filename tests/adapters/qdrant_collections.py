@@ -11,7 +11,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_server import QdrantServer
 
 from retrivex import Chunk
-from retrivex.adapters.fields import FieldMap
+from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.qdrant import uuid5_id
 
 NAME = "manuals"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrivex.adapters.collection import Collection, Record, Scan
+from retrivex.adapters.base.collection import Collection, Record, Scan
 
 
 def scanned(collection: Collection, limit: int = 4) -> list[Record]:

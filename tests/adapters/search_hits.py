@@ -10,7 +10,7 @@ from search_kit import OnServer
 from search_server import SearchServer
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
-from retrivex.adapters.fields import FieldMap
+from retrivex.adapters.base.fields import FieldMap
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, vector_of

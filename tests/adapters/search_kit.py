@@ -12,8 +12,8 @@ import pytest
 from search_server import SearchServer
 
 from retrivex import Chunk
-from retrivex.adapters.fields import FieldMap, MakeId
-from retrivex.adapters.vector_store import VectorChunkStore
+from retrivex.adapters.base.fields import FieldMap, MakeId
+from retrivex.adapters.base.store import VectorChunkStore
 from retrivex.testing import ChunkStoreContract, StoreUnderTest
 
 EXACT: dict[str, Any] = {

@@ -11,7 +11,7 @@ from search_kit import EXACT, OnServer
 from search_server import SearchServer
 
 from retrivex import Chunk, ChunkMetadata
-from retrivex.adapters.fields import FieldMap, colon_id
+from retrivex.adapters.base.fields import FieldMap, colon_id
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks

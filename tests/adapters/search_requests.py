@@ -49,7 +49,7 @@ class RequestCases(OnServer):
     ) -> None:
         index = self.kit.fill(client, [contract_chunks(1, 1)[0]] * 4)
         store = self.kit.store(client, index)
-        monkeypatch.setattr("retrivex.adapters.search_collection.MOST_HITS", 3)
+        monkeypatch.setattr("retrivex.adapters.search.collection.MOST_HITS", 3)
         with pytest.raises(StoreError, match=r"holds 4 records .* take the copies out"):
             store.fetch([Window("doc-0", 0, 1)])
 

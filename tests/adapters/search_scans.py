@@ -11,10 +11,10 @@ from search_kit import OnServer
 from search_server import SearchServer
 from test_examples import run_example
 
-from retrivex.adapters.backfill import backfill
-from retrivex.adapters.collection import ByWindows, Scan
-from retrivex.adapters.fields import FieldMap, colon_id
-from retrivex.adapters.places import Places
+from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.base.collection import ByWindows, Scan
+from retrivex.adapters.base.fields import FieldMap, colon_id
+from retrivex.adapters.base.positions_file import Places
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks

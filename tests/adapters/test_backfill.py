@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from memory_collection import MemoryCollection
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.backfill import Backfilled, backfill
-from retrivex.adapters.collection import ByIds, Collection, Record
-from retrivex.adapters.fields import LAYOUTS, FieldMap
-from retrivex.adapters.places import PlacedCollection, Places
-from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
+from retrivex.adapters.base.backfill import Backfilled, backfill
+from retrivex.adapters.base.collection import ByIds, Collection, Record
+from retrivex.adapters.base.fields import LAYOUTS, FieldMap
+from retrivex.adapters.base.positions_file import PlacedCollection, Places
+from retrivex.adapters.base.store import VectorChunkStore, VectorRetriever
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, vector_of

@@ -15,11 +15,11 @@ import lancedb
 import pyarrow as pa
 import qdrant_client
 
-from retrivex.adapters.fields import LAYOUTS
+from retrivex.adapters.base.fields import LAYOUTS
+from retrivex.adapters.base.positions_file import PlacedCollection, Places
+from retrivex.adapters.base.store import VectorChunkStore
 from retrivex.adapters.lancedb import LanceDBChunkStore
-from retrivex.adapters.places import PlacedCollection, Places
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection
-from retrivex.adapters.vector_store import VectorChunkStore
 from retrivex.cli import app
 from retrivex.model.window import Window
 from retrivex.testing import vector_of

@@ -26,8 +26,8 @@ from async_cases import check_async_client  # noqa: E402
 from chroma_server import FIELDS, ChromaServer, Gate, fill, quiet  # noqa: E402
 from vector_contract import VectorContract  # noqa: E402
 
+from retrivex.adapters.base.fields import colon_id, uuid5_id  # noqa: E402
 from retrivex.adapters.chroma import ChromaChunkStore, ChromaRetriever  # noqa: E402
-from retrivex.adapters.fields import colon_id, uuid5_id  # noqa: E402
 
 
 class _OverServer(VectorContract):

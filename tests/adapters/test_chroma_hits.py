@@ -20,8 +20,8 @@ chromadb = pytest.importorskip("chromadb")
 
 from chroma_server import ChromaServer, quiet  # noqa: E402
 
+from retrivex.adapters.base.fields import FieldMap, colon_id  # noqa: E402
 from retrivex.adapters.chroma import ChromaChunkStore, ChromaRetriever  # noqa: E402
-from retrivex.adapters.fields import FieldMap, colon_id  # noqa: E402
 
 
 def test_hits_come_best_first_and_go_into_the_composer(chroma: ChromaServer) -> None:

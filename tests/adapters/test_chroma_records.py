@@ -21,12 +21,12 @@ chromadb = pytest.importorskip("chromadb")
 from chroma_server import FIELDS, ChromaServer, write  # noqa: E402
 from scanning import scanned  # noqa: E402
 
-from retrivex.adapters.backfill import backfill  # noqa: E402
+from retrivex.adapters.base.backfill import backfill  # noqa: E402
+from retrivex.adapters.base.collection import ByIds  # noqa: E402
+from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
+from retrivex.adapters.base.positions_file import Places  # noqa: E402
 from retrivex.adapters.chroma import ChromaChunkStore, ChromaCollection, ChromaRetriever  # noqa: E402
-from retrivex.adapters.chroma_where import of_windows  # noqa: E402
-from retrivex.adapters.collection import ByIds  # noqa: E402
-from retrivex.adapters.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
-from retrivex.adapters.places import Places  # noqa: E402
+from retrivex.adapters.chroma.filters import of_windows  # noqa: E402
 from retrivex.errors import StoreError  # noqa: E402
 
 # ---- windows and limits

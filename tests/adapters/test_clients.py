@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from retrivex.adapters.clients import check_clients, either_client
+from retrivex.adapters.base.clients import check_clients, either_client
 from retrivex.errors import StoreError
 
 

@@ -17,9 +17,9 @@ from search_cases import Kit, SearchCases, SearchContract
 from search_queries import Index
 from search_server import SearchServer
 
-from retrivex.adapters.collection import Scan
+from retrivex.adapters.base.collection import Scan
+from retrivex.adapters.base.fields import colon_id
 from retrivex.adapters.elasticsearch import ElasticsearchChunkStore, ElasticsearchCollection, ElasticsearchRetriever
-from retrivex.adapters.fields import colon_id
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks

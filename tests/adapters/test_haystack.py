@@ -27,7 +27,7 @@ from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMe
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack_world import BEES, CONFIG, QUESTION, TEXT, Blocking, Counted, Found, contents, cut, filled, split
 
-from retrivex.adapters.fields import FieldMap, colon_id, uuid5_id
+from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
 from retrivex.adapters.haystack import (
     RetriVexRanker,
     RetriVexRetriever,

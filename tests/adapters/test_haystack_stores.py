@@ -16,7 +16,7 @@ pytest.importorskip("haystack", reason="needs haystack-ai")
 from haystack import Document
 from haystack_world import BEES, Blocking, Counted, cut, filled
 
-from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id
+from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id, uuid5_id
 from retrivex.adapters.haystack import (
     DocumentStoreChunkStore,
 )

@@ -21,8 +21,8 @@ from test_examples import run_example
 from vector_contract import VectorContract
 
 from retrivex import Chunk, RetrievalConfig, SeedHit, SpanComposer
-from retrivex.adapters.collection import Scan
-from retrivex.adapters.fields import MakeId
+from retrivex.adapters.base.collection import Scan
+from retrivex.adapters.base.fields import MakeId
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, colon_id
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.model.window import Window

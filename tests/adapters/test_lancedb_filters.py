@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lancedb_tables import NAME, fill, keys, table_of
 
-from retrivex.adapters.collection import ByIds, Nearest
-from retrivex.adapters.fields import FieldMap
+from retrivex.adapters.base.collection import ByIds, Nearest
+from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, colon_id
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, odd_ids

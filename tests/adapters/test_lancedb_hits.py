@@ -14,7 +14,7 @@ import lancedb
 import pyarrow as pa
 from lancedb_tables import NAME, fill, noting_queries, vectors
 
-from retrivex.adapters.fields import MakeId
+from retrivex.adapters.base.fields import MakeId
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBRetriever, colon_id
 from retrivex.errors import StoreError
 from retrivex.model.window import Window

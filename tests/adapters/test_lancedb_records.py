@@ -14,8 +14,8 @@ import pyarrow as pa
 from lancedb_tables import NAME, keys, table_of
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.collection import Scan
-from retrivex.adapters.fields import FieldMap
+from retrivex.adapters.base.collection import Scan
+from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, uuid5_id
 from retrivex.errors import StoreError
 from retrivex.model.window import Window

@@ -22,7 +22,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.stores import BaseStore, InMemoryBaseStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from retrivex.adapters.fields import FieldMap
+from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.langchain import (
     BaseStoreChunkStore,
     FilteredChunkStore,

@@ -34,7 +34,7 @@ from llama_index.core.vector_stores.types import (
 )
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
-from retrivex.adapters.fields import FieldMap, MakeId
+from retrivex.adapters.base.fields import FieldMap, MakeId
 from retrivex.adapters.llamaindex import (
     DocstoreChunkStore,
     DocstoreParentStore,

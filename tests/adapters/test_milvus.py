@@ -20,7 +20,7 @@ from test_examples import run_example
 from vector_contract import VectorContract
 
 from retrivex import Chunk
-from retrivex.adapters.fields import FieldMap, MakeId, colon_id
+from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
 from retrivex.adapters.milvus import (
     MilvusChunkStore,
     MilvusRetriever,

@@ -20,11 +20,11 @@ from pymilvus import DataType
 from pymilvus.exceptions import MilvusException
 
 from retrivex import Chunk, ChunkMetadata
-from retrivex.adapters.fields import FieldMap, colon_id
+from retrivex.adapters.base.fields import FieldMap, colon_id
 from retrivex.adapters.milvus import (
     MilvusChunkStore,
 )
-from retrivex.adapters.milvus_filters import Filter, any_of, parse_schema
+from retrivex.adapters.milvus.filters import Filter, any_of, parse_schema
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, odd_ids

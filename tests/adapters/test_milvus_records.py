@@ -16,7 +16,7 @@ from pymilvus import DataType, MilvusClient
 from scanning import scanned
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.fields import FieldMap, colon_id
+from retrivex.adapters.base.fields import FieldMap, colon_id
 from retrivex.adapters.milvus import (
     MILVUS_LAYOUTS,
     MilvusChunkStore,

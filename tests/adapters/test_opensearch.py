@@ -16,7 +16,7 @@ from opensearchpy import AsyncOpenSearch, OpenSearch
 from search_cases import EXACT, Kit, SearchCases, SearchContract
 from search_server import SearchServer
 
-from retrivex.adapters.fields import colon_id
+from retrivex.adapters.base.fields import colon_id
 from retrivex.adapters.opensearch import OpenSearchChunkStore, OpenSearchCollection, OpenSearchRetriever
 from retrivex.testing import contract_chunks, vector_of
 

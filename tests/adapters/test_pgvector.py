@@ -30,7 +30,7 @@ from psycopg.rows import dict_row  # noqa: E402
 from psycopg_pool import AsyncConnectionPool, ConnectionPool  # noqa: E402
 from vector_contract import VectorContract  # noqa: E402
 
-from retrivex.adapters.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
+from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
 from retrivex.adapters.pgvector import (  # noqa: E402
     PGVECTOR_LAYOUTS,
     PgvectorChunkStore,

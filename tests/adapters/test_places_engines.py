@@ -25,14 +25,14 @@ from pymilvus import DataType
 from qdrant_client import QdrantClient, models
 from qdrant_server import QdrantServer
 
+from retrivex.adapters.base.collection import Collection
+from retrivex.adapters.base.fields import FieldMap, uuid5_id
+from retrivex.adapters.base.store import VectorChunkStore, VectorRetriever
 from retrivex.adapters.chroma import ChromaCollection
-from retrivex.adapters.collection import Collection
-from retrivex.adapters.fields import FieldMap, uuid5_id
 from retrivex.adapters.lancedb import LanceDBCollection
 from retrivex.adapters.milvus import MilvusCollection
 from retrivex.adapters.pgvector import PgvectorCollection
 from retrivex.adapters.qdrant import QdrantCollection
-from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
 from retrivex.model.chunk import Chunk, Scope
 from retrivex.model.window import Window
 

@@ -24,7 +24,7 @@ from test_examples import run_example
 from vector_contract import VectorContract
 
 from retrivex import Chunk
-from retrivex.adapters.fields import FieldMap, MakeId
+from retrivex.adapters.base.fields import FieldMap, MakeId
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever, colon_id, uuid5_id
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.model.window import Window

@@ -13,8 +13,8 @@ from qdrant_client import AsyncQdrantClient, QdrantClient, models
 from qdrant_collections import NAME, Connection, fill
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.collection import ByIds, Nearest
-from retrivex.adapters.fields import FieldMap
+from retrivex.adapters.base.collection import ByIds, Nearest
+from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever, uuid5_id
 from retrivex.errors import StoreError
 from retrivex.model.window import Window

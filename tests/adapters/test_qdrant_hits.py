@@ -12,7 +12,7 @@ pytest.importorskip("qdrant_client")
 from qdrant_client import QdrantClient, models
 from qdrant_collections import Connection, fill
 
-from retrivex.adapters.fields import MakeId
+from retrivex.adapters.base.fields import MakeId
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantRetriever, uuid5_id
 from retrivex.errors import StoreError
 from retrivex.model.window import Window

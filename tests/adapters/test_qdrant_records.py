@@ -14,7 +14,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_collections import NAME, Connection, fill
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SpanComposer
-from retrivex.adapters.collection import Scan
+from retrivex.adapters.base.collection import Scan
 from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever, uuid5_id
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, odd_ids

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from retrivex.adapters.collection import Record, Records
-from retrivex.adapters.fields import FieldMap
-from retrivex.adapters.readings import Reading, Readings, split_name, ways_to_read
+from retrivex.adapters.base.collection import Record, Records
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.layouts import Reading, Readings, split_name, ways_to_read
 
 SOMETHING = Records([Record("r", {})])
 WAYS = [Reading(), Reading(as_text=True), Reading(whole=True)]

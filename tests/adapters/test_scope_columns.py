@@ -23,12 +23,12 @@ from milvus_collections import Server as MilvusServer
 from postgres_server import Postgres
 from pymilvus import DataType
 
-from retrivex.adapters.collection import Collection
-from retrivex.adapters.fields import FieldMap
+from retrivex.adapters.base.collection import Collection
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.store import VectorChunkStore, VectorRetriever
 from retrivex.adapters.lancedb import LanceDBCollection
 from retrivex.adapters.milvus import MilvusCollection
 from retrivex.adapters.pgvector import PgvectorCollection
-from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
 from retrivex.model.chunk import Scope
 from retrivex.model.window import Window
 

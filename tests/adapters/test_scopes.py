@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.adapters.fields import FieldMap
-from retrivex.adapters.scopes import scope_alternatives, scope_columns_to_come
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.scopes import scope_alternatives, scope_columns_to_come
 from retrivex.model.chunk import allowed_scopes
 
 names = st.sampled_from([None, "acme", "bee"])

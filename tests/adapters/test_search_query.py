@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_queries import BadQueryError, Index, Query
 
-from retrivex.adapters.search_mapping import IndexMapping
-from retrivex.adapters.search_query import MOST_CLAUSES, all_of, in_scope, in_windows
+from retrivex.adapters.search.mapping import IndexMapping
+from retrivex.adapters.search.query import MOST_CLAUSES, all_of, in_scope, in_windows
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.window import Window
 

@@ -16,9 +16,9 @@ import pytest
 from memory_collection import MemoryCollection
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
-from retrivex.adapters.collection import ByWindows, Record, Records, Request
-from retrivex.adapters.fields import LAYOUTS, FieldMap, MakeId, colon_id, uuid5_id
-from retrivex.adapters.vector_store import VectorChunkStore, VectorRetriever
+from retrivex.adapters.base.collection import ByWindows, Record, Records, Request
+from retrivex.adapters.base.fields import LAYOUTS, FieldMap, MakeId, colon_id, uuid5_id
+from retrivex.adapters.base.store import VectorChunkStore, VectorRetriever
 from retrivex.errors import EncoderError, StoreError, StoreTimeoutError
 from retrivex.model.document import Document
 from retrivex.model.window import Window

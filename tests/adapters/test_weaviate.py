@@ -31,8 +31,8 @@ from weaviate_collections import EXACT, MADE_FOR_IT, REAL, Server, needs_double,
 from weaviate_server import weaviate_server
 
 from retrivex import Chunk
-from retrivex.adapters.collection import Scan
-from retrivex.adapters.fields import FieldMap, MakeId, colon_id, uuid5_id
+from retrivex.adapters.base.collection import Scan
+from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id, uuid5_id
 from retrivex.adapters.weaviate import (
     WeaviateChunkStore,
     WeaviateCollection,

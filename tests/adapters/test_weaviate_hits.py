@@ -17,7 +17,7 @@ from weaviate.classes.data import DataObject
 from weaviate_collections import MADE_FOR_IT, Server, needs_double
 
 from retrivex import Chunk, RetrievalConfig, SpanComposer
-from retrivex.adapters.fields import FieldMap, uuid5_id
+from retrivex.adapters.base.fields import FieldMap, uuid5_id
 from retrivex.adapters.weaviate import (
     WeaviateChunkStore,
     WeaviateRetriever,

@@ -22,7 +22,7 @@ from weaviate.classes.init import AdditionalConfig, Timeout
 from weaviate_server import WeaviateDouble, weaviate_server
 
 from retrivex import Chunk
-from retrivex.adapters.fields import FieldMap, MakeId
+from retrivex.adapters.base.fields import FieldMap, MakeId
 
 REAL = os.environ.get("RETRIVEX_WEAVIATE_URL")
 needs_double = pytest.mark.skipif(REAL is not None, reason="looks at what the stand-in was sent, or makes it slow")
