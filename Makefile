@@ -40,9 +40,9 @@ TESTS_models := tests/encoders/test_encoder.py tests/rerank/test_models.py
 TESTS_frameworks := $(addprefix tests/adapters/,langchain llamaindex haystack base/test_written_by_frameworks.py) tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
 TESTS_engines := $(addprefix tests/adapters/,qdrant pgvector chroma lancedb milvus base/test_scope_columns.py base/test_layouts_engines.py base/test_backfill_engines.py)
 TESTS_wires := tests/adapters/search tests/adapters/weaviate
-TESTS_measures := tests/evaluation/test_ir_measures.py
-TESTS_evaluate := tests/evaluation/test_datasets_hub.py tests/evaluation/test_report_figures.py tests/evaluation/test_endpoint.py tests/evaluation/test_probe_endpoint.py tests/evaluation/test_evaluate_endpoint.py
-TESTS_longbench := tests/evaluation/test_longbench_originals.py
+TESTS_measures := tests/evaluation/metrics/test_ir_measures.py
+TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/report/test_report_figures.py tests/evaluation/answers/test_endpoint.py tests/evaluation/probe/test_probe_endpoint.py tests/evaluation/answers/test_evaluate_endpoint.py
+TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
 TESTS_office := tests/loading/test_office.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
 KINDS := models frameworks engines wires measures evaluate longbench office node
@@ -64,7 +64,7 @@ check: lint types pages test
 
 # The figures in the pages are those of the committed results.
 pages: $(call ready,core)
-	$(CORE)/python benchmarks/tables.py --check
+	$(CORE)/python -m benchmarks.report.tables --check
 
 lint: $(call ready,core)
 	$(CORE)/ruff check .
@@ -111,34 +111,34 @@ CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../..
 	$(addprefix -m retrivex.adapters.,$(ADAPTERS_$(1))))
 
 fuzz: $(call ready,core)
-	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/fuzz.py
+	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m fuzz.run
 
 bench: $(call ready,core)
-	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/latency.py
-	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/token_estimate.py
-	$(CORE)/python benchmarks/tables.py
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.latency
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.token_estimate
+	$(CORE)/python -m benchmarks.report.tables
 
 bench-store: $(call ready,core)
-	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/store.py
-	$(CORE)/python benchmarks/tables.py
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.store
+	$(CORE)/python -m benchmarks.report.tables
 
 bench-dedup: $(call ready,core) $(call ready,node)
-	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/dedup.py
-	$(CORE)/python benchmarks/tables.py
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.dedup
+	$(CORE)/python -m benchmarks.report.tables
 
 # Neighbours out of every vector store that runs here, and what frameworks have for them.
 bench-adapters: $(call ready,core) $(call ready,engines) $(call ready,frameworks)
-	$(WITH_TIKTOKEN) .venv/engines/bin/python benchmarks/adapters.py
-	$(CORE)/python benchmarks/tables.py
+	$(WITH_TIKTOKEN) .venv/engines/bin/python -m benchmarks.speed.adapters
+	$(CORE)/python -m benchmarks.report.tables
 
 # Orders, beside those of the frameworks and of the npm package.
 bench-ordering: $(call ready,frameworks) $(call ready,node)
-	.venv/frameworks/bin/python benchmarks/ordering.py
-	.venv/frameworks/bin/python benchmarks/tables.py
+	.venv/frameworks/bin/python -m benchmarks.speed.ordering
+	.venv/frameworks/bin/python -m benchmarks.report.tables
 
 # Whether tuning repairs a wrong knob on real questions, and refuses to learn from shuffled ones.
 bench-tune: $(call ready,core)
-	$(WITH_TIKTOKEN) $(CORE)/python benchmarks/tune.py
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.scorer.tune
 
 # Evidence in the context, against other packages on the same hits: three small sets, printed, and everything.
 EVIDENCE = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
@@ -146,36 +146,36 @@ EVIDENCE = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	.venv/evidence/bin/python
 
 bench-evidence: $(call ready,evidence) $(call ready,retrivexlib)
-	$(EVIDENCE) benchmarks/evidence.py --subset
+	$(EVIDENCE) -m benchmarks.evidence --subset
 
 bench-evidence-full: $(call ready,evidence) $(call ready,retrivexlib)
-	$(EVIDENCE) benchmarks/evidence.py --full
-	$(EVIDENCE) benchmarks/plots.py
-	$(EVIDENCE) benchmarks/tables.py
+	$(EVIDENCE) -m benchmarks.evidence --full
+	$(EVIDENCE) -m benchmarks.report.plots
+	$(EVIDENCE) -m benchmarks.report.tables
 
 # Evidence in the context with and without a reranker.
 bench-rerank: $(call ready,evidence)
-	$(EVIDENCE) benchmarks/rerank.py
-	$(EVIDENCE) benchmarks/tables.py
+	$(EVIDENCE) -m benchmarks.scorer.rerank
+	$(EVIDENCE) -m benchmarks.report.tables
 
 # Needles, RULER, lost in the middle and LongBench: what reaches the context, no model asked. The smoke run is a part of CI.
 RUNS := niah ruler lost_in_the_middle longbench
 
 evaluate: $(call ready,evidence)
-	$(foreach run,$(RUNS),$(EVIDENCE) benchmarks/$(run).py &&) true
+	$(foreach run,$(RUNS),$(EVIDENCE) -m benchmarks.suites.$(run) &&) true
 
 evaluate-smoke: $(call ready,core)
-	$(foreach run,$(RUNS),$(WITH_TIKTOKEN) $(CORE)/python benchmarks/$(run).py --smoke &&) true
+	$(foreach run,$(RUNS),$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.suites.$(run) --smoke &&) true
 
 # EVALUATION_REPORT.md and its twin in HTML, from the committed results alone.
 report: $(call ready,evidence)
-	$(EVIDENCE) benchmarks/report.py
+	$(EVIDENCE) -m benchmarks.report.report
 
 calibrate: $(call ready,evidence)
-	$(EVIDENCE) benchmarks/calibrate.py
+	$(EVIDENCE) -m benchmarks.scorer.calibrate
 
 ablations: $(call ready,evidence) $(call ready,retrivexlib)
-	$(EVIDENCE) benchmarks/ablations.py
+	$(EVIDENCE) -m benchmarks.scorer.ablations
 
 .venv/evidence/.ready-$(HASH): benchmarks/requirements.txt
 

@@ -61,13 +61,13 @@ CHECKS = {
     "tokenizers": Check(("retrivex.tokens.huggingface",), ("tokens/test_tokenizer.py",)),
     "pdf": Check(("retrivex.loading.pdf",), ("loading/test_pdf.py",)),
     "office": Check(("retrivex.loading.office",), ("loading/test_office.py",), ("python-docx", "python-pptx")),
-    "tune": Check(("retrivex.evaluation.knob_search",), ("cli/test_tune.py",)),
+    "tune": Check(("retrivex.evaluation.tune.knob_search",), ("cli/test_tune.py",)),
     "evaluate": Check(
-        ("retrivex.evaluation.datasets.hub", "retrivex.evaluation.answering.endpoint"),
+        ("benchmarks.suites.datasets.hub", "retrivex.evaluation.answers.endpoint"),
         ("evaluation/test_datasets_hub.py", "evaluation/test_endpoint.py"),
     ),
     "chinese": Check(
-        ("retrivex.evaluation.answering.chinese_words",),
+        ("benchmarks.suites.longbench.chinese_words",),
         ("evaluation/test_longbench_originals.py",),
         ("fuzzywuzzy", "jieba", "rouge"),
     ),

@@ -41,7 +41,7 @@ def _as_items(value: Any) -> Any:
 WIDTHS = ("window", "before", "after")
 """Knobs that say how wide windows are: with one of them, `pool_factor` is no longer filled in."""
 
-_POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence.py
+_POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence/__main__.py
 
 
 class RetrievalConfig(BaseModel):

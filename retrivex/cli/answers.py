@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from retrivex.evaluation.answering import AnsweredRows, Judge, Model, answer_sets
-from retrivex.evaluation.evidence import EvidenceSet
-from retrivex.evaluation.results import Row, read_manifest
-from retrivex.evaluation.running import Plan, sets_of, write_run
+from retrivex.evaluation.answers import AnsweredRows, Judge, Model, answer_sets
+from retrivex.evaluation.questions.evidence import EvidenceSet
+from retrivex.evaluation.run import Plan, sets_of, write_run
+from retrivex.evaluation.run.results import Row, read_manifest
 
 
 def answer_run(

@@ -13,10 +13,10 @@ from rich.table import Table
 
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import console, note, one_line, print_table, visible, write_json
-from retrivex.evaluation.comparing import Comparison, Pair, select
-from retrivex.evaluation.comparing import compare as compare_rows
-from retrivex.evaluation.results import Row, read_rows, without_nan
-from retrivex.evaluation.side_by_side import cells, described, head, page
+from retrivex.evaluation.compare.comparing import Comparison, Pair, select
+from retrivex.evaluation.compare.comparing import compare as compare_rows
+from retrivex.evaluation.compare.side_by_side import cells, described, head, page
+from retrivex.evaluation.run.results import Row, read_rows, without_nan
 
 
 def compare(

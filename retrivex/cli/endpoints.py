@@ -12,7 +12,7 @@ import typer
 from retrivex.cli.options import parse_pairs
 
 if TYPE_CHECKING:
-    from retrivex.evaluation.answering.endpoint import Endpoint
+    from retrivex.evaluation.answers.endpoint import Endpoint
 
 _MODEL = "Model"
 
@@ -95,7 +95,7 @@ def open_endpoint(
     EndpointError, StoreError
         If url, model or key break their rule, or the file of answers cannot be opened.
     """
-    made: Endpoint = import_module("retrivex.evaluation.answering.endpoint").Endpoint(  # it needs an extra
+    made: Endpoint = import_module("retrivex.evaluation.answers.endpoint").Endpoint(  # it needs an extra
         url,
         model,
         api_key=os.environ.get(key_variable) or None,

@@ -32,14 +32,14 @@ from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import is_interactive, note, one_line, print_table, progress, write_json, write_text
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.datasets import own
-from retrivex.evaluation.evidence import EvidenceSet
+from retrivex.evaluation.questions.evidence import EvidenceSet
+from retrivex.evaluation.questions.own import own
 from retrivex.evaluation.report import write_report
-from retrivex.evaluation.results import MANIFEST
-from retrivex.evaluation.running import ORDERS, Plan, summarise
-from retrivex.evaluation.running import evaluate as run_plan
-from retrivex.evaluation.running.composers import COMPOSERS
-from retrivex.evaluation.running.index import CHUNKERS, RETRIEVERS
+from retrivex.evaluation.run import ORDERS, Plan, summarise
+from retrivex.evaluation.run import evaluate as run_plan
+from retrivex.evaluation.run.composers import COMPOSERS
+from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS
+from retrivex.evaluation.run.results import MANIFEST
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _MOST_LISTED = 20  # lines that are told one by one; the manifest and --json list all

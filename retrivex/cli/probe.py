@@ -25,9 +25,9 @@ from retrivex.cli.endpoints import (
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import note, progress, write_json, write_text
-from retrivex.evaluation.answering.needles import plain_sentences, sentences_of
-from retrivex.evaluation.answering.probe import ANSWER_TOKENS, ProbeResult, tokens_of_probe
-from retrivex.evaluation.answering.probe import probe as run_probe
+from retrivex.evaluation.probe.needles import plain_sentences, sentences_of
+from retrivex.evaluation.probe.probe import ANSWER_TOKENS, ProbeResult, tokens_of_probe
+from retrivex.evaluation.probe.probe import probe as run_probe
 
 _BAR = 20
 

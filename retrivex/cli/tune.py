@@ -30,7 +30,7 @@ from retrivex.cli.query import DEFAULT_HITS, Mode
 from retrivex.cli.requests import KEYS, RequestError, read_request
 from retrivex.cli.terminal import note, progress, write_json, write_text
 from retrivex.errors import LoadError
-from retrivex.evaluation.labelled import (
+from retrivex.evaluation.questions.labelled import (
     EvidenceFinder,
     LabelledQuestion,
     QuestionLine,
@@ -45,7 +45,7 @@ from retrivex.stores import SQLiteStore
 from retrivex.stores.memory import index_chunks
 
 if TYPE_CHECKING:
-    from retrivex.evaluation.tuning import TuneResult
+    from retrivex.evaluation.tune.tuning import TuneResult
 
 _SHOWN_PROBLEMS = 5
 
@@ -96,7 +96,7 @@ def tune(
       {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "start": 120, "end": 140}]}
       {"question": "Do bees sleep?", "evidence": [{"quote": "They sleep at night."}]}
     """
-    tuning = import_module("retrivex.evaluation.tuning")  # it needs an extra
+    tuning = import_module("retrivex.evaluation.tune.tuning")  # it needs an extra
     lines = read_question_lines(questions)
     knobs = make_config(preset, config, settings, token_budget=budget)
     run = partial(tuning.tune, config=knobs, trials=trials, hold_out=hold_out, seed=seed)

@@ -4,7 +4,7 @@ A logistic model over `retrivex.scoring.features`:
 
 .. math:: p = 1 / (1 + e^{-(w \cdot x + b)})
 
-Its coefficients were fitted on public questions with exact evidence (`benchmarks/calibrate.py`); every question had
+Its coefficients were fitted on public questions with exact evidence (`make calibrate`); every question had
 the same weight, its evidence and the rest of its candidates half of it each, and b brings the mean down to the share of
 units that really hold evidence. The file says on what data, when, and how well it did on sets it had not seen.
 """

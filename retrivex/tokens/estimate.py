@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 # Prices are hundredths of a token, fitted as upper bounds for cl100k_base and o200k_base by linear programming;
-# `benchmarks/token_estimate.py` measures how far above the truth they lie.
+# `benchmarks/speed/token_estimate.py` measures how far above the truth they lie.
 
 # Characters beyond ASCII cost by the first byte of their UTF-8 form: its range, a name, the price.
 _WIDE: tuple[tuple[range, str, int], ...] = (

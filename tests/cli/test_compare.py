@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from retrivex.cli import app
-from retrivex.evaluation.results import RESULTS, Row, Way, write_rows
+from retrivex.evaluation.run.results import RESULTS, Row, Way, write_rows
 
 runner = CliRunner(env={"COLUMNS": "200"})
 

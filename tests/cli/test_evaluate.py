@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from retrivex.cli import app
-from retrivex.evaluation.results import read_rows
+from retrivex.evaluation.run.results import read_rows
 
 run = CliRunner().invoke
 

@@ -1,4 +1,4 @@
-"""What `retrivex probe` says before it asks anything; it asks in tests/evaluation/test_probe_endpoint.py."""
+"""What `retrivex probe` says before it asks anything; it asks in tests/evaluation/probe/test_probe_endpoint.py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def command(out: Path, *more: str) -> list[str]:
 def test_the_extra_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     for name in ("completions", "endpoint"):
-        monkeypatch.delitem(sys.modules, f"retrivex.evaluation.answering.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"retrivex.evaluation.answers.{name}", raising=False)
     done = run(app, command(tmp_path / "m.json"))
     assert done.exit_code == 3
     assert "asking a model needs openai: pip install 'retrivex-rag[evaluate]'" in done.stderr

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from fuzz import Bench
-from fuzz_checks import without_times
+from fuzz.checks import without_times
+from fuzz.run import Bench
 from hypothesis import given, settings
 from support.strategies import bare, cases, compose, count_words, hits_of, sentences
 

@@ -1,6 +1,6 @@
 """The invariants of the design, over whatever Hypothesis comes up with.
 
-The checks themselves are those of the fuzzer (`benchmarks/fuzz_checks.py`), which has its own, faster generator.
+The checks themselves are those of the fuzzer (`tests/fuzz/checks.py`), which has its own, faster generator.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import threading
 from typing import Any
 
 import pytest
-from fuzz import Bench
-from fuzz_cases import Case
-from fuzz_checks import (
+from fuzz.cases import Case
+from fuzz.checks import (
     check_citations,
     check_composition,
     check_coverage,
@@ -28,7 +27,8 @@ from fuzz_checks import (
     snapshot,
     without_times,
 )
-from fuzz_mutants import MUTANTS
+from fuzz.mutants import MUTANTS
+from fuzz.run import Bench
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.strategies import budgets, cases, tile

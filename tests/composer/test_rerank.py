@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from fuzz_cases import Case
+from fuzz.cases import Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import bare, cases, count_words, hits_of, make_chunk, make_store, sentences

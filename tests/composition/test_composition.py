@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz import Bench, check_round_trip
+from fuzz.run import Bench, check_round_trip
 from hypothesis import given, settings
 from support.strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
 

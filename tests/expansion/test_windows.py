@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fuzz import Bench
-from fuzz_checks import check_windows
+from fuzz.checks import check_windows
+from fuzz.run import Bench
 from hypothesis import given, settings
 from support.strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from fuzz_worlds import World
+from fuzz.worlds import World
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import bare, count_words, make_chunk, texts, tile, worlds

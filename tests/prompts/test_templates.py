@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fuzz import Bench
+from fuzz.run import Bench
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import bare, cases, compose, count_words, hits_of, sentences

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz_cases import Case
+from fuzz.cases import Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray

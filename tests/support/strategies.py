@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from fuzz_cases import CHOICES, QUERIES, Case, OddStore
-from fuzz_worlds import PIECES, World
+from fuzz.cases import CHOICES, QUERIES, Case, OddStore
+from fuzz.worlds import PIECES, World
 from hypothesis import strategies as st
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit, Span, SpanComposer, Window

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.metrics.arguments import is_whole, list_of
+from retrivex.evaluation.questions.evidence import Evidence
 
 Range: TypeAlias = tuple[str, int, int]
 """`(doc_id, start, end)`: characters of a document, end exclusive."""

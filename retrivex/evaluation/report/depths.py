@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
-from retrivex.evaluation.comparing import FEWEST
+from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
+from retrivex.evaluation.compare.comparing import FEWEST
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
     BASELINE,
@@ -24,7 +24,7 @@ from retrivex.evaluation.report.grouping import (
     with_several_hits,
 )
 from retrivex.evaluation.report.markdown import cell, column_if, equal, in_points, p_value, table
-from retrivex.evaluation.results import Row
+from retrivex.evaluation.run.results import Row
 
 _MEASURES = ("complete", "answer_in_context")
 _MOST = 20  # depths that a table has room for

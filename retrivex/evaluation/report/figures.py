@@ -26,7 +26,7 @@ from retrivex.evaluation.report.grouping import (
 )
 from retrivex.evaluation.report.markdown import equal, words
 from retrivex.evaluation.report.plots import Plot
-from retrivex.evaluation.results import Row, measures_of
+from retrivex.evaluation.run.results import Row, measures_of
 
 try:
     from matplotlib import colormaps

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from retrivex.evaluation.bootstrap import resampled_means
+from retrivex.evaluation.compare.bootstrap import resampled_means
 from retrivex.evaluation.metrics.evidence import COMPLETE
-from retrivex.evaluation.results import Row, Way, measures_of
+from retrivex.evaluation.run.results import Row, Way, measures_of
 
 K = TypeVar("K", bound=Hashable)
 
@@ -57,7 +57,7 @@ def alike(rows: Sequence[Row], measures: Iterable[str]) -> list[list[str]]:
 
     Examples
     --------
-    >>> from retrivex.evaluation.results import Way
+    >>> from retrivex.evaluation.run.results import Way
     >>> rows = [Row("own", "1", Way("bm25", 20, "knn", "score_desc", 2000), {"complete": 1.0, "f1": 0.5, "em": 1.0})]
     >>> alike(rows, ["complete", "em", "f1", "score"])
     [['complete', 'em'], ['f1']]

@@ -16,7 +16,7 @@ from retrivex.errors import LoadError, quoted
 from retrivex.evaluation.report.markdown import cell, table, words
 from retrivex.evaluation.report.plots import Plot, listed_plots, replace_file, write_plots
 from retrivex.evaluation.report.sections import sections
-from retrivex.evaluation.results import MANIFEST, Row, read_manifest, read_rows, without_nan
+from retrivex.evaluation.run.results import MANIFEST, Row, read_manifest, read_rows, without_nan
 
 REPORT = "report"
 FIGURES = "figures"

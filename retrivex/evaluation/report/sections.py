@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from retrivex.evaluation.comparing import Comparison, compare
-from retrivex.evaluation.evidence import Factor
+from retrivex.evaluation.compare.comparing import Comparison, compare
+from retrivex.evaluation.questions.evidence import Factor
 from retrivex.evaluation.report.depths import depth_differences, depth_sensitivity
 from retrivex.evaluation.report.grouping import (
     BASELINE,
@@ -25,7 +25,7 @@ from retrivex.evaluation.report.grouping import (
     with_several_orders,
 )
 from retrivex.evaluation.report.markdown import cell, column_if, equal, figure, table, with_interval, words
-from retrivex.evaluation.results import Row, Way, measures_of
+from retrivex.evaluation.run.results import Row, Way, measures_of
 
 HEADLINES = ("evidence_recall", "complete", "answer_in_context")
 ANSWERS = ("score", "judged", "f1", "em", "faithfulness", "answerable")

@@ -1,0 +1,1 @@
+"""What RetriVex is worth and what it costs, measured."""

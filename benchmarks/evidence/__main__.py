@@ -1,0 +1,196 @@
+"""How much of the evidence reaches the context: RetriVex against its peers, on the same hits and the same budget.
+
+Run: `make bench-evidence` (three small sets, the main cells; prints) or `make bench-evidence-full` (everything; writes
+`results/evidence.json` and `results/evidence_grid.json`). Embeddings and finished cells are kept in RETRIVEX_CACHE
+(~/.cache/retrivex), so that a killed run goes on where it was. The data lie in RETRIVEX_DATA (`../shared/data`).
+
+The calibrated scorer is tested on each set with coefficients that were fitted without it
+(`results/calibration/<set>.json`, written by `benchmarks/scorer/calibrate.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.evidence.embeddings import MODEL
+from benchmarks.evidence.index import MOST_QUESTIONS, SETS
+from benchmarks.evidence.peers import peer_systems
+from benchmarks.evidence.peers import versions as peer_versions
+from benchmarks.evidence.peers_haystack import haystack_systems
+from benchmarks.evidence.peers_haystack import versions as haystack_versions
+from benchmarks.evidence.protocol import System
+from benchmarks.evidence.retrivexlib import retrivexlib_systems
+from benchmarks.evidence.run import Cell, Job, Plan, run
+from benchmarks.evidence.summary import DIFFERENCE, FIGURES, OURS, RESAMPLES, SEED, over_sets, packed, rows_of, summary
+from benchmarks.evidence.systems import own_systems
+from retrivex import __version__
+
+RESULTS = Path(__file__).parents[1] / "results"
+SUBSET = ("chunking_evaluation", "squad", "contextual_embeddings")
+SUBSET_QUESTIONS = 60
+SLOW_ON = ("chunking_evaluation",)  # Haystack reads its whole store for every call
+
+MAIN = tuple(Cell(view, 200, "dense", hits, 1000) for view in ("all", "alone") for hits in (50, 20))
+GRID_SIZES = (200, 100, 50, 400)
+# around the main cells: every number of hits and budget with dense hits, and the other kinds of hits at two budgets
+GRID = tuple(
+    Cell("all", size, retrieval, hits, budget)
+    for size in GRID_SIZES
+    for retrieval in ("dense", "bm25", "fused")
+    for hits in (6, 20, 50)
+    for budget in (500, 1000, 2000, 4000)
+    if retrieval == "dense" or (size == GRID_SIZES[0] and budget in (1000, 2000))
+)
+GRID_QUESTIONS = 40  # of a set: the grid shows where signs change, the main cells how sure they are
+GRID_SYSTEMS = (
+    "kNN",
+    "kNN±1",
+    "sentence window",
+    "reference k",
+    "RetriVex weighted",
+    "RetriVex calibrated",
+    "RetriVex calibrated, default windows",
+)
+
+
+def all_systems() -> dict[str, System]:
+    """Return every system by name."""
+    systems = [*own_systems(), *peer_systems(), *haystack_systems(), *retrivexlib_systems()]
+    return {system.name: system for system in systems}
+
+
+def main_jobs(sets: Sequence[str], systems: Sequence[str]) -> Iterator[Job]:
+    """Yield the main cells with every system."""
+    for cell in MAIN:
+        for set_name in sets:
+            for system in systems:
+                if not system.startswith("Haystack") or (set_name in SLOW_ON and cell.view == "all"):
+                    yield Job(cell, set_name, system)
+
+
+def grid_jobs(cells: Sequence[Cell], sets: Sequence[str], systems: Sequence[str]) -> Iterator[Job]:
+    """Yield the rest of the grid."""
+    for cell in cells:
+        for set_name in sets:
+            for system in GRID_SYSTEMS:
+                if system in systems:
+                    yield Job(cell, set_name, system)
+
+
+def setting(sets: Sequence[str], most: int) -> dict[str, Any]:
+    """Return what the figures depend on."""
+    packages = ("numpy", "tiktoken", "sentence-transformers", "torch")
+    return {
+        "model": MODEL,
+        "sets": list(sets),
+        "most_questions": most,
+        "question_sample_seed": 0,
+        "bootstrap": {"resamples": RESAMPLES, "seed": SEED, "level": 0.95},
+        "versions": {
+            "python": platform.python_version(),
+            "retrivex": __version__,
+            **{name: version(name) for name in packages},
+            **peer_versions(),
+            **haystack_versions(),
+            "retrivexlib": "0.1.0",
+        },
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "columns": {"means": FIGURES, "differences": DIFFERENCE},
+    }
+
+
+def show(found: dict[str, Any], console: Console) -> None:
+    """Print a cell of the main view: share of evidence / complete for each set, and the differences."""
+    sets = list(found["means"])
+    title = f"{found['view']}: {found['size']}-token chunks, {found['hits']} {found['retrieval']} hits, "
+    table = Table("", *sets, "mean", "worst", "spans", "ms", title=f"{title}{found['budget']:,} tokens")
+    for system in next(iter(found["means"].values())):
+        cells = [found["means"][name].get(system) for name in sets]
+        both = [over_sets(found, system, metric) for metric in ("recall", "complete", "spans", "ms")]
+        table.add_row(
+            system,
+            *[f"{cell['recall']:.3f} / {cell['complete']:.3f}" if cell else "-" for cell in cells],
+            *[f"{both[0][at]:.3f} / {both[1][at]:.3f}" if both[0] and both[1] else "-" for at in (0, 1)],
+            *[f"{pair[0]:.1f}" if pair else "-" for pair in both[2:]],
+        )
+    console.print(table)
+    for ours in OURS:
+        show_differences([line for line in found["differences"] if line["system"] == ours], ours, console)
+
+
+def show_differences(lines: Sequence[dict[str, Any]], ours: str, console: Console) -> None:
+    """Print what a system gains or loses, set by set, with 95 % intervals."""
+    columns = list(dict.fromkeys((line["against"], line["metric"]) for line in lines))
+    table = Table("", *[f"{metric} - {against}" for against, metric in columns], title=f"{ours}, differences")
+    for name in dict.fromkeys(line["set"] for line in lines):
+        here = {(line["against"], line["metric"]): line for line in lines if line["set"] == name}
+        table.add_row(name, *[_difference(here[column]) if column in here else "-" for column in columns])
+    console.print(table)
+
+
+def _difference(line: dict[str, Any]) -> str:
+    other = "" if line["other"] == line["against"] else f"\n{line['other']}"
+    return f"{line['mean']:+.3f} \\[{line['low']:+.3f}, {line['high']:+.3f}]{other}"
+
+
+def write(path: Path, content: dict[str, Any], cells: Sequence[dict[str, Any]]) -> None:
+    """Write results, a line for each cell."""
+    head = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}")
+    lines = ",\n".join(json.dumps(packed(cell), ensure_ascii=False, separators=(",", ":")) for cell in cells)
+    path.write_text(f'{head},\n "cells": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--subset", action="store_true", help=f"{', '.join(SUBSET)}; {SUBSET_QUESTIONS} questions each")
+    size.add_argument("--full", action="store_true", help="every set, the whole grid")
+    parser.add_argument("--sets", nargs="+", choices=SETS, help="other sets than those")
+    parser.add_argument(
+        "--sizes", nargs="+", type=int, default=list(GRID_SIZES), help="chunk sizes of the grid, in tokens"
+    )
+    parser.add_argument("--out", type=Path, help="folder to write to; --full writes to results/ by default")
+    parser.add_argument("--processes", type=int, default=2)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run what is not finished, print the main cells, write the results."""
+    asked = arguments()
+    sets = tuple(asked.sets or (SETS if asked.full else SUBSET))
+    most = MOST_QUESTIONS if asked.full else SUBSET_QUESTIONS
+    systems = all_systems()
+    plan = Plan(sets, systems, most)
+    run(plan, main_jobs(sets, list(systems)), processes=asked.processes)
+
+    console = Console(width=220)
+    cells = [summary(cell, rows_of(plan, cell, sets, list(systems))) for cell in MAIN]
+    for found in cells:
+        show(found, console)
+    out = asked.out or (RESULTS if asked.full else None)
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        write(out / "evidence.json", setting(sets, most), cells)
+    if out and asked.full:
+        plan = Plan(sets, systems, GRID_QUESTIONS)
+        grid = [cell for cell in GRID if cell.size in asked.sizes]
+        run(plan, grid_jobs(grid, sets, list(systems)), processes=asked.processes)
+        found = [summary(cell, rows_of(plan, cell, sets, GRID_SYSTEMS), resamples=2_000) for cell in grid]
+        write(out / "evidence_grid.json", setting(sets, GRID_QUESTIONS), found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

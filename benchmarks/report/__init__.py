@@ -1,0 +1,1 @@
+"""Committed results in, tables, plots and pages out."""

@@ -1,0 +1,1 @@
+"""How the scorer is fitted, and what its parts are worth."""

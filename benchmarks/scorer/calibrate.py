@@ -1,0 +1,224 @@
+"""Fits the calibrated scorer on public questions with exact evidence.
+
+Run: `python -m benchmarks.scorer.calibrate` (in the benchmark environment, `make calibrate`). Writes
+`retrivex/scoring/coefficients.json` (fitted on all sets: what ships), `results/calibration/<set>.json` (fitted without
+that set: what `evidence.py` measures it with) and `results/calibration.json` (sizes, and how reliable the confidence
+is on sets that the model was not fitted on). Data, sampling and fit are seeded; candidates are cached, so a stopped run
+goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import hashlib
+import json
+import random
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.evidence.embeddings import MODEL, Embedder
+from benchmarks.evidence.index import SETS, Asked, Index, Indexes, retrieve
+from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
+from retrivex.evaluation.questions.evidence import Question
+from retrivex.evaluation.questions.samples import sample_of
+from retrivex.evaluation.run.vector_cache import cache_folder
+from retrivex.scoring.calibrated import Coefficients
+from retrivex.scoring.features import NAMES
+from retrivex.scoring.fitting import PRIOR, RIDGE, Sample, fit
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+SHIPPED = ROOT / "retrivex" / "scoring" / "coefficients.json"
+QUESTIONS = 150  # of a set, in each situation
+FOREIGN = 25  # questions of a set that are asked of another set's documents, in each situation
+REST = 40  # units without evidence that are kept of a question
+DECILES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a wrapper may meet: chunk size, hits and neighbours given, kind of score, embeddings or none."""
+
+    size: int
+    hits: int
+    window: int
+    retrieval: str
+    embeddings: bool
+
+
+SITUATIONS = (
+    Situation(200, 20, 1, "dense", embeddings=True),
+    Situation(200, 50, 1, "dense", embeddings=True),
+    Situation(200, 6, 2, "dense", embeddings=True),
+    Situation(200, 20, 1, "dense", embeddings=False),
+    Situation(200, 20, 1, "bm25", embeddings=True),
+    Situation(200, 50, 1, "bm25", embeddings=False),
+    Situation(200, 20, 1, "fused", embeddings=False),
+    Situation(100, 50, 1, "dense", embeddings=True),
+    Situation(100, 20, 2, "dense", embeddings=False),
+)
+
+
+@lru_cache(maxsize=1)
+def _indexes(size: int) -> Indexes:
+    return Indexes(SETS, size, Embedder())
+
+
+def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[Asked, Index]]:
+    """Yield questions and the index each is asked of: its own, and for some another set's, where nothing answers it."""
+    by_set: dict[str, list[Asked]] = {}
+    for asked in indexes.questions(Embedder(), QUESTIONS):
+        by_set.setdefault(asked.set_name, []).append(asked)
+    rng = random.Random(f"{situation}")
+    for at, (name, questions) in enumerate(by_set.items()):
+        for asked in questions:
+            yield asked, indexes.of(asked, "all")
+        stranger = by_set[SETS[(at + 1 + rng.randrange(len(SETS) - 1)) % len(SETS)]][0]
+        if stranger.set_name == name:
+            continue
+        for asked in rng.sample(questions, min(FOREIGN, len(questions))):
+            question = Question(asked.question.question_id, asked.question.text, ())
+            yield Asked(name, question, asked.embedding), indexes.of(stranger, "alone")
+
+
+def _thinned(sample: Sample, rng: random.Random) -> Sample:
+    """Keep all evidence and a seeded part of the rest."""
+    holding = np.flatnonzero(sample.evidence > 0).tolist()
+    rest = np.flatnonzero(sample.evidence <= 0).tolist()
+    kept = sorted([*holding, *(rng.sample(rest, REST) if len(rest) > REST else rest)])
+    return Sample(sample.values[kept], sample.evidence[kept])
+
+
+def _code() -> str:
+    parts = [
+        "scoring/features.py", "scoring/bm25.py", "merging/units.py", "expansion/windows.py", "model/run.py",
+        "expansion/seeds.py",
+    ]  # fmt: skip
+
+    return hashlib.sha256(b"".join((ROOT / "retrivex" / part).read_bytes() for part in parts)).hexdigest()[:16]
+
+
+def gather(situation: Situation) -> list[tuple[str, Sample]]:
+    """Return the samples of one situation with their sets; from the cache where it was gathered before."""
+    key = hashlib.sha256(json.dumps([asdict(situation), QUESTIONS, FOREIGN, REST, SETS, _code()]).encode()).hexdigest()
+    path = cache_folder() / "calibration" / f"{key[:32]}.npz"
+    if not path.exists():
+        _write(path, _gathered(situation))
+    found = np.load(path)
+    edges = np.concatenate([[0], np.cumsum(found["sizes"])])
+    return [
+        (str(name), Sample(found["values"][low:high].astype(np.float64), found["evidence"][low:high]))
+        for name, low, high in zip(found["names"], edges[:-1], edges[1:], strict=True)
+    ]
+
+
+def _gathered(situation: Situation) -> list[tuple[str, Sample]]:
+    indexes = _indexes(situation.size)
+    config = RetrievalConfig(window=situation.window, scoring="calibrated", coefficients=_blank())
+    composer = SpanComposer(config, tokenizer="cl100k_base")
+    rng = random.Random(0)
+    made = []
+    for asked, index in _asked(indexes, situation):
+        hits = [
+            SeedHit(index.chunks[at], score)
+            for at, score in retrieve(index, asked, situation.retrieval, situation.hits)
+        ]
+        if hits:
+            embedding = asked.embedding if situation.embeddings else None
+            valued = composer.value_units(hits, index.store, query=asked.question.text, query_embedding=embedding)
+            made.append((asked.set_name, _thinned(sample_of(valued, asked.question.evidence), rng)))
+    return made
+
+
+def _blank() -> Path:
+    """Return coefficients of 0 for the features of today: those that ship may be of other features still."""
+    zeros = np.zeros(len(NAMES))
+    path = cache_folder() / "calibration" / f"blank-{_code()}.json"
+    if not path.exists():
+        _dump(path, Coefficients(zeros, 0.0, zeros).to_dict())
+    return path
+
+
+def _write(path: Path, samples: Sequence[tuple[str, Sample]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".part")
+    with unfinished.open("wb") as file:
+        np.savez(
+            file,
+            names=np.array([name for name, _ in samples]),
+            sizes=np.array([len(sample.evidence) for _, sample in samples]),
+            values=np.concatenate([sample.values for _, sample in samples]).astype(np.float32),
+            evidence=np.concatenate([sample.evidence for _, sample in samples]),
+        )
+    unfinished.replace(path)
+
+
+def reliability(models: dict[str, Coefficients], samples: Sequence[tuple[str, Sample]]) -> list[dict[str, float]]:
+    """Return confidence against the share of questions whose candidates hold evidence, in tenths of the questions.
+
+    Every question is judged by the model that was fitted without its set.
+    """
+    said = np.array([models[name].confidence_of(float(models[name].log_odds(s.values).max())) for name, s in samples])
+    holds = np.array([float(sample.evidence.sum() > 0) for _, sample in samples])
+    order = np.argsort(said, kind="stable")
+    return [
+        {"confidence": float(said[part].mean()), "holds evidence": float(holds[part].mean()), "questions": len(part)}
+        for part in np.array_split(order, DECILES)
+    ]
+
+
+def main() -> None:
+    """Gather, fit, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--processes", type=int, default=2)
+    processes = parser.parse_args().processes
+    began = time.perf_counter()
+    samples: list[tuple[str, Sample]] = []
+    with ProcessPoolExecutor(processes) as pool:
+        for situation, found in zip(SITUATIONS, pool.map(gather, SITUATIONS), strict=True):
+            samples += found
+            print(
+                f"{time.perf_counter() - began:6.0f} s  {situation}: {len(found)} questions",
+                file=sys.stderr,
+                flush=True,
+            )
+    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
+    facts: dict[str, Any] = {
+        "date": today,
+        "version": __version__,
+        "embeddings": MODEL,
+        "situations": [asdict(situation) for situation in SITUATIONS],
+        "ridge": RIDGE,
+        "prior": PRIOR,
+        "features": len(NAMES),
+    }
+    models = {}
+    for name in SETS:
+        others = [sample for other, sample in samples if other != name]
+        models[name] = fit(others, fitted={**facts, "sets": [other for other in SETS if other != name]})
+        _dump(RESULTS / "calibration" / f"{name}.json", models[name].to_dict())
+    counts = {name: sum(other == name for other, _ in samples) for name in SETS}
+    shipped = fit([sample for _, sample in samples], fitted={**facts, "sets": list(SETS), "questions": counts})
+    _dump(SHIPPED, shipped.to_dict())
+    curve = reliability(models, samples)
+    _dump(RESULTS / "calibration.json", {**facts, "questions": counts, "reliability": curve})
+    for row in curve:
+        print(f"confidence {row['confidence']:.2f}  holds evidence {row['holds evidence']:.2f}  ({row['questions']})")
+
+
+def _dump(path: Path, data: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

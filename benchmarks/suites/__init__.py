@@ -1,0 +1,1 @@
+"""Public question sets and made haystacks: read, made, run."""

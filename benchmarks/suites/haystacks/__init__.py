@@ -1,0 +1,1 @@
+"""Essays and facts that are hidden in them."""

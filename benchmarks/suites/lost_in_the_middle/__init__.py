@@ -1,0 +1,1 @@
+"""Lost in the middle, and key-value retrieval."""

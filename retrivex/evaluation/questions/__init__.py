@@ -1,0 +1,1 @@
+"""Files of questions in, questions with evidence out."""

@@ -1,0 +1,229 @@
+"""A user's own questions: JSON Lines of questions and evidence, given as quotes or as offsets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retrivex.errors import LoadError
+from retrivex.evaluation.questions.evidence import Evidence
+from retrivex.expansion.seeds import SeedHits
+from retrivex.model.chunk import Chunk, Embedding, Scope
+from retrivex.stores.protocol import AnyChunkStore
+from retrivex.text.quotes import bare, find_quote, flat
+
+FORMS = 'a quote as text, {"quote"}, {"doc_id", "quote"} or {"doc_id", "start", "end"}'
+"""How a passage of evidence may be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question, where its answer stands, and what a retriever found for it.
+
+    Parameters
+    ----------
+    text : the question
+    evidence : every passage that is needed; empty for a question that the documents do not answer
+    hits, store : as for `SpanComposer.compose`
+    query_embedding, scope : the same
+    """
+
+    text: str
+    evidence: tuple[Evidence, ...]
+    hits: SeedHits
+    store: AnyChunkStore
+    query_embedding: Embedding | None = None
+    scope: Scope = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what `SpanComposer.compose` and `value_units` are called with."""
+        return {
+            "seed_hits": self.hits,
+            "chunk_store": self.store,
+            "query": self.text,
+            "query_embedding": self.query_embedding,
+            "scope": self.scope,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLine:
+    """A line of a file of questions.
+
+    Parameters
+    ----------
+    number : of the line, from 1
+    text : the question
+    claims : its evidence, as given
+    record : the whole line; may hold hits
+    """
+
+    number: int
+    text: str
+    claims: Sequence[Any]
+    record: Mapping[str, Any]
+
+
+def read_question_lines(path: str | Path) -> list[QuestionLine]:
+    """Read a JSONL file of `{"question": ..., "evidence": [...]}`; blank lines are passed over, other keys kept.
+
+    Raises
+    ------
+    LoadError
+        If the file cannot be read, holds no question, or a line is not one.
+    """
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="\n") as file:
+            lines = file.readlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise LoadError(f"questions {path} cannot be read ({error}): give a JSONL file, one question a line") from error
+    made = [_question_line(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not made:
+        raise LoadError(f"questions {path} hold no line: give one question a line, with its evidence")
+    return made
+
+
+def _question_line(path: str | Path, number: int, line: str) -> QuestionLine:
+    where = f"line {number} of {path}"
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise LoadError(f"{where} is not JSON ({error}): write one object a line") from error
+    if not isinstance(record, dict):
+        raise LoadError(f"{where} holds a {type(record).__name__}: it must be an object with 'question' and 'evidence'")
+    text, claims = record.get("question"), record.get("evidence")
+    if not isinstance(text, str) or not text.strip():
+        raise LoadError(f"{where} has the question {text!r}: it must be a text that is not blank")
+    if not isinstance(claims, list):
+        raise LoadError(
+            f"{where} has the evidence {claims!r}: it must be a list of {FORMS}, empty where nothing answers"
+        )
+    return QuestionLine(number, text, claims, record)
+
+
+class EvidenceFinder:
+    """Finds evidence in documents; remembers what it has read of them.
+
+    Parameters
+    ----------
+    documents : doc_id -> text
+
+    Examples
+    --------
+    >>> EvidenceFinder({"bees": "Bees live in hives. They sleep at night."}).find({"quote": "they  sleep"})
+    Evidence(doc_id='bees', start=20, end=30)
+    """
+
+    def __init__(self, documents: Mapping[str, str]) -> None:
+        self._documents = documents
+        self._flat: dict[str, str] = {}
+
+    def find(self, claim: Any) -> Evidence:
+        """Return where a passage of evidence stands.
+
+        Parameters
+        ----------
+        claim : one of `FORMS`; quotes are found whatever their case and white space
+
+        Raises
+        ------
+        LoadError
+            If it is none of them, or stands nowhere, or at several places.
+        """
+        if isinstance(claim, str):
+            return self._of_quote(None, claim)
+        if not isinstance(claim, Mapping):
+            raise LoadError(f"evidence is {claim!r}: it must be one of {FORMS}")
+        doc_id, quote = claim.get("doc_id"), claim.get("quote")
+        if doc_id is not None and (not isinstance(doc_id, str) or doc_id not in self._documents):
+            raise LoadError(f"evidence names document {doc_id!r}, which is not there: check its doc_id")
+        if isinstance(quote, str):
+            return self._of_quote(doc_id, quote)
+        if quote is not None or doc_id is None:
+            raise LoadError(f"evidence is {dict(claim)!r}: it must be one of {FORMS}")
+        return self._of_offsets(doc_id, claim.get("start"), claim.get("end"))
+
+    def _of_offsets(self, doc_id: str, start: Any, end: Any) -> Evidence:
+        length = len(self._documents[doc_id])
+        if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
+            raise LoadError(
+                f"evidence in {doc_id!r} is {start!r} to {end!r}: start and end must be whole numbers with "
+                f"0 <= start < end <= {length}, the characters of the document"
+            )
+        return Evidence(doc_id, start, end)
+
+    def _of_quote(self, doc_id: str | None, quote: str) -> Evidence:
+        wanted = bare(quote)
+        if not wanted:
+            raise LoadError(f"evidence has the quote {quote!r}: it must hold words")
+        names: Iterable[str] = self._documents if doc_id is None else (doc_id,)
+        places = [
+            Evidence(name, start, end)
+            for name in names
+            if wanted in self._flattened(name)
+            for start, end in find_quote(self._documents[name], quote)
+        ]
+        shown = quote if len(quote) <= 60 else f"{quote[:57]}..."
+        if not places:
+            where = "any document" if doc_id is None else f"document {doc_id!r}"
+            raise LoadError(f"quote {shown!r} is not in {where}: quote the text as it is, without omissions")
+        if len(places) > 1:
+            raise LoadError(
+                f"quote {shown!r} stands at {len(places)} places: give more of it, or doc_id, start and end"
+            )
+        return places[0]
+
+    def _flattened(self, doc_id: str) -> str:
+        if doc_id not in self._flat:
+            self._flat[doc_id] = flat(self._documents[doc_id])
+        return self._flat[doc_id]
+
+
+def locate(lines: Sequence[QuestionLine], finder: EvidenceFinder) -> tuple[dict[int, tuple[Evidence, ...]], list[str]]:
+    """Find the evidence of all questions.
+
+    A question of which one passage cannot be found is left out as a whole: what is known of its evidence would punish
+    contexts that show the rest.
+
+    Returns
+    -------
+    found : evidence of each question that can be used, by the number of its line
+    problems : one sentence for each question that is left out
+    """
+    found: dict[int, tuple[Evidence, ...]] = {}
+    problems: list[str] = []
+    for line in lines:
+        try:
+            found[line.number] = tuple(sorted({finder.find(claim) for claim in line.claims}))
+        except LoadError as error:
+            problems.append(f"line {line.number} left out: {error}")
+    return found, problems
+
+
+def texts_of(chunks: Iterable[Chunk]) -> dict[str, str]:
+    """Return the documents that chunks with offsets come from, as far as the chunks cover them; gaps are blank.
+
+    Examples
+    --------
+    >>> from retrivex.model.chunk import ChunkMetadata
+    >>> texts_of([Chunk("Bees.", ChunkMetadata("d", 0, 0, 5)), Chunk("Ants.", ChunkMetadata("d", 1, 6, 11))])
+    {'d': 'Bees. Ants.'}
+    """
+    parts: dict[str, list[tuple[int, str]]] = {}
+    for chunk in chunks:
+        if chunk.metadata.char_start is not None:
+            parts.setdefault(chunk.metadata.doc_id, []).append((chunk.metadata.char_start, chunk.text))
+    return {doc_id: _written(placed) for doc_id, placed in parts.items()}
+
+
+def _written(placed: list[tuple[int, str]]) -> str:
+    made: list[str] = []
+    reached = 0
+    for start, text in sorted(placed):
+        made.append(" " * (start - reached))
+        made.append(text[max(0, reached - start) :])
+        reached = max(reached, start + len(text))
+    return "".join(made)

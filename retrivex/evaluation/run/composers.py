@@ -1,0 +1,145 @@
+"""What makes a context of hits, by name: RetriVex in any configuration, and the baselines it is measured against."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from retrivex.composer.composer import SpanComposer
+from retrivex.composer.spans import best_first
+from retrivex.config import PRESETS, RetrievalConfig
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.run.context import Order, Selection
+from retrivex.evaluation.run.nearest import Nearest
+from retrivex.model.chunk import Chunk, ChunkKey, Embedding
+from retrivex.model.hit import SeedHit
+from retrivex.tokens.tokenizer import Tokenizer
+
+BASELINES = {"knn": 0, "knn±1": 1, "knn±2": 2}
+"""The nearest chunks, with so many neighbours on each side."""
+
+COMPOSERS = (*BASELINES, *PRESETS)
+"""Composers that need no file."""
+
+_FILES = (".json", ".toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What every composer is given for a question.
+
+    Parameters
+    ----------
+    question : its text
+    hits : best first
+    store : where chunks and their neighbours are read
+    documents : doc_id -> text
+    embedding : of the question, shape (d,); None where the hits were found by words alone
+    """
+
+    question: str
+    hits: list[SeedHit]
+    store: Mapping[ChunkKey, Chunk]
+    documents: Mapping[str, str]
+    embedding: Embedding | None = None
+
+
+class Composer(Protocol):
+    """Chooses passages; `own_order` is the order it would show them in where nobody names one."""
+
+    name: str
+    own_order: str
+
+    def select(self, case: Case, budget: int, order: Order) -> Selection:
+        """Return passages that make a context of at most `budget` tokens in an order."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what it does, as plain JSON types: other contents mean other results."""
+
+
+class Configured:
+    """RetriVex with a configuration; the budget is the evaluation's.
+
+    Parameters
+    ----------
+    name : in results
+    config : the knobs
+    tokenizer : counts the budget
+
+    Raises
+    ------
+    RetrivexError
+        If the config holds a callable, which no manifest can describe.
+    """
+
+    def __init__(self, name: str, config: RetrievalConfig, tokenizer: Tokenizer) -> None:
+        self.name = name
+        self._config = config
+        self.own_order = config.ordering_strategy.value
+        self._knobs = _plain_knobs(name, config)
+        self._composer = SpanComposer(config, tokenizer=tokenizer)
+
+    def select(self, case: Case, budget: int, order: Order) -> Selection:
+        """Return the spans of the composition."""
+        started = time.thread_time()
+        made = self._composer.compose(
+            case.hits,
+            case.store,
+            query=case.question,
+            query_embedding=case.embedding,
+            token_budget=budget,
+            ordering_strategy=order.name,
+            order_seed=order.seed,
+        )
+        ms = 1e3 * (time.thread_time() - started)
+        return Selection(best_first(made.spans), self._config, ms, order)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the knobs; of files what they hold."""
+        return {"kind": "retrivex", "config": self._knobs}
+
+
+def _plain_knobs(name: str, config: RetrievalConfig) -> dict[str, Any]:
+    unfit = [knob for knob in ("boosts", "pinned", "exclude") if getattr(config, knob)]
+    unfit += [knob for knob in ("grow_until", "group_by", "order_key") if callable(getattr(config, knob))]
+    if config.auto_order is not None and config.auto_order.detector is not None:
+        unfit.append("auto_order.detector")
+    if unfit:
+        raise RetrivexError(f"config {name!r} sets {unfit[0]}, which no manifest can describe: leave it out")
+    ours = ("token_budget", "tokenizer", "coefficients")
+    knobs = {knob: value for knob, value in config.model_dump(mode="json").items() if knob not in ours}
+    if config.coefficients is not None:
+        knobs["coefficients"] = f"sha256 {hashlib.sha256(config.coefficients.read_bytes()).hexdigest()}"
+    return knobs
+
+
+def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> Composer:
+    """Return the composer that a name stands for.
+
+    Parameters
+    ----------
+    spec : one of `COMPOSERS`, a key of `configs`, or the path of a .toml or .json of knobs, called by its stem
+    configs : configurations by name
+    tokenizer : counts the budget
+
+    Raises
+    ------
+    RetrivexError
+        If it is none of them, or the file cannot be read.
+    """
+    if spec in configs:
+        return Configured(spec, configs[spec], tokenizer)
+    if spec in BASELINES:
+        return Nearest(spec, BASELINES[spec], tokenizer)
+    if spec in PRESETS:
+        return Configured(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
+    if spec.endswith(_FILES):
+        return Configured(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
+    raise RetrivexError(
+        f"composer is {spec!r}: it must be one of {', '.join([*COMPOSERS, *configs])}, or the path of a .toml or "
+        ".json of knobs"
+    )

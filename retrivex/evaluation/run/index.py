@@ -1,0 +1,211 @@
+"""What the questions of a set are searched in: the chunks of its documents, cut once, and hits out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.chunking import get_chunker
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.questions.evidence import Question
+from retrivex.evaluation.run.bm25 import BM25
+from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.vector_cache import Report, VectorCache, Vectors
+from retrivex.expansion.fusion import reciprocal_rank_fusion
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.document import Document
+from retrivex.model.hit import SeedHit
+from retrivex.tokens.tokenizer import TokenizerSpec
+
+RetrieverName: TypeAlias = Literal["bm25", "dense", "fused", "given"]
+RETRIEVERS: tuple[str, ...] = get_args(RetrieverName)
+VECTORS = ("dense", "fused")
+"""Retrievers that need an encoder; composers then see its vectors."""
+
+CHUNKERS = ("sentence_packed", "auto", "token", "markdown", "adaptive")
+"""Chunkers whose sizes are tokens; `sentence_packed` is the one that systems are compared on."""
+
+POOL = 200
+"""Ranks of each list that fusion reads."""
+
+_MARKDOWN = (".md", ".markdown")
+
+
+def cut(
+    documents: Mapping[str, str], chunker: str, size: int, tokenizer: TokenizerSpec = "cl100k_base"
+) -> Iterator[list[Chunk]]:
+    """Yield the chunks of each document.
+
+    Parameters
+    ----------
+    documents : doc_id -> text; one whose name ends in `.md` is Markdown to the chunkers that read headings
+    chunker : one of `CHUNKERS`
+    size : tokens of a chunk at most
+
+    Raises
+    ------
+    RetrivexError
+        If there is no such chunker, or the size is out of range.
+    """
+    if chunker not in CHUNKERS:
+        raise RetrivexError(f"chunker is {chunker!r}: it must be one of {', '.join(CHUNKERS)}")
+    if chunker == "sentence_packed":
+        for doc_id, text in documents.items():
+            yield sentence_packed({doc_id: text}, size, tokenizer=tokenizer)
+        return
+    named = get_chunker(chunker, size=size, tokenizer=tokenizer)
+    for doc_id, text in documents.items():
+        yield named.chunk(Document(doc_id, text, "markdown" if doc_id.lower().endswith(_MARKDOWN) else "text"))
+
+
+class Index:
+    """Chunks of documents in order, and everything that is computed from them once.
+
+    Hits can be restricted to some of the documents; they are then those of an index that holds no others.
+
+    Parameters
+    ----------
+    documents : doc_id -> text
+    chunker, size, tokenizer : see `cut`
+    encoder : for the retrievers "dense" and "fused"; None where there is none
+    report : told of the progress
+
+    Examples
+    --------
+    >>> index = Index({"bees": "Bees sleep.", "ants": "Ants work.", "wasps": "Wasps sting."})
+    >>> asked = Question("1", "What do ants do?", (), within=("bees", "ants"))
+    >>> [hit.key for hit in index.hits([asked], "bm25", 5)[0]]
+    [('ants', 0)]
+    """
+
+    def __init__(
+        self,
+        documents: Mapping[str, str],
+        *,
+        chunker: str = "sentence_packed",
+        size: int = 200,
+        tokenizer: TokenizerSpec = "cl100k_base",
+        encoder: VectorCache | None = None,
+        report: Report | None = None,
+    ) -> None:
+        self.documents = documents
+        self._places: dict[str, range] = {}
+        chunks: list[Chunk] = []
+        for doc_id, made in zip(documents, cut(documents, chunker, size, tokenizer), strict=True):
+            self._places[doc_id] = range(len(chunks), len(chunks) + len(made))
+            chunks += made
+        self.chunks: Sequence[Chunk] = chunks
+        self.encoder = encoder
+        self.vectors: Vectors | None = None
+        if encoder is not None:
+            self.vectors = encoder.encode([chunk.text for chunk in chunks], "chunks", report)
+
+    @cached_property
+    def store(self) -> dict[ChunkKey, Chunk]:
+        """The chunks without vectors: for hits that words alone have found."""
+        return {chunk.key: chunk for chunk in self.chunks}
+
+    @cached_property
+    def vector_store(self) -> dict[ChunkKey, Chunk]:
+        """The chunks with their vectors."""
+        if self.vectors is None:
+            raise RetrivexError("the index has no vectors: give an encoder, or search with the retriever 'bm25'")
+        return {
+            chunk.key: Chunk(chunk.text, chunk.metadata, vector)
+            for chunk, vector in zip(self.chunks, self.vectors, strict=True)
+        }
+
+    @cached_property
+    def _bm25(self) -> BM25:
+        return BM25([chunk.text for chunk in self.chunks])
+
+    def store_for(self, retriever: str) -> dict[ChunkKey, Chunk]:
+        """Return what a composer reads chunks from: with vectors where the retriever uses them."""
+        return self.vector_store if retriever in VECTORS else self.store
+
+    def vectors_of(self, questions: Sequence[Question], report: Report | None = None) -> Vectors:
+        """Return the vectors of questions, shape (q, d)."""
+        if self.encoder is None:
+            raise RetrivexError("the index has no encoder: give one, or search with the retriever 'bm25'")
+        return self.encoder.encode([question.text for question in questions], "questions", report)
+
+    def hits(
+        self, questions: Sequence[Question], retriever: str, most: int, report: Report | None = None
+    ) -> list[list[SeedHit]]:
+        """Return the hits of each question, best first, out of the documents it is asked of.
+
+        Parameters
+        ----------
+        questions : q questions
+        retriever : "dense" (cosine), "bm25", "fused" (reciprocal ranks of both), or "given" (the documents that a
+            question names, in its own order)
+        most : hits of a question at most; bm25 gives only those that share a term with it
+
+        Raises
+        ------
+        RetrivexError
+            If there is no such retriever, it needs an encoder and there is none, or a question names no documents.
+        """
+        if retriever not in RETRIEVERS:
+            raise RetrivexError(f"retriever is {retriever!r}: it must be one of {', '.join(RETRIEVERS)}")
+        if retriever == "given":
+            return [self._as_given(question, most) for question in questions]
+        dense = self._by_vectors(questions, report) if retriever != "bm25" else None
+        made = []
+        for at, question in enumerate(questions):
+            if dense is None:
+                made.append(self._by_words(question, most, self.store))
+            elif retriever == "dense":
+                made.append(dense(at, most))
+            else:
+                rankings = [dense(at, POOL), self._by_words(question, POOL, self.vector_store)]
+                made.append(reciprocal_rank_fusion(rankings)[:most])
+        return made
+
+    def _as_given(self, question: Question, most: int) -> list[SeedHit]:
+        if not question.within:
+            raise RetrivexError(
+                f"question {question.question_id!r} names no documents: the retriever 'given' takes them as hits; "
+                "search with another"
+            )
+        places = [place for doc_id in dict.fromkeys(question.within) for place in self._places[doc_id]][:most]
+        return [SeedHit(self.store[self.chunks[place].key], 1 / rank) for rank, place in enumerate(places, 1)]
+
+    def _among(self, question: Question) -> NDArray[np.int64] | None:
+        """Places of the chunks that a question is asked of; None for all."""
+        if not question.within:
+            return None
+        parts = sorted((self._places[doc_id] for doc_id in set(question.within)), key=lambda part: part.start)
+        return np.concatenate([np.arange(part.start, part.stop) for part in parts])
+
+    def _by_vectors(self, questions: Sequence[Question], report: Report | None) -> Callable[[int, int], list[SeedHit]]:
+        asked, store, vectors = self.vectors_of(questions, report), self.vector_store, self.vectors
+
+        def found(at: int, most: int) -> list[SeedHit]:
+            if vectors is None or not len(vectors):
+                return []
+            among = self._among(questions[at])
+            scores = ((vectors if among is None else vectors[among]) @ asked[at]).astype(np.float64)
+            return self._best(scores, among, most, store)
+
+        return found
+
+    def _by_words(self, question: Question, most: int, store: Mapping[ChunkKey, Chunk]) -> list[SeedHit]:
+        among = self._among(question)
+        found = self._best(self._bm25.scores(question.text, among), among, most, store)
+        return [hit for hit in found if hit.similarity_score > 0]
+
+    def _best(
+        self, scores: NDArray[np.float64], among: NDArray[np.int64] | None, most: int, store: Mapping[ChunkKey, Chunk]
+    ) -> list[SeedHit]:
+        """Return the best chunks; of equal scores the first in the index."""
+        order = np.argsort(-scores, kind="stable")[:most]
+        places = order if among is None else among[order]
+        return [
+            SeedHit(store[self.chunks[place].key], float(score))
+            for place, score in zip(places.tolist(), scores[order].tolist(), strict=True)
+        ]

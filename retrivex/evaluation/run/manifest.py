@@ -1,0 +1,128 @@
+"""What a run was: versions, data, settings and machine, so that anyone can make it again."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import retrivex
+from retrivex.evaluation.questions.evidence import EvidenceSet
+from retrivex.evaluation.run.composers import Composer
+from retrivex.evaluation.run.plan import Plan
+from retrivex.evaluation.run.sets import SAMPLE_SEED
+from retrivex.version import __version__
+
+SCHEMA = "retrivex.evaluation/1"
+"""Name and version of the manifest's form."""
+
+_PACKAGES = ("numpy", "tiktoken", "sentencex", "semantic-text-splitter", "sentence-transformers", "torch")
+_MOST_ODD = 1000  # odd records that are told one by one; their number is always told
+# no row depends on the rest
+_APART = ("adapters", "cli", "loading", "prompts", "reorder", "testing")
+_MEASURING = ("metrics", "questions", "run")  # of evaluation/
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that results depend on; packages that are not installed are not there."""
+    found = {"retrivex": __version__, "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # an extra
+            continue
+    return found
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the code and coefficients that rows depend on: results of other code are other results."""
+    package = Path(retrivex.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*package.rglob("*.py"), *package.rglob("*.json")]):
+        parts = path.relative_to(package).parts
+        if parts[0] not in _APART and (parts[0] != "evaluation" or parts[1] in _MEASURING):
+            digest.update("/".join(parts).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def data_digest(found: EvidenceSet) -> str:
+    """Return a digest of all documents and questions of a set."""
+    digest = hashlib.sha256()
+    for doc_id, text in found.documents.items():
+        for part in (doc_id, text):
+            raw = part.encode("utf-8", "surrogatepass")
+            digest.update(len(raw).to_bytes(8, "big") + raw)
+    for question in found.questions:
+        digest.update(json.dumps(asdict(question), sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def describe_set(name: str, found: EvidenceSet, digest: str, asked: int) -> dict[str, Any]:
+    """Return what the manifest says of a set."""
+    return {
+        "name": name,
+        "sha256": digest,
+        "documents": len(found.documents),
+        "characters": sum(map(len, found.documents.values())),
+        "questions": len(found.questions),
+        "with_evidence": sum(1 for question in found.questions if question.evidence),
+        "with_answers": sum(1 for question in found.questions if question.answers),
+        "unanswerable": sum(1 for question in found.questions if not question.evidence and not question.answers),
+        "asked": asked,
+        "odd": {"count": len(found.odd), "records": list(found.odd[:_MOST_ODD])},
+    }
+
+
+def describe_run(
+    plan: Plan,
+    composers: Sequence[Composer],
+    sets: Sequence[dict[str, Any]],
+    *,
+    tokenizer: str,
+    encoder: str | None,
+    warnings: Sequence[str],
+    rows: int,
+) -> dict[str, Any]:
+    """Return the manifest.
+
+    Parameters
+    ----------
+    plan, composers : of the run
+    sets : as `describe_set` says
+    tokenizer, encoder : names of those that were used
+    warnings : what went otherwise than asked for
+    rows : lines of the results
+    """
+    return {
+        "schema": SCHEMA,
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "versions": versions(),
+        "code": code_digest(),
+        "machine": {"system": platform.system(), "machine": platform.machine(), "cpus": os.cpu_count()},
+        "sets": list(sets),
+        "questions": plan.questions,
+        "sample_seed": SAMPLE_SEED,
+        "unanswerable": plan.unanswerable,
+        "chunker": {"name": plan.chunker, "tokens": plan.chunk_tokens},
+        "encoder": encoder,
+        "tokenizer": tokenizer,
+        "retrievers": list(plan.retrievers),
+        "hits": list(plan.hits),
+        "composers": {composer.name: composer.describe() for composer in composers},
+        "orders": {c.name: list(dict.fromkeys(o.name for o in plan.orders_of(c))) for c in composers},
+        "budgets": list(plan.budgets),
+        "seeds": list(plan.seeds),
+        "answers": None,
+        "warnings": [message.partition(":")[0] for message in warnings],  # what follows may name paths and hosts
+        "rows": rows,
+    }

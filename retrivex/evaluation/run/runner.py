@@ -1,0 +1,267 @@
+"""Runs a plan: each set is indexed once, searched, and composed block by block in several processes."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retrivex.encoders.encoder import Encoder, load_encoder
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.questions.evidence import EvidenceSet, Question
+from retrivex.evaluation.run.composers import Composer
+from retrivex.evaluation.run.index import Index
+from retrivex.evaluation.run.manifest import code_digest, data_digest, describe_run, describe_set, versions
+from retrivex.evaluation.run.plan import Plan
+from retrivex.evaluation.run.results import MANIFEST, RESULTS, Row, read_rows, write_rows
+from retrivex.evaluation.run.sets import sampled, sets_of
+from retrivex.evaluation.run.vector_cache import Report, VectorCache, cache_folder
+from retrivex.evaluation.run.work import Asked, Block, SetWork, Worker, blocks_of
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
+
+PROTOCOL = "1"
+"""Changes when the same contexts would be measured otherwise."""
+
+
+def evaluate(
+    plan: Plan,
+    own: Sequence[EvidenceSet] = (),
+    *,
+    out: Path | None = None,
+    cache: Path | None = None,
+    processes: int = 1,
+    encoder: Encoder | None = None,
+    report: Report | None = None,
+) -> list[Row]:
+    """Answer every question of every set in every way of a plan, as far as no model is needed.
+
+    Finished blocks of questions lie in the cache under a digest of everything they depend on, so that a run that was
+    stopped, even by `kill -9`, goes on where it was. Apart from `ms` the rows are the same every time.
+
+    Parameters
+    ----------
+    plan : what is run
+    own : sets beside those that the plan names
+    out : folder for `results.jsonl` and `manifest.json`; None writes nothing
+    cache : folder of finished blocks and of vectors; None is RETRIVEX_CACHE or ~/.cache/retrivex
+    processes : that compose side by side
+    encoder : in place of the one that `plan.encoder` names, which is then only a word for it
+    report : told of the progress
+
+    Returns
+    -------
+    list of Row
+        Set by set, question by question, in the order of `Plan.ways`.
+
+    Raises
+    ------
+    RetrivexError
+        If a set, a composer or a file cannot be used, or there is nothing to run.
+    """
+    if processes < 1:
+        raise RetrivexError(f"processes is {processes}: it must be at least 1")
+    run = _Run.of(plan, cache or cache_folder(), processes, encoder, report)
+    rows: list[Row] = []
+    told: list[dict[str, Any]] = []
+    for name, found in _named(plan, own):
+        made, description = run.one_set(name, found)
+        rows += made
+        told.append(description)
+    if not told:
+        raise RetrivexError("there are no questions: name a set, or give questions of your own")
+    if out is not None:
+        write_run(out, rows, run.manifest(told, len(rows)))
+    return rows
+
+
+def _named(plan: Plan, own: Sequence[EvidenceSet]) -> Iterator[tuple[str, EvidenceSet]]:
+    names = [*(found.name for found in own), *plan.sets]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RetrivexError(f"two sets are called {twice[0]!r}: rename the file of questions")
+    yield from ((found.name, found) for found in own)
+    yield from sets_of(plan.sets, plan.data)
+
+
+def write_run(out: Path, rows: Sequence[Row], manifest: Mapping[str, Any]) -> None:
+    """Write the rows of a run and what it was; each file is whole or not there."""
+    out.mkdir(parents=True, exist_ok=True)
+    write_rows(out / RESULTS, rows)
+    unfinished = out / f"{MANIFEST}.part"
+    unfinished.write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    unfinished.replace(out / MANIFEST)
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What all sets of a run have in common."""
+
+    plan: Plan
+    cache: Path
+    processes: int
+    tokenizer: Tokenizer
+    warnings: tuple[str, ...]
+    composers: list[Composer]
+    encoder: VectorCache | None
+    report: Report
+
+    @classmethod
+    def of(cls, plan: Plan, cache: Path, processes: int, encoder: Encoder | None, report: Report | None) -> _Run:
+        tokenizer, warnings = resolve_tokenizer(plan.tokenizer)
+        composers = plan.composed_by(tokenizer)
+        model = encoder or (load_encoder(plan.encoder) if plan.encoder is not None else None)
+        vectors = None if model is None else VectorCache(model, cache / "vectors")
+        return cls(plan, cache, processes, tokenizer, warnings, composers, vectors, report or _silent)
+
+    def one_set(self, name: str, found: EvidenceSet) -> tuple[list[Row], dict[str, Any]]:
+        """Return the rows of a set, and what the manifest says of it."""
+        questions = sampled(found.questions, self.plan.questions, unanswerable=self.plan.unanswerable)
+        if not questions:
+            raise RetrivexError(
+                f"no question of {name} has evidence or answers, so that nothing can be measured: give some, or ask "
+                "what cannot be answered with unanswerable=True"
+            )
+        ids = [question.question_id for question in questions]
+        if len(set(ids)) < len(ids):
+            raise RetrivexError(f"questions of {name} share an id: give each one of its own")
+        digest = data_digest(found)
+        known = self._known(name, digest)
+        blocks = blocks_of(self.plan, self.composers, ids, known, self.cache / "blocks")
+        todo = [block for block in blocks if not block.path.exists()]
+        if todo:
+            self._compose(self._searched(name, found, questions), todo, len(blocks))
+        return self._rows(blocks, ids), describe_set(name, found, digest, len(questions))
+
+    def _known(self, name: str, digest: str) -> dict[str, Any]:
+        """Return what rows depend on, beside the way and the questions."""
+        return {
+            "protocol": PROTOCOL,
+            "versions": versions(),
+            "code": code_digest(),
+            "set": name,
+            "data": digest,
+            "chunks": [self.plan.chunker, self.plan.chunk_tokens],
+            "tokenizer": self.tokenizer.name,
+            "encoder": None if self.encoder is None else self.encoder.name,
+            "contexts": self.plan.keep_contexts,
+        }
+
+    def _searched(self, name: str, found: EvidenceSet, questions: Sequence[Question]) -> SetWork:
+        """Index a set and find the hits of all its questions."""
+        plan = self.plan
+        self.report(f"{name}: indexing", 0, 1)
+        index = Index(
+            _needed(found, questions),
+            chunker=plan.chunker,
+            size=plan.chunk_tokens,
+            tokenizer=self.tokenizer,
+            encoder=self.encoder,
+            report=lambda what, done, total: self.report(f"{name}: {what}", done, total),
+        )
+        hits = {retriever: index.hits(questions, retriever, max(plan.hits)) for retriever in plan.retrievers}
+        vectors = None if self.encoder is None else index.vectors_of(questions)
+        asked = [
+            Asked(
+                question,
+                {retriever: hits[retriever][at] for retriever in plan.retrievers},
+                None if vectors is None else vectors[at],
+            )
+            for at, question in enumerate(questions)
+        ]
+        stores: dict[str, Mapping[ChunkKey, Chunk]] = {
+            retriever: index.store_for(retriever) for retriever in plan.retrievers
+        }
+        return SetWork(name, plan, index.documents, stores, asked)
+
+    def _compose(self, work: SetWork, todo: Sequence[Block], total: int) -> None:
+        done = total - len(todo)
+        what = f"{work.name}: composing"
+        self.report(what, done, total)
+        for number, _ in enumerate(_finished(work, todo, min(self.processes, len(todo))), 1):
+            self.report(what, done + number, total)
+
+    def _rows(self, blocks: Sequence[Block], ids: Sequence[str]) -> list[Row]:
+        """Return the rows of finished blocks, question by question, in the order of the ways."""
+        place = {question_id: at for at, question_id in enumerate(ids)}
+        rank = {way: at for at, way in enumerate(self.plan.ways(self.composers))}
+        rows = [row for block in blocks for row in read_rows(block.path)]
+        return sorted(rows, key=lambda row: (place[row.question_id], rank[row.way]))
+
+    def manifest(self, sets: Sequence[dict[str, Any]], rows: int) -> dict[str, Any]:
+        """Return what the run was."""
+        return describe_run(
+            self.plan,
+            self.composers,
+            sets,
+            tokenizer=self.tokenizer.name,
+            encoder=None if self.encoder is None else self.encoder.name,
+            warnings=self.warnings,
+            rows=rows,
+        )
+
+
+def _needed(found: EvidenceSet, questions: Sequence[Question]) -> Mapping[str, str]:
+    """Return the documents that are searched."""
+    if not all(question.within for question in questions):
+        return found.documents
+    wanted = {doc_id for question in questions for doc_id in question.within}
+    return {doc_id: text for doc_id, text in found.documents.items() if doc_id in wanted}
+
+
+# ---- processes
+
+_WORKERS: list[Worker] = []  # of this process, made when it begins
+
+
+def _finished(work: SetWork, todo: Sequence[Block], processes: int) -> Iterator[Block]:
+    """Yield the blocks as they are finished."""
+    if processes == 1:
+        worker = Worker(work)
+        yield from map(worker.run, todo)
+        return
+    # forked processes share the set's memory with this one; elsewhere it is handed to each
+    forks = sys.platform.startswith("linux")
+    context = multiprocessing.get_context("fork" if forks else "spawn")
+    with ProcessPoolExecutor(processes, context, _begin, (work, os.getpid())) as pool:
+        waiting = [pool.submit(_run_block, block) for block in todo]
+        try:
+            yield from (done.result() for done in as_completed(waiting))
+        except BrokenProcessPool as error:
+            raise RetrivexError(
+                f"a process that composed {work.name} was ended from outside, or ran out of memory: run again with "
+                "fewer processes; what was finished is kept"
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(work: SetWork, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; one process answers for all
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    _WORKERS[:] = [Worker(work)]
+
+
+def _run_block(block: Block) -> Block:
+    return _WORKERS[0].run(block)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that began it is gone: killed, it cannot say so."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

@@ -1,0 +1,108 @@
+"""What a composer would choose of known candidates, without composing: for trying many knobs on the same ones.
+
+Finding and valuing candidates takes most of a query's time, and most knobs of the selection do not touch it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.composer.pipeline import Valued
+from retrivex.config import RetrievalConfig
+from retrivex.evaluation.metrics import COMPLETE, Range, covered, united
+from retrivex.evaluation.questions.evidence import Evidence
+from retrivex.merging.exclusions import Exclusions
+from retrivex.model.run import Run
+from retrivex.rendering.render import Style
+from retrivex.selection.candidates import CandidateSet, build_candidates
+from retrivex.selection.constraints import choose
+from retrivex.selection.problem import Candidates, fill
+from retrivex.tokens.cache import TokenCache
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A question's candidates, ready to be chosen from.
+
+    Parameters
+    ----------
+    numbers : n candidates, their gains without `min_value`
+    weights : shape (n,), tokens of each by their mean
+    held : shape (p, n), characters of each of p passages of evidence in each candidate
+    lengths : shape (p,), characters of each passage
+    """
+
+    numbers: Candidates
+    weights: Floats
+    held: Floats
+    lengths: Floats
+
+    def score(self, config: RetrievalConfig) -> float:
+        """Return how good a context the composer would make of the candidates, see `quality`."""
+        if not len(self.numbers):
+            return 0.0
+        shown = self.held[:, list(self._chosen(config))].sum(axis=1)
+        return quality(float(shown.sum() / self.lengths.sum()), bool((shown >= COMPLETE * self.lengths).all()))
+
+    def _chosen(self, config: RetrievalConfig) -> tuple[int, ...]:
+        gains = np.asarray(self.numbers.gains) - config.min_value * self.weights
+        numbers = replace(self.numbers, gains=gains.tolist())
+        cap, documents = config.max_tokens_per_document, numbers.documents
+        caps = None if cap is None or documents is None else [cap] * (max(documents) + 1)
+        budget, cost, most = config.token_budget, config.opening_cost, config.max_spans
+        made = choose(numbers, budget, run_cost=cost, max_runs=most, method=config.selection, caps=caps)
+        chosen = fill(numbers, made.chosen, budget, run_cost=cost, max_runs=most, caps=caps)
+        if chosen:
+            return chosen
+        # where nothing pays, the composer shows the best all the same, cut where it must be
+        best = max(range(len(numbers)), key=numbers.rank)
+        return (best,) if numbers.costs[best] <= budget else ()
+
+
+def quality(recall: float, complete: bool) -> float:
+    """Return what is maximised: the mean of evidence recall and of whether all evidence is there."""
+    return (recall + complete) / 2
+
+
+def choices_of(valued: Valued, evidence: Sequence[Evidence], config: RetrievalConfig, cache: TokenCache) -> Choices:
+    """Bring candidates into a form that is quickly chosen from.
+
+    Parameters
+    ----------
+    valued : of `SpanComposer.value_units`
+    evidence : of the question, not empty
+    config : decides what opening a span costs
+    cache : counts tokens
+    """
+    free = config.override(min_value=0.0)
+    made = build_candidates(valued.runs, valued.valuation, Exclusions.of(config.exclude), cache, Style.of(config), free)
+    costs = np.asarray(made.numbers.costs, dtype=np.float64)
+    # passages that overlap would count twice
+    gold = united((part.doc_id, part.start, part.end) for part in evidence)
+    parts = [(doc_id, low, high) for doc_id, row in gold.items() for low, high in row]
+    return Choices(
+        numbers=made.numbers,
+        weights=np.maximum(costs, 1.0) / max(float(costs.mean()), 1.0) if len(costs) else costs,
+        held=_held(valued.runs, made, parts),
+        lengths=np.asarray([high - low for _, low, high in parts], dtype=np.float64),
+    )
+
+
+def _held(runs: Sequence[Run], made: CandidateSet, parts: Sequence[Range]) -> Floats:
+    """Characters of each passage in each candidate, shape (p, n)."""
+    held = np.zeros((len(parts), len(made.pieces)))
+    for at, piece in enumerate(made.pieces):
+        run = runs[piece.run]
+        own = [number for number, part in enumerate(parts) if part[0] == run.doc_id]
+        for segment in run.segments(piece.first, piece.last, piece.start, piece.end) if own else ():
+            if segment.char_start is not None:
+                place = {run.doc_id: [(segment.char_start, segment.char_start + segment.end - segment.start)]}
+                for number in own:
+                    held[number, at] += covered(parts[number], place)
+    return held

@@ -1,0 +1,235 @@
+"""The search for better knobs and coefficients by cross-validation (extra `tune`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from retrivex.composer.composer import SpanComposer
+from retrivex.composer.pipeline import Valued
+from retrivex.config import RetrievalConfig
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.questions.labelled import LabelledQuestion
+from retrivex.evaluation.questions.samples import sample_of
+from retrivex.evaluation.tune.choices import Choices, choices_of
+from retrivex.model.hit import SeedHit
+from retrivex.scoring.calibrated import Coefficients
+from retrivex.scoring.fitting import RIDGE, Sample, fit
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
+
+try:
+    import optuna
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[tune]'"
+    raise ImportError(f"tuning searches with optuna: {hint}") from error
+
+AS_IT_IS = "as it is"
+"""The model of the config that the search starts from."""
+
+RIDGES = {"fitted anew": RIDGE, "fitted anew, smoother": 10 * RIDGE}
+"""Models that are fitted, by name: some tens of questions want a stronger ridge than thousands."""
+
+RUN_COSTS = (0.05, 4.0)
+MIN_VALUES = (0.0, 0.4)
+POOL_FACTORS = (2.0, 4.0, 8.0, 16.0)
+HEDGES = (0.0, 0.3, 0.6, 0.9)
+WIDEST = 3
+"""Largest window that is tried, in chunks, where the config names one."""
+
+_FEWEST_TO_FIT = 10  # questions whose evidence is among their candidates
+
+Report: TypeAlias = Callable[[str, int, int], None]
+"""`report(what, done, total)`: told of progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate: a model, and knobs."""
+
+    model: str
+    knobs: tuple[tuple[str, Any], ...]
+
+    def of(self, config: RetrievalConfig) -> RetrievalConfig:
+        """Return the config with the candidate's knobs."""
+        return config.override(**dict(self.knobs))
+
+
+class Search:
+    """Looks for the best candidate on the fitting part.
+
+    Parameters
+    ----------
+    questions : of the fitting part, also those without evidence
+    parts : places in `questions` of each part of the cross-validation
+    config, tokenizer : where it starts from
+    folder : for files of coefficients that are tried
+    report : told of progress
+    """
+
+    def __init__(
+        self,
+        questions: Sequence[LabelledQuestion],
+        parts: Sequence[Sequence[int]],
+        config: RetrievalConfig,
+        tokenizer: TokenizerSpec,
+        folder: Path,
+        report: Report,
+    ) -> None:
+        self.questions = questions
+        self.config = config
+        self.report = report
+        self.composer = SpanComposer(config, tokenizer=tokenizer)
+        self.cache = TokenCache(resolve_tokenizer(config.tokenizer if tokenizer is None else tokenizer)[0])
+        self.part_of = {at: number for number, part in enumerate(parts) for at in part}
+        self.samples = self._samples()
+        self.models = self._models(len(parts), folder)
+        self._choices: dict[tuple[Any, ...], list[Choices]] = {}
+        self._scores: dict[Trial, float] = {}
+
+    def _samples(self) -> list[Sample]:
+        made = []
+        for at, question in enumerate(self.questions):
+            self.report("reading candidates", at, len(self.questions))
+            sample = sample_of(valued(self.composer, question, {}), question.evidence)
+            made.append(Sample(sample.values.astype(np.float32), sample.evidence))
+        return made
+
+    def _models(self, parts: int, folder: Path) -> dict[str, list[Path | None]]:
+        """Return per model and part the coefficients to score the part with: those fitted did not see it."""
+        made: dict[str, list[Path | None]] = {AS_IT_IS: [self.config.coefficients] * parts}
+        others = [[s for at, s in enumerate(self.samples) if self.part_of[at] != part] for part in range(parts)]
+        if not all(map(_can_be_fitted, others)):
+            return made
+        for number, (name, ridge) in enumerate(RIDGES.items()):
+            made[name] = []
+            for part, samples in enumerate(others):
+                self.report("fitting", number * parts + part, len(RIDGES) * parts)
+                made[name].append(folder / f"{number}-{part}.json")
+                write_json(folder / f"{number}-{part}.json", fit(samples, ridge=ridge).to_dict())
+        return made
+
+    def score(self, trial: Trial) -> float:
+        """Return the mean quality over the questions that have evidence."""
+        if trial not in self._scores:
+            config = trial.of(self.config)
+            self._scores[trial] = float(np.mean([choices.score(config) for choices in self._choices_at(trial)]))
+        return self._scores[trial]
+
+    def _choices_at(self, trial: Trial) -> list[Choices]:
+        valuing = {name: value for name, value in trial.knobs if name in ("window", "pool_factor", "k", "hedge")}
+        key = (trial.model, *valuing.items())
+        if key not in self._choices:
+            models = self.models[trial.model]
+            self._choices[key] = [
+                choices_of(
+                    valued(self.composer, question, {**valuing, "coefficients": models[self.part_of[at]]}),
+                    question.evidence,
+                    self.config,
+                    self.cache,
+                )
+                for at, question in enumerate(self.questions)
+                if question.evidence
+            ]
+        return self._choices[key]
+
+    def final_model(self, trial: Trial, fitted: Mapping[str, Any]) -> Coefficients | None:
+        """Return the coefficients of a candidate, fitted to all questions; None where it keeps those of the config."""
+        return None if trial.model == AS_IT_IS else fit(self.samples, ridge=RIDGES[trial.model], fitted=fitted)
+
+    def best(self, trials: int, seed: int) -> Trial:
+        """Search, then take back every change that brings nothing."""
+        start = Trial(AS_IT_IS, ())
+        sampler = optuna.samplers.TPESampler(seed=seed)
+        verbosity = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        try:
+            study = optuna.create_study(direction="maximize", sampler=sampler)
+            first = {"model": AS_IT_IS, "run_cost": 0.25, "min_value": 0.0, "hedge": self.config.hedge}
+            study.enqueue_trial(first, skip_if_exists=True)
+            for done in range(trials):
+                self.report("searching", done, trials)
+                study.optimize(lambda trial: self.score(self._suggested(trial)), n_trials=1)
+        finally:
+            optuna.logging.set_verbosity(verbosity)
+        found = max([start, *self._scores], key=self.score)
+        return self._simplified(found)
+
+    def _suggested(self, trial: optuna.Trial) -> Trial:
+        config = self.config
+        knobs: dict[str, Any] = {
+            "run_cost": float(f"{trial.suggest_float('run_cost', *RUN_COSTS, log=True):.2g}"),
+            "min_value": round(trial.suggest_float("min_value", *MIN_VALUES, step=0.02), 2),
+        }
+        if not config.prefer_fewer_spans:
+            knobs["prefer_fewer_spans"] = True
+        if config.pool_factor is not None:
+            knobs["pool_factor"] = trial.suggest_categorical("pool_factor", sorted({*POOL_FACTORS, config.pool_factor}))
+        elif config.before is None and config.after is None:
+            most = WIDEST if config.grow_until is None else min(WIDEST, config.max_window)
+            knobs["window"] = trial.suggest_int("window", 0, most)
+        knobs["hedge"] = trial.suggest_categorical("hedge", sorted({*HEDGES, config.hedge}))
+        counts = self._hit_counts()
+        if len(counts) > 1:
+            knobs["k"] = trial.suggest_categorical("k", counts)
+        model = str(trial.suggest_categorical("model", list(self.models)))
+        return Trial(model, tuple((name, value) for name, value in knobs.items() if value != getattr(config, name)))
+
+    def _hit_counts(self) -> list[int | None]:
+        """Return how many hits may be used: a fifth, half, or what the config says."""
+        most = max(hit_count(question) for question in self.questions)
+        fewer = sorted({max(1, most // 5), max(1, most // 2)} - {most, self.config.k})
+        return [*fewer, self.config.k]
+
+    def _simplified(self, found: Trial) -> Trial:
+        for name, _ in found.knobs:
+            without = replace(found, knobs=tuple(pair for pair in found.knobs if pair[0] != name))
+            if self.score(without) >= self.score(found):
+                found = without
+        same = replace(found, model=AS_IT_IS)
+        return same if self.score(same) >= self.score(found) else found
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a file that is there whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            json.dump(data, file, indent=1, ensure_ascii=False, allow_nan=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _can_be_fitted(samples: Sequence[Sample]) -> bool:
+    usable = sum(1 for s in samples if s.evidence.sum() > 0 and (s.evidence <= 0).any())
+    return usable >= _FEWEST_TO_FIT
+
+
+def valued(composer: SpanComposer, question: LabelledQuestion, knobs: Mapping[str, Any]) -> Valued:
+    """Return a question's candidates with their features.
+
+    Raises
+    ------
+    RetrivexError
+        If the candidates were not valued by the calibrated scorer.
+    """
+    made = composer.value_units(**question.arguments(), **knobs)
+    if made.valuation.model is None:
+        raise RetrivexError("the weighted scorer has nothing to fit: leave scoring at 'auto' or 'calibrated'")
+    return made
+
+
+def hit_count(question: LabelledQuestion) -> int:
+    """Return how many hits a question has, in the longest of its lists."""
+    lists = [hits for hits in question.hits if not isinstance(hits, SeedHit)]
+    return max(map(len, lists)) if lists else len(question.hits)

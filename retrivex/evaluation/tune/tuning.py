@@ -1,0 +1,339 @@
+"""Knobs and coefficients for a user's own questions, taken only where they are sure to be better.
+
+1. A part of the questions is held back; where possible, no document serves both parts.
+2. On the rest the calibrated scorer is fitted anew, and the knobs are searched by cross-validation: what a model is
+   worth is measured on questions it was not fitted to.
+3. The best candidate of the search, that one alone, is compared with the config it started from on the questions held
+   back, with the composer as it will run. It is refused unless the interval of its improvement lies above 0.
+
+Many candidates are tried, but held-back questions judge one of them once, so that no luck of the search is taken for an
+improvement. What is maximised, and judged, is the mean of evidence recall and complete rate at the token budget.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
+from retrivex.config import RetrievalConfig
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
+from retrivex.evaluation.metrics import Range, score_context
+from retrivex.evaluation.questions.labelled import LabelledQuestion
+from retrivex.evaluation.questions.partition import folds, grouped, hold_back
+from retrivex.evaluation.tune.choices import quality
+from retrivex.evaluation.tune.knob_search import AS_IT_IS, Report, Search, Trial, write_json
+from retrivex.scoring.calibrated import Coefficients, load_coefficients
+from retrivex.tokens.tokenizer import TokenizerSpec
+from retrivex.version import __version__
+
+Floats = NDArray[np.float64]
+
+FEWEST_QUESTIONS = 20
+"""Questions with evidence that tuning needs at least."""
+
+FOLDS = 3
+"""Parts of the cross-validation."""
+
+SEARCHED = ("run_cost", "min_value", "window", "pool_factor", "k", "hedge")
+"""Knobs that are searched, beside the coefficients."""
+
+MEASURES = ("quality", "recall", "complete", "precision", "spans", "tokens")
+_SURE = 0.025  # share of chance results that may be as good: what a 95 % interval leaves above it
+_FLIPS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One measure on the questions held back.
+
+    Parameters
+    ----------
+    before, after : means over the questions
+    difference : after - before, with its paired bootstrap interval of 95 %
+    """
+
+    before: float
+    after: float
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class TuneResult:
+    """What tuning found, and whether it may be used.
+
+    Parameters
+    ----------
+    accepted : whether the candidate is sure to be better
+    reason : why it is accepted or refused, for people
+    before : the config that tuning started from
+    changes : knobs that the candidate turns
+    coefficients : of the candidate; None where those it started from are kept
+    measures : on the questions held back, by name: `quality` (what decides), `recall`, `complete`, `precision`,
+        `spans`, `tokens`
+    chance : share of random signs of the differences that would look as good
+    fitted_on, held_back, unanswerable : questions with evidence in both parts, and those without any
+    by_document : whether no document holds evidence for both parts
+    searched : quality on the fitting part, cross-validated, before and after
+    trials, seed : of the search
+    """
+
+    accepted: bool
+    reason: str
+    before: RetrievalConfig
+    changes: Mapping[str, Any]
+    coefficients: Coefficients | None
+    measures: Mapping[str, Measure]
+    chance: float
+    fitted_on: int
+    held_back: int
+    unanswerable: int
+    by_document: bool
+    searched: tuple[float, float]
+    trials: int
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the configs' other knobs and the weights, as plain JSON types."""
+        return {
+            "accepted": self.accepted,
+            "reason": self.reason,
+            "changes": dict(self.changes),
+            "refitted": self.coefficients is not None,
+            "measures": {
+                name: {
+                    "before": measure.before,
+                    "after": measure.after,
+                    "difference": measure.difference.mean,
+                    "low": measure.difference.low,
+                    "high": measure.difference.high,
+                }
+                for name, measure in self.measures.items()
+            },
+            "chance": self.chance,
+            "fitted_on": self.fitted_on,
+            "held_back": self.held_back,
+            "unanswerable": self.unanswerable,
+            "by_document": self.by_document,
+            "searched": {"before": self.searched[0], "after": self.searched[1]},
+            "trials": self.trials,
+            "seed": self.seed,
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `config.json`, and `coefficients.json` where it needs one, and return the path of the config.
+
+        Each file is there whole or not at all.
+
+        Raises
+        ------
+        RetrivexError
+            If the candidate was refused, or the config holds something that no file can (a callable, a passage).
+        """
+        if not self.accepted:
+            raise RetrivexError(f"nothing to save: {self.reason}")
+        folder = Path(folder)
+        knobs = {**_plain_knobs(self.before), **self.changes}
+        model = self.coefficients
+        if model is None and self.before.coefficients is not None:
+            model = load_coefficients(self.before.coefficients)  # so that the folder can be moved
+        folder.mkdir(parents=True, exist_ok=True)
+        if model is not None:
+            knobs["coefficients"] = "coefficients.json"
+            write_json(folder / "coefficients.json", model.to_dict())
+        write_json(folder / "config.json", knobs)
+        return folder / "config.json"
+
+
+def _plain_knobs(config: RetrievalConfig) -> dict[str, Any]:
+    """Return the knobs that were set, as plain JSON types."""
+    given = {name: getattr(config, name) for name in config.model_fields_set}
+    unfit = [name for name in ("boosts", "pinned", "exclude") if given.get(name)]
+    unfit += [name for name in ("grow_until", "group_by", "order_key") if callable(given.get(name))]
+    if config.auto_order is not None and config.auto_order.detector is not None:
+        unfit.append("auto_order.detector")
+    if unfit:
+        raise RetrivexError(
+            f"the config sets {unfit[0]}, which no file can hold: tune without it and set it where you read the file"
+        )
+    plain = config.model_dump(mode="json", include=set(given))
+    return {name: plain[name] for name in type(config).model_fields if name in plain}
+
+
+def tune(
+    questions: Sequence[LabelledQuestion],
+    *,
+    config: RetrievalConfig | None = None,
+    tokenizer: TokenizerSpec = None,
+    trials: int = 40,
+    hold_out: float = 0.3,
+    seed: int = 0,
+    report: Report | None = None,
+) -> TuneResult:
+    """Look for a better config, and say whether it is one.
+
+    Parameters
+    ----------
+    questions : with their evidence and hits; those without evidence serve the confidence alone
+    config : where to start from: what it sets beside `SEARCHED` and `coefficients` stays
+    tokenizer : takes the place of `config.tokenizer`, as for `SpanComposer`
+    trials : candidates that are tried
+    hold_out : share of the questions that decide
+    seed : of the parts and of the search
+    report : told of progress: what is being done, how much of it is done, and of how much
+
+    Raises
+    ------
+    RetrivexError
+        If there are too few questions with evidence, an argument is out of range, or the config has no use for what is
+        tuned (the weighted scorer, whole chunks).
+    """
+    config = config or RetrievalConfig()
+    _check(questions, config, trials, hold_out)
+    told = report or (lambda _what, _done, _total: None)
+    fitting, parts, theirs = _split(questions, hold_out, seed)
+    with tempfile.TemporaryDirectory() as folder:
+        search = Search(fitting, parts, config, tokenizer, Path(folder), told)
+        start, found = Trial(AS_IT_IS, ()), search.best(trials, seed)
+        model = search.final_model(found, _provenance(fitting, seed))
+        candidate = found.of(config)
+        if model is not None:
+            write_json(Path(folder) / "coefficients.json", model.to_dict())
+            candidate = candidate.override(coefficients=Path(folder) / "coefficients.json")
+        before = _measured(theirs, SpanComposer(config, tokenizer=tokenizer), told)
+        after = before if found == start else _measured(theirs, SpanComposer(candidate, tokenizer=tokenizer), told)
+    measures = _compared(before, after)
+    chance = _chance(after["quality"] - before["quality"], seed)
+    accepted, reason = _verdict(found == start, measures["quality"], chance)
+    return TuneResult(
+        accepted=accepted,
+        reason=reason,
+        before=config,
+        changes=dict(found.knobs),
+        coefficients=model,
+        measures=measures,
+        chance=chance,
+        fitted_on=sum(1 for question in fitting if question.evidence),
+        held_back=len(theirs),
+        unanswerable=sum(1 for question in questions if not question.evidence),
+        by_document=_documents(fitting).isdisjoint(_documents(theirs)),
+        searched=(search.score(start), search.score(found)),
+        trials=trials,
+        seed=seed,
+    )
+
+
+def _check(questions: Sequence[LabelledQuestion], config: RetrievalConfig, trials: int, hold_out: float) -> None:
+    answered = sum(1 for question in questions if question.evidence)
+    if answered < FEWEST_QUESTIONS:
+        raise RetrivexError(
+            f"{answered} questions have evidence: tuning needs at least {FEWEST_QUESTIONS}, and some hundred to be "
+            "sure of small improvements"
+        )
+    if trials < 1:
+        raise RetrivexError(f"trials is {trials}: it must be at least 1")
+    if not 0.1 <= hold_out <= 0.7:
+        raise RetrivexError(f"hold_out is {hold_out}: it must be a share from 0.1 to 0.7 of the questions")
+    if config.scoring == "weighted":
+        raise RetrivexError("scoring is 'weighted': what is tuned belongs to the calibrated scorer, set scoring='auto'")
+    if config.selection_unit not in ("auto", "unit"):
+        raise RetrivexError(f"selection_unit is {config.selection_unit!r}: tuning chooses units, set it to 'auto'")
+
+
+def _split(
+    questions: Sequence[LabelledQuestion], hold_out: float, seed: int
+) -> tuple[list[LabelledQuestion], list[list[int]], list[LabelledQuestion]]:
+    """Return the questions to fit on, their parts for the cross-validation, and those held back."""
+    groups = grouped([{part.doc_id for part in question.evidence} for question in questions])
+    rest, held = hold_back(groups, hold_out, seed)
+    place = {at: number for number, at in enumerate(rest)}
+    inner = [[place[at] for at in group] for group in groups if group[0] in place]
+    fitting = [questions[at] for at in rest]
+    theirs = [questions[at] for at in held if questions[at].evidence]
+    fewest = min(len(theirs), sum(1 for question in fitting if question.evidence))
+    if fewest < FEWEST_QUESTIONS // 4:
+        raise RetrivexError(
+            f"a part of the questions has only {fewest} with evidence: give more questions, or another hold_out"
+        )
+    return fitting, folds(inner, FOLDS, seed), theirs
+
+
+def _documents(questions: Sequence[LabelledQuestion]) -> set[str]:
+    return {part.doc_id for question in questions for part in question.evidence}
+
+
+def _provenance(fitting: Sequence[LabelledQuestion], seed: int) -> dict[str, Any]:
+    return {
+        "by": f"retrivex tune {__version__}",
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "questions": len(fitting),
+        "with_evidence": sum(1 for question in fitting if question.evidence),
+        "seed": seed,
+    }
+
+
+def _measured(questions: Sequence[LabelledQuestion], composer: SpanComposer, report: Report) -> dict[str, Floats]:
+    """Compose every question's context and return each measure, shape (n,)."""
+    rows = []
+    for at, question in enumerate(questions):
+        report("measuring", at, len(questions))
+        made = composer.compose(**question.arguments())
+        scores = score_context(_shown(made), question.evidence, tokens=made.tokens)
+        rows.append(
+            (quality(scores.recall, scores.complete), scores.recall, float(scores.complete), scores.precision,
+             float(len(made.spans)), float(made.tokens))
+        )  # fmt: skip
+    columns = np.asarray(rows, dtype=np.float64).T
+    return dict(zip(MEASURES, columns, strict=True))
+
+
+def _shown(made: Composition) -> list[Range]:
+    return [
+        (citation.doc_id, citation.char_start, citation.char_end)
+        for citation in made.citations
+        if citation.char_start is not None and citation.char_end is not None
+    ]
+
+
+def _compared(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> dict[str, Measure]:
+    return {
+        name: Measure(
+            float(before[name].mean()), float(after[name].mean()), paired_bootstrap(after[name], before[name])
+        )
+        for name in MEASURES
+    }
+
+
+def _chance(differences: Floats, seed: int) -> float:
+    """Return the share of random signs of the differences whose mean is as large: a paired randomisation test.
+
+    The bootstrap is too sure where few questions differ: three gains and no loss are no proof.
+    """
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), (_FLIPS, len(differences)))
+    means = (signs * differences).mean(axis=1)
+    return float((1 + (means >= differences.mean() - 1e-12).sum()) / (1 + _FLIPS))
+
+
+def _verdict(unchanged: bool, found: Measure, chance: float) -> tuple[bool, str]:
+    if unchanged:
+        return False, "the search found nothing better than the config it started from"
+    interval = (
+        f"{found.difference.mean:+.3f}, 95 % interval {found.difference.low:+.3f} to {found.difference.high:+.3f}"
+    )
+    if found.difference.low <= 0:
+        return False, f"no sure improvement on the questions held back ({interval})"
+    if chance > _SURE:
+        return (
+            False,
+            f"too few questions held back differ to be sure of an improvement ({interval}; chance {chance:.3f})",
+        )
+    return True, f"better on the questions held back ({interval})"

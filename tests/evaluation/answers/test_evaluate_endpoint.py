@@ -1,0 +1,95 @@
+"""`retrivex evaluate` with a model: every context is answered, answers are measured, nothing is asked twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.model_server import prompt_of, serving
+from typer.testing import CliRunner
+
+from retrivex.cli import app
+from retrivex.evaluation.run.results import read_manifest, read_rows
+
+pytest.importorskip("retrivex.evaluation.answers.endpoint", exc_type=ImportError)
+pytestmark = pytest.mark.integration
+
+run = CliRunner().invoke
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write two documents and two questions."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "bees.md").write_text("Bees live in hives. They sleep at night.")
+    (tmp_path / "docs" / "ants.md").write_text("Ants live in nests. They work all day.")
+    lines = [
+        {"question": "Where do bees live?", "answers": ["hives"]},
+        {"question": "Where do ants live?", "answers": ["nests"]},
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return tmp_path
+
+
+def says(body: dict[str, Any]) -> str:
+    """Answer about bees alone, and find every answer right."""
+    prompt = prompt_of(body)
+    if "Grade the answer." in prompt:
+        return "It is.\nVerdict: correct"
+    return "hives" if "Where do bees live?" in prompt else "I do not know"
+
+
+def command(folder: Path, url: str, *more: str) -> list[str]:
+    questions = [str(folder / "q.jsonl"), "--documents", str(folder / "docs"), "--out", str(folder / "out")]
+    ways = ["--composer", "knn", "--composer", "balanced", "--cache", str(folder / "cache"), "--processes", "1"]
+    return ["evaluate", *questions, *ways, "--model-url", url, "--model", "m", *more]
+
+
+def test_answers_are_measured_and_written(folder: Path) -> None:
+    with serving(says) as server:
+        found = run(app, command(folder, server.url, "--json"))
+        assert found.exit_code == 0, found.output
+        asked = len(server.asked)
+        again = run(app, command(folder, server.url, "--json"))
+    rows = read_rows(folder / "out")
+
+    assert {(row.question, row.answer, row.measures["em"]) for row in rows} == {
+        ("Where do bees live?", "hives", 1.0),
+        ("Where do ants live?", "I do not know", 0.0),
+    }
+    assert all(row.context is None for row in rows)
+    assert [line["measures"]["em"] for line in json.loads(found.stdout)["summary"]] == [0.5, 0.5]
+    assert read_manifest(folder / "out")["answers"]["model"] == "m"
+    assert "Answers were not generated" not in (folder / "out" / "report.md").read_text(encoding="utf-8")
+    assert asked == len({(row.question_id, row.way.composer) for row in rows}) == 4
+    assert again.exit_code == 0
+    assert len(server.asked) == asked  # the second run found every answer beside the results
+
+
+def test_judge_and_contexts_that_are_kept(folder: Path) -> None:
+    with serving(says) as server:
+        found = run(app, command(folder, server.url, "--judge", "--keep-contexts"))
+    rows = read_rows(folder / "out")
+
+    assert found.exit_code == 0, found.output
+    assert [row.measures["judged"] for row in rows] == [1.0] * 4
+    assert all(row.context for row in rows)
+
+
+def test_missing_answers_are_told(folder: Path) -> None:
+    with serving(says) as server:
+        found = run(app, command(folder, server.url, "--spend-cap", "0"))
+
+    assert found.exit_code == 1
+    assert "0 answers for 0 tokens" in found.stdout
+    assert "of 4 answers" in found.stderr
+    assert all(row.answer is None for row in read_rows(folder / "out"))
+
+
+def test_model_and_address_belong_together(folder: Path) -> None:
+    found = run(app, [*command(folder, "http://127.0.0.1:9/v1")[:-2]])
+
+    assert found.exit_code == 2
+    assert "belong together" in found.stderr

@@ -1,0 +1,119 @@
+"""The plots of a report, and the files it leaves. Needs matplotlib."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.report_rows import needles, section, write
+
+from retrivex.evaluation.report import write_report
+from retrivex.evaluation.run.results import RESULTS, Row, Way
+
+pytestmark = pytest.mark.integration
+
+
+def test_plots_are_drawn_and_are_the_same_each_time(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = needles(lambda composer, depth, needle, budget: float(depth != 50), orders=("edge_balanced", "document"))
+    first, second = (write(tmp_path / name, rows) for name in ("first", "second"))
+
+    assert write_report(first) == write_report(second) == []
+    names = sorted(path.name for path in (first / "figures").glob("*.png"))
+    assert names == [
+        "evidence_per_token.png",
+        "evidence_recall_by_budget.png",
+        "milliseconds.png",
+        "niah_complete_by_depth.png",
+        "places_by_order.png",
+    ]
+    page = (first / "report.md").read_text(encoding="utf-8")
+    assert "![evidence recall = complete against the token budget" in page
+    for name in names:
+        assert f"(figures/{name})" in page
+        assert (first / "figures" / name).read_bytes() == (second / "figures" / name).read_bytes()
+    assert (first / "report.html").read_text(encoding="utf-8").count("data:image/png") == len(names)
+
+
+def test_factors_called_as_those_of_needles_may_hold_texts(tmp_path: Path) -> None:
+    asked = [
+        Row("own", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0}, {"depth": depth, "tokens": "?"})
+        for at, depth in enumerate(("deep", "shallow"))
+    ]
+    mixed = [replace(row, factors={**row.factors, "depth": ""}) for row in needles(lambda *_: 1.0)[:1]]
+    assert write_report(write(tmp_path / "run", asked)) == []
+    assert write_report(write(tmp_path / "mixed", [*needles(lambda *_: 1.0), *mixed])) == []
+
+
+def test_a_report_leaves_nothing_of_an_earlier_one(tmp_path: Path) -> None:
+    folder = write(tmp_path / "run", needles(lambda composer, depth, needle, budget: float(depth != 50)))
+    write_report(folder)
+    (folder / "figures" / "mine.png").write_bytes(b"PNG")
+    (folder / RESULTS).unlink()
+    rows = [Row("bees", "q", Way("bm25", 6, "knn", "document", 500), {"evidence_recall": 1.0, "ms": 1.0})]
+    write_report(write(folder, rows))
+
+    left = sorted(path.name for path in (folder / "figures").iterdir())
+    assert left == ["milliseconds.png", "mine.png", "report.json"]
+    assert "(figures/milliseconds.png)" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_tasks_and_lengths_are_a_map_and_depths_only_where_the_same_was_asked_at_each(tmp_path: Path) -> None:
+    rows = [
+        Row(f"ruler/{task}/{tokens}", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0},
+            {"depth": 10 * at + (task == "vt"), "tokens": tokens, "task": task})
+        for task in ("niah_single_1", "vt")
+        for at in range(4)
+        for tokens in (4096, 8192)
+    ]  # fmt: skip
+    folder = write(tmp_path / "run", rows)
+    assert write_report(folder) == []
+
+    assert [path.name for path in (folder / "figures").glob("ruler*")] == ["ruler_complete_by_task.png"]
+    assert "ruler_complete_by_task.png" in section((folder / "report.md").read_text(encoding="utf-8"), "By task")
+
+
+def test_plots_keep_their_colours_and_are_small() -> None:
+    figures = pytest.importorskip("retrivex.evaluation.report.figures")
+    image = pytest.importorskip("PIL.Image")
+    drawn = figures.Figure(figsize=(2, 2))
+    axis = drawn.subplots()
+    axis.bar(range(4), range(1, 5), color=["#777777", "#cc2222", "#fff7b1", "#f5fbb1"])
+    with image.open(io.BytesIO(figures.png(drawn))) as made:
+        colours = {colour for _, colour in made.convert("RGB").getcolors()}
+
+        assert made.mode == "P"
+        assert len(colours) <= 64
+        # two shades of a heat map that are close to each other, too
+        assert {(255, 255, 255), (0, 0, 0), (119, 119, 119), (204, 34, 34), (255, 247, 177), (245, 251, 177)} <= colours
+
+
+def test_bars_of_several_kinds_of_hits_stand_apart() -> None:
+    figures = pytest.importorskip("retrivex.evaluation.report.figures")
+    image = pytest.importorskip("PIL.Image")
+    rows = needles(lambda *_: 1.0)
+    both = [*rows, *(replace(row, way=replace(row.way, retriever="dense")) for row in rows)]
+
+    def width(of: list[Row]) -> int:
+        drawn = next(plot for plot in figures.draw(of) if plot.file == "milliseconds.png")
+        with image.open(io.BytesIO(drawn.data)) as made:
+            return int(made.width)
+
+    assert width(both) > width(rows)  # a panel for each kind
+
+
+def test_time_against_hits_and_windows_is_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    from benchmarks.report import plots  # noqa: PLC0415 - needs matplotlib
+
+    rows = [
+        {"scorer": scorer, "k": k, "window": window, "us": 1000.0 * k * (window + 1), "floor_us": {"fetch": 100.0}}
+        for scorer in ("weighted", "calibrated")
+        for k in (3, 20, 100)
+        for window in (0, 2)
+    ]
+    figure = plots.against_hits(rows)
+
+    assert [axis.get_title() for axis in figure.axes] == ["weighted", "calibrated"]
+    lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[0].lines}
+    assert lines["L = 2"] == [9.0, 60.0, 300.0]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
+from retrivex.evaluation.metrics import score_context
+from retrivex.evaluation.questions.evidence import Evidence
+from retrivex.evaluation.tune.choices import choices_of, quality
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import CallableTokenizer
+
+WORDS = CallableTokenizer(lambda text: len(text.split()), name="words")
+SENTENCES = [
+    "Bees live in hives that people or trees give them. ",
+    "The queen of the bees lays all of the eggs. ",
+    "Wasps build nests of paper under roofs in summer. ",
+    "Nothing is known of the dreams that hornets have. ",
+    "Eggs of a queen are laid one to a cell. ",
+    "Ants carry leaves home and grow mushrooms on them there. ",
+]
+STARTS = [sum(map(len, SENTENCES[:at])) for at in range(len(SENTENCES))]
+STORE = {
+    ("d", at): Chunk(text, ChunkMetadata("d", at, STARTS[at], STARTS[at] + len(text)))
+    for at, text in enumerate(SENTENCES)
+}
+HITS = [SeedHit(STORE["d", at], score) for at, score in [(1, 0.9), (4, 0.8), (2, 0.3)]]
+QUESTION = "Where does the queen of the bees lay her eggs?"
+
+
+@pytest.mark.parametrize("gold", [(1,), (1, 4), (0, 3), (4, 5)])
+@pytest.mark.parametrize("budget", [0, 12, 20, 30, 70])
+@pytest.mark.parametrize(
+    "knobs", [{}, {"run_cost": 9.0}, {"min_value": 0.5}, {"run_cost": 0.0, "window": 0}, {"selection": "greedy"}]
+)
+def test_choosing_from_known_candidates_is_what_the_composer_does(
+    gold: tuple[int, ...], budget: int, knobs: dict[str, Any]
+) -> None:
+    config = RetrievalConfig(token_budget=budget, **knobs)
+    evidence = [Evidence("d", STARTS[at], STARTS[at] + len(SENTENCES[at]) - 1) for at in gold]
+    composer = SpanComposer(config, tokenizer=WORDS)
+    valued = composer.value_units(HITS, STORE, query=QUESTION)
+    choices = choices_of(valued, evidence, config, TokenCache(WORDS))
+    made = composer.compose(HITS, STORE, query=QUESTION)
+    shown = [(c.doc_id, c.char_start or 0, c.char_end or 0) for c in made.citations]
+    scores = score_context(shown, evidence)
+    assert choices.score(config) == pytest.approx(quality(scores.recall, scores.complete), abs=0.02)
+
+
+def test_no_candidates_show_no_evidence() -> None:
+    composer = SpanComposer(tokenizer=WORDS)
+    valued = composer.value_units([], STORE, query=QUESTION)
+    assert choices_of(valued, [Evidence("d", 0, 5)], composer.config, TokenCache(WORDS)).score(composer.config) == 0.0

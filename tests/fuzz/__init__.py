@@ -1,0 +1,1 @@
+"""The fuzzer: random calls against the invariants, and planted bugs that it must catch."""

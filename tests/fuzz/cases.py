@@ -1,0 +1,256 @@
+"""Random calls on random worlds, from a seed, quickly."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fuzz.worlds import World
+
+from retrivex import Chunk, ChunkMetadata, OrderingStrategy, SeedHit, Window
+from retrivex.model.chunk import ChunkKey, Scope
+from retrivex.stores import InMemoryChunkStore
+
+
+@dataclass
+class Case:
+    """One call: arguments of `compose` or `retrieve`, and what is known about the world."""
+
+    world: World
+    hits: list[SeedHit] | list[list[SeedHit]]
+    store: Any
+    parent_store: Any
+    scope: Scope
+    query: str | None
+    query_embedding: Any
+    tokenizer: str
+    knobs: dict[str, Any]
+    covered: list[str]
+
+    def all_hits(self) -> list[SeedHit]:
+        """Hits of all lists."""
+        return [hit for part in self.hits for hit in (part if isinstance(part, list) else [part])]
+
+    def calibrated(self) -> bool:
+        """Whether the calibrated scorer has to be at work."""
+        return bool(self.query and self.query.strip()) and self.knobs.get("scoring") != "weighted"
+
+    def scopes(self) -> set[str | None]:
+        """Scopes that the call may see."""
+        return {self.scope} if self.scope is None or isinstance(self.scope, str) else set(self.scope)
+
+
+class OddStore:
+    """A store that counts its requests, and on demand answers in other ways than asked."""
+
+    def __init__(self, chunks: Mapping[ChunkKey, Chunk], behaviour: str, limit: int | None) -> None:
+        self.inner = InMemoryChunkStore(chunks.values())
+        self.chunks = chunks
+        self.behaviour = behaviour
+        self.batch_limit = limit
+        self.in_process = True
+        self.calls: list[tuple[Window, ...]] = []
+
+    def fetch(self, windows: Sequence[Window], scope: Scope = None) -> Iterable[Chunk]:
+        """Answer as `behaviour` says."""
+        self.calls.append(tuple(windows))
+        if self.behaviour == "fails":
+            raise ConnectionError("no route to host")
+        if self.behaviour == "ignores scope":
+            return [chunk for chunk in self.chunks.values() if any(_inside(chunk, window) for window in windows)][::-1]
+        if self.behaviour == "gives everything":
+            return iter(self.chunks.values())
+        return self.inner.fetch(windows, scope)
+
+
+def _inside(chunk: Chunk, window: Window) -> bool:
+    return chunk.metadata.doc_id == window.doc_id and chunk.metadata.chunk_id in window
+
+
+def _scores(rng: random.Random, count: int, covered: list[str], knobs: dict[str, Any]) -> list[float]:
+    kind = rng.choice(("bm25", "bm25", "cosine", "equal", "huge", "distance", "unit", "wrong scale"))
+    covered.append(f"scores: {kind}")
+    if kind in ("cosine", "unit", "wrong scale"):
+        knobs["score_scale"] = "cosine" if kind == "wrong scale" else kind
+    if kind == "distance":
+        knobs["score_kind"] = "distance"
+    low, high = {"bm25": (0, 30), "cosine": (-1, 1), "unit": (0, 1), "distance": (0, 9), "wrong scale": (-3, 3)}.get(
+        kind, (0.5, 0.5)
+    )
+    if kind == "huge":
+        return [rng.choice((1.7e308, -1.7e308, 1e300, 5e-324, 0.0, -0.0)) for _ in range(count)]
+    return [rng.choice((low, high, rng.uniform(low, high), rng.uniform(low, high))) for _ in range(count)]
+
+
+def _hits(rng: random.Random, world: World, covered: list[str], knobs: dict[str, Any]) -> list[SeedHit]:
+    count = rng.choice((0, 1, 1, 2, 3, 4, 6, 10))
+    keys = rng.choices(list(world.chunks), k=count) if rng.random() < 0.3 else rng.sample(
+        list(world.chunks), min(count, len(world.chunks))
+    )  # fmt: skip
+    hits = []
+    for key, score in zip(keys, _scores(rng, len(keys), covered, knobs), strict=True):
+        chunk = world.chunks[key]
+        odd = rng.random()
+        if odd < 0.02:
+            chunk = Chunk(chunk.text + " changed", replace(chunk.metadata, char_start=None, char_end=None))
+            covered.append("hit with another text")
+        elif odd < 0.03:
+            chunk = Chunk("out of nowhere", ChunkMetadata("nowhere", 3))
+            covered.append("hit of an unknown document")
+        hits.append(SeedHit(chunk, score))
+    covered.append(f"hits: {len(hits) if len(hits) < 3 else 'many'}")
+    if len(set(keys)) < len(keys):
+        covered.append("same hit twice")
+    return hits
+
+
+def _short_is_better(chunk: Chunk) -> float:
+    return 2.0 if len(chunk.text) < 20 else -0.5
+
+
+def _nothing_to_say(_: Chunk) -> float:
+    return 0.0
+
+
+CHOICES: dict[str, Sequence[Any]] = {
+    "k": (1, 2, 5),
+    "fusion": ("rrf", "quota"),
+    "rrf_k": (0, 1, 60),
+    "window": (0, 1, 1, 2, 3, 20),
+    "before": (0, 1, 4),
+    "after": (0, 1, 4),
+    "expand_top": (0, 1, 2),
+    "expand_top_documents": (0, 1, 2),
+    "grow_until": ("table", ("list", "code", "steps")),
+    "pool_factor": (None, 0.5, 2, 8, 100),
+    "max_window": (20, 25),
+    "follow_links": (1, 2, 3),
+    "store_timeout_s": (None, 5.0),
+    "stop_on_heading_change": (False, True),
+    "heading_level": (1, 2),
+    "min_continuity": (-1.0, 0.013, 1.0),
+    "min_lexical_continuity": (0.0, 0.113, 1.0),
+    "stop_on_page_change": (True,),
+    "continuity_floor": (-0.513, 0.217, 1.0),
+    "lexical_continuity_floor": (0.0, 0.217, 1.0),
+    "joiner": ("", " ", "\n", " … "),
+    "max_gap_chars": (0, 1, 100),
+    "scoring": ("auto", "weighted", "calibrated", "calibrated"),
+    "boosts": ((_short_is_better,), (_nothing_to_say, _short_is_better)),
+    "similarity_weight": (0.0, 3.0),
+    "adjacency_weight": (0.0, 2.0),
+    "continuity_weight": (0.0, 2.0),
+    "parent_weight": (0.0, 2.0),
+    "distance_decay_beta": (0.0, 5.0),
+    "return_parents": ("auto", "auto", "never"),
+    "parent_coverage": (0.1, 0.9, 1.0),
+    "max_parent_chars": (0, 50, 10**6),
+    "selection": ("greedy", "exact"),
+    "selection_unit": ("span", "chunk", "unit"),
+    "run_cost": (0.0, 1.0, 5.0),
+    "hedge": (0.0, 0.3, 1.0),
+    "prefer_fewer_spans": (False,),
+    "min_value": (0.1, 0.5, 1.0),
+    "max_spans": (1, 2, 3),
+    "max_tokens_per_document": (1, 6, 15, 40, 150),
+    "keep_top": (1, 1, 2, 5),
+    "dedupe_overlaps": (False,),
+    "near_duplicate_threshold": (0.3, 0.85, 1.0),
+    "diversity": (0.3, 1.0),
+    "ordering_strategy": tuple(strategy.value for strategy in OrderingStrategy if strategy != "custom"),
+    "chronological_order": ("desc",),
+    "group_by": ("page", "heading_path", "no_such_field"),
+    "position_profile": ("u_curve", "recency", "flat"),
+    "order_seed": (1, 2),
+    "context_format": ("markdown", "xml"),
+    "numbered": (False,),
+    "span_header": ("heading", "document", "full"),
+    "gap_markers": (False,),
+}
+"""Values of every knob that is drawn by itself; budget, pinned, exclude and the score knobs go with the hits."""
+
+QUERIES = ("honey bees in winter", "蜂王产卵", "why?", "İstanbul, the tower and the bridge", "?!")
+
+ALWAYS_OFTEN = ("window", "context_format", "ordering_strategy", "return_parents", "selection")
+
+
+def _budget(rng: random.Random) -> int:
+    draw = rng.random()
+    if draw < 0.03:
+        return 0
+    if draw < 0.4:
+        return rng.randint(1, 19)
+    return rng.randint(20, 120) if draw < 0.8 else rng.randint(121, 2000)
+
+
+def _knobs(rng: random.Random) -> dict[str, Any]:
+    often = [name for name in ALWAYS_OFTEN if rng.random() < 0.4]
+    names = set(often) | set(rng.sample(list(CHOICES), rng.choice((0, 1, 2, 4, 8))))
+    if "grow_until" in names:
+        names.add("max_window")  # must not be smaller than the window
+    return {name: rng.choice(CHOICES[name]) for name in sorted(names)}
+
+
+def _passages(rng: random.Random, world: World) -> list[Any]:
+    """Draw what may be pinned or excluded."""
+    return rng.sample(list(world.chunks.values()), min(2, len(world.chunks)))
+
+
+def _excluded(rng: random.Random, world: World) -> list[Any]:
+    made: list[Any] = []
+    for chunk in _passages(rng, world):
+        kind = rng.choice(("chunk", "text", "range", "part"))
+        doc_id, (start, end) = chunk.metadata.doc_id, world.places[chunk.key]
+        if kind == "range":
+            made.append((doc_id, start + 1, end + 5))
+        else:
+            made.append(
+                {"chunk": chunk, "text": chunk.text, "part": chunk.text[: len(chunk.text) // 2] or "none"}[kind]
+            )
+    return made
+
+
+TOKENIZERS = ("words", "words", "characters", "characters", "quarters", "quarters down", "seams", "estimate")
+
+
+def make_case(rng: random.Random, world: World, tokenizer: str | None = None) -> Case:
+    """One random call on a world."""
+    covered: list[str] = []
+    knobs = _knobs(rng)
+    lists = rng.choice((1, 1, 1, 1, 2, 3))
+    hits: Any = [_hits(rng, world, covered, knobs) for _ in range(lists)]
+    if lists == 1:
+        hits = hits[0]
+    else:
+        covered.append("several hit lists")
+        if knobs.get("fusion") == "quota" and rng.random() < 0.5:
+            knobs["quotas"] = (*(rng.choice((0.0, 1.0, 3.0)) for _ in range(lists - 1)), 1.0)
+    knobs["token_budget"] = budget = _budget(rng)
+    covered.append("budget: 0" if budget == 0 else "budget: 1-19" if budget < 20 else "budget: 20-2000")
+    scoped = any(chunk.metadata.scope for chunk in world.chunks.values())
+    scope: Scope = rng.choice((None, "acme", {"acme", None}, {"acme", "zeta", None}, ())) if scoped else None
+    if rng.random() < 0.1:
+        knobs["pinned"] = tuple(_passages(rng, world))
+        covered.append("pinned")
+    if rng.random() < 0.15:
+        knobs["exclude"] = tuple(_excluded(rng, world))
+        covered.append("exclude")
+    kind = rng.choice(("dict", "dict", "memory", "limited", "ignores scope", "gives everything", "fails"))
+    limit = rng.choice((1, 2, 7)) if kind == "limited" else None
+    store: Any = world.store if kind == "dict" else OddStore(world.store, kind, limit)
+    covered += [f"store: {kind}", *(f"{name}={value!r}" for name, value in knobs.items() if name in CHOICES)]
+    query = rng.choice(QUERIES if knobs.get("scoring") == "calibrated" else (None, *QUERIES))
+    return Case(
+        world=world,
+        hits=hits,
+        store=store,
+        parent_store=world.parents if world.parents and rng.random() < 0.8 else None,
+        scope=scope,
+        query=query,
+        query_embedding=[0.3, -0.2, 0.9] if rng.random() < 0.1 else None,
+        tokenizer=tokenizer or rng.choice(TOKENIZERS),
+        knobs=knobs,
+        covered=covered,
+    )
