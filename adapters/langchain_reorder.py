@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from retrivex.model.fields import FieldNames
 from retrivex.reorder import Reorderer, ReorderResult
-from retrivex.reorder.fields import FieldNames
 from retrivex.reorder.options import ReorderOptions, Strategy
 
 from .fields import FieldMap

@@ -12,7 +12,7 @@ from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.metrics.arguments import list_of, name_list, number_row, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
-from retrivex.model.readers import values_of
+from retrivex.model.fields import values_of
 from retrivex.reorder import Reorderer
 
 

@@ -14,7 +14,7 @@ from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.metrics.arguments import list_of, name_list, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
-from retrivex.model.readers import Field, reader
+from retrivex.model.fields import Field, reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Knob
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, float_of, listed, score_of, values_of
+from retrivex.model.fields import Field, listed, score_of, values_of
+from retrivex.model.numbers import float_of
 from retrivex.ordering.chronological import chronological
 from retrivex.ordering.cues import COMPARISON_CUES, NARRATIVE_CUES, TEMPORAL_CUES
 from retrivex.ordering.documents import document

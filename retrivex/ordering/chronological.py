@@ -8,7 +8,8 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, all_finite, listed, number_of, quick_reader, quick_values, score_of, values_of
+from retrivex.model.fields import Field, listed, quick_reader, quick_values, score_of, values_of
+from retrivex.model.numbers import all_finite, number_of
 from retrivex.ordering.ranking import best_first, check_scores, is_descending
 
 T = TypeVar("T")

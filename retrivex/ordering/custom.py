@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import listed, values_of
+from retrivex.model.fields import listed, values_of
 
 T = TypeVar("T")
 

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, all_finite, listed, number_of, quick_values, score_of, values_of
+from retrivex.model.fields import Field, listed, quick_values, score_of, values_of
+from retrivex.model.numbers import all_finite, number_of
 from retrivex.ordering.ranking import check_scores, is_descending
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, score_of
+from retrivex.model.fields import Field, score_of
 from retrivex.ordering.ranking import score_desc
 
 T = TypeVar("T")

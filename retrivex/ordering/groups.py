@@ -8,7 +8,7 @@ from numbers import Real
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, listed, quick_values, score_of
+from retrivex.model.fields import Field, listed, quick_values, score_of
 from retrivex.ordering.documents import partition, sort_by_best
 from retrivex.ordering.ranking import check_scores
 

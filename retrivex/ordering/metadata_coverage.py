@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrivex.model.readers import number_of
+from retrivex.model.numbers import number_of
 from retrivex.ordering.chronological import is_time, may_be_time
 
 

@@ -11,7 +11,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, float_of, listed, score_of, values_of
+from retrivex.model.fields import Field, listed, score_of, values_of
+from retrivex.model.numbers import float_of
 from retrivex.ordering.builtin_profiles import profile_of
 from retrivex.ordering.profile import Floats, PositionProfile
 from retrivex.ordering.profile_search import Problem, best_order, upper_bound

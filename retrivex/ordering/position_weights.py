@@ -11,7 +11,8 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, float_of, score_of
+from retrivex.model.fields import Field, score_of
+from retrivex.model.numbers import float_of
 from retrivex.ordering.ranking import score_desc
 
 T = TypeVar("T")

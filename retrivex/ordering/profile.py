@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import float_of
+from retrivex.model.numbers import float_of
 
 Floats: TypeAlias = NDArray[np.float64]
 

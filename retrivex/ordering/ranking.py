@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.numbers import real
-from retrivex.model.readers import Field, all_finite, listed, named, quick_values, reader, score_of
+from retrivex.model.fields import Field, listed, named, quick_values, reader, score_of
+from retrivex.model.numbers import all_finite, real
 
 T = TypeVar("T")
 

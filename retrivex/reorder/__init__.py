@@ -1,7 +1,7 @@
 """Flat passages in a better order: filtered, de-duplicated, weighed, arranged and fitted into a budget."""
 
+from retrivex.model.fields import FieldNames
 from retrivex.reorder.diagnostics import DroppedPassage, Explanation, ReorderDiagnostics, ReorderResult
-from retrivex.reorder.fields import FieldNames
 from retrivex.reorder.options import Diversity, ReorderOptions
 from retrivex.reorder.passage import Passage
 from retrivex.reorder.priority import Weights, normalise_scores

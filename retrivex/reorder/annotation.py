@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel
 
 from retrivex.errors import PassageError
-from retrivex.reorder.fields import FieldNames
+from retrivex.model.fields import FieldNames
 from retrivex.reorder.passage import Candidate
 
 T = TypeVar("T")

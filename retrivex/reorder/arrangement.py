@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrivex import ordering
-from retrivex.reorder.fields import read_field
+from retrivex.model.fields import read_field
 from retrivex.reorder.options import DOCUMENT_ORDERS, ReorderOptions
 from retrivex.reorder.passage import Ranked, group_key, rows
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.numbers import finite
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.passage import Candidate
-from retrivex.reorder.reading import finite
 from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 

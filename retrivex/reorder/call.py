@@ -19,7 +19,7 @@ from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.packing import Packing
 from retrivex.reorder.passage import Candidate
 from retrivex.reorder.ranking import rank
-from retrivex.reorder.reading import InputReport, PassageReader, listed
+from retrivex.reorder.reading import InputReport, PassageReader
 from retrivex.rerank import RerankReply, RerankRequest
 
 T = TypeVar("T")
@@ -51,14 +51,13 @@ class Call(Generic[T]):
         self.account = Account()
         self._rerank: dict[str, Any] = {}
         with self.account.step("read"):
-            items = listed(passages)
             reader = PassageReader[T](options.fields, options.validation)
-            candidates = reader.read(items)
+            candidates = reader.read(passages)
             self._report: InputReport = reader.report
             self.account.dropped.extend(reader.report.dropped)
             self.account.warnings.extend(reader.report.warnings())
             self.candidates = limited(candidates, options, self.account)
-        self._input_count, self._used_count = len(items), len(self.candidates)
+        self._used_count = len(self.candidates)
 
     def request(self) -> RerankRequest | None:
         """Return what a reranker is to score; None without a reranker, a query or passages."""
@@ -129,7 +128,7 @@ class Call(Generic[T]):
     def _diagnostics(self, done: _Packed[T]) -> ReorderDiagnostics:
         used = self._used([one.ranked.candidate for one in done.kept], done.budget)
         diagnostics = ReorderDiagnostics(
-            input_count=self._input_count,
+            input_count=self._report.input_count,
             used_count=self._used_count,
             output_count=len(done.kept),
             strategy=done.strategy,

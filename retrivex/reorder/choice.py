@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from retrivex.model.fields import read_field
 from retrivex.ordering import OrderChoice, choose_order
 from retrivex.reorder.arrangement import arrange
 from retrivex.reorder.budget import Budget
-from retrivex.reorder.fields import read_field
 from retrivex.reorder.fitting import fitted
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.passage import Ranked, group_key

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, model_validator
 
 from retrivex.errors import RetrivexError
+from retrivex.model.fields import FieldNames, as_field_names
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, profile_of
 from retrivex.reorder.diagnostics import ReorderDiagnostics
-from retrivex.reorder.fields import FieldNames, as_field_names
 from retrivex.reorder.packing import Packing
 from retrivex.reorder.priority import Normalization, Weights
 from retrivex.reorder.reading import Validation

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.numbers import finite
 from retrivex.reorder.passage import Candidate
-from retrivex.reorder.reading import finite
 
 Normalization: TypeAlias = Literal["none", "min_max", "z_score", "softmax"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import PassageError, quoted
-from retrivex.reorder.fields import MISSING, read_field
+from retrivex.model.fields import MISSING, read_field
 from retrivex.reorder.options import Diversity, ReorderOptions
 from retrivex.reorder.passage import Candidate, Ranked, group_key, rows
 from retrivex.reorder.priority import priorities

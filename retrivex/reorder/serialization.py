@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from retrivex.errors import PassageError, quoted
-from retrivex.reorder.fields import FieldNames, as_field_names
+from retrivex.model.fields import FieldNames, as_field_names
+from retrivex.model.numbers import finite
 from retrivex.reorder.passage import WRITABLE_BITS, Candidate, Passage
-from retrivex.reorder.reading import PassageReader, Validation, finite
+from retrivex.reorder.reading import PassageReader, Validation
 
 _SKIP: Final = object()
 

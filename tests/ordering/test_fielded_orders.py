@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.errors import OrderingError
-from retrivex.model.readers import reader
+from retrivex.model.fields import reader
 from retrivex.ordering import chronological, document, document_edges, group_by, relevance_groups
 
 
