@@ -7,26 +7,8 @@ from typing import Any, TypeAlias
 
 from retrivex.config import RetrievalConfig
 from retrivex.model.span import Span
-from retrivex.ordering import (
-    AutoSettings,
-    alternating,
-    back_first,
-    best_last,
-    choose_order,
-    chronological,
-    custom,
-    document,
-    document_edges,
-    edge_balanced,
-    front_first,
-    group_by,
-    place,
-    position_weighted,
-    relevance_groups,
-    score_desc,
-    shuffle,
-)
-from retrivex.ordering.strategy import OrderingStrategy
+from retrivex.ordering import AutoSettings, choose_order, group_by, place
+from retrivex.ordering.strategy import ORDERS, Order, OrderingStrategy
 
 OrderNote: TypeAlias = Mapping[str, Any]
 """What the trace says of the order; plain JSON types."""
@@ -51,7 +33,29 @@ def order_spans(
 
 
 def _ordered(spans: Sequence[Span], config: RetrievalConfig, strategy: OrderingStrategy) -> list[Span]:
-    return _ORDERS[strategy](spans, config)
+    order = ORDERS[strategy]
+    arguments = _arguments(order, spans, config)
+    if strategy is OrderingStrategy.RELEVANCE_GROUPS:
+        # spans that are about equally relevant stand as their documents do
+        return order.function(sorted(spans, key=_document_and_place), **{**arguments, "ranked": False})
+    return order.function(spans, **arguments)
+
+
+def _arguments(order: Order, spans: Sequence[Span], config: RetrievalConfig) -> dict[str, Any]:
+    """Return what an order is called with: readers of what it needs, and its options as the config sets them."""
+    made: dict[str, Any] = {}
+    for need in order.needs:
+        if need == "score":
+            made["ranked"] = True  # spans come best first
+        else:
+            made[need] = _READERS[need](spans) if need in _READERS else _field(need)
+    for parameter, option in order.options.items():
+        name = _OPTIONS.get(option, option)
+        if name in RetrievalConfig.model_fields:
+            made[parameter] = getattr(config, name)
+    if "field" in made:
+        made["field"] = _field(made["field"])
+    return made
 
 
 def _chosen(spans: Sequence[Span], config: RetrievalConfig, question: str | None) -> tuple[list[Span], OrderNote]:
@@ -77,7 +81,7 @@ def _chosen(spans: Sequence[Span], config: RetrievalConfig, question: str | None
 
 
 def _placed(spans: Sequence[Span], config: RetrievalConfig) -> tuple[list[Span], OrderNote]:
-    made = place(spans, ranked=True, tokens=_tokens, profile=config.position_profile)
+    made = place(spans, **_arguments(ORDERS[OrderingStrategy.PROFILE], spans, config))
     note = {
         "strategy": OrderingStrategy.PROFILE.value,
         "profile": config.position_profile.name,
@@ -124,27 +128,13 @@ def _field(field: str | Callable[[Span], Any]) -> Callable[[Span], Any]:
     return read
 
 
-_ORDERS: Mapping[OrderingStrategy, Callable[[Sequence[Span], RetrievalConfig], list[Span]]] = {
-    OrderingStrategy.FRONT_FIRST: lambda spans, _: front_first(spans),
-    OrderingStrategy.BACK_FIRST: lambda spans, _: back_first(spans),
-    OrderingStrategy.SCORE_DESC: lambda spans, _: score_desc(spans, ranked=True),
-    OrderingStrategy.BEST_LAST: lambda spans, _: best_last(spans, ranked=True),
-    OrderingStrategy.EDGE_BALANCED: lambda spans, config: edge_balanced(
-        spans, ranked=True, start_count=config.start_count, end_count=config.end_count
-    ),
-    OrderingStrategy.DOCUMENT: lambda spans, _: document(spans, ranked=True, source=_document, position=_places(spans)),
-    OrderingStrategy.DOCUMENT_EDGES: lambda spans, _: document_edges(
-        spans, ranked=True, source=_document, position=_places(spans)
-    ),
-    OrderingStrategy.CHRONOLOGICAL: lambda spans, config: chronological(
-        spans, ranked=True, timestamp=_timestamp, order=config.chronological_order
-    ),
-    OrderingStrategy.RELEVANCE_GROUPS: lambda spans, config: relevance_groups(
-        sorted(spans, key=_document_and_place), high=config.high_relevance, medium=config.medium_relevance
-    ),
-    OrderingStrategy.ALTERNATING: lambda spans, _: alternating(spans, ranked=True),
-    OrderingStrategy.POSITION_WEIGHTED: lambda spans, _: position_weighted(spans, ranked=True),
-    OrderingStrategy.GROUP_BY: lambda spans, config: group_by(spans, _field(config.group_by), ranked=True),
-    OrderingStrategy.SHUFFLE: lambda spans, config: shuffle(spans, seed=config.order_seed),
-    OrderingStrategy.CUSTOM: lambda spans, config: custom(spans, key=config.order_key),
+_READERS: Mapping[str, Callable[[Sequence[Span]], Callable[[Span], Any]]] = {
+    "source": lambda spans: _document,
+    "position": _places,
+    "timestamp": lambda spans: _timestamp,
+    "tokens": lambda spans: _tokens,
 }
+"""What makes the reader of each thing that an order may need; anything else is a field of the metadata."""
+
+_OPTIONS: Mapping[str, str] = {"key": "order_key", "seed": "order_seed", "profile": "position_profile"}
+"""Options of orders that `RetrievalConfig` has under another name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import repeat
 from operator import attrgetter, contains, countOf, itemgetter, length_hint
@@ -165,11 +166,6 @@ def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:
     >>> values_of([{"page": 3}, {"metadata": {"page": 4}}, {}], "page", "the page")
     [3, 4, None]
     """
-    if isinstance(field, str):
-        try:
-            return named(items, field)
-        except Exception:  # noqa: BLE001, S110 - a class of the caller's may raise anything; item by item says where
-            pass
 
     def failed(at: int, error: Exception) -> OrderingError:
         return OrderingError(
@@ -177,12 +173,14 @@ def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:
             "every item, None where there is none"
         )
 
-    return _read_each(items, reader(field), failed)
+    return _read_all(items, field, failed)
 
 
-def _read_each(
-    items: Sequence[Any], read: Callable[[Any], Any], failed: Callable[[int, Exception], Exception]
-) -> list[Any]:
+def _read_all(items: Sequence[Any], field: Field, failed: Callable[[int, Exception], Exception]) -> list[Any]:
+    if isinstance(field, str):
+        with suppress(Exception):  # a class of the caller's may raise anything; item by item says where
+            return named(items, field)
+    read = reader(field)
     pending = iter(items)
     try:
         return list(map(read, pending))
@@ -326,8 +324,6 @@ def passage_values(passages: Sequence[Any], field: Field) -> list[Any]:
     PassageError
         If the caller's reader fails.
     """
-    read = reader(field)
-    of_hit = _OF_HIT.get(field, read) if isinstance(field, str) else read
 
     def failed(at: int, error: Exception) -> PassageError:
         return PassageError(
@@ -335,7 +331,12 @@ def passage_values(passages: Sequence[Any], field: Field) -> list[Any]:
             "every passage, None where there is none"
         )
 
-    return _read_each(passages, lambda one: of_hit(one) if isinstance(one, SeedHit) else read(one), failed)
+    has_hits = any(issubclass(kind, SeedHit) for kind in set(map(type, passages)))
+    of_hit = _OF_HIT.get(field) if has_hits and isinstance(field, str) else None
+    if of_hit is None:
+        return _read_all(passages, field, failed)
+    read = reader(field)
+    return _read_all(passages, lambda one: of_hit(one) if isinstance(one, SeedHit) else read(one), failed)
 
 
 def texts_of(passages: Sequence[Any], field: Field) -> list[str]:

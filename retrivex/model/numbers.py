@@ -57,7 +57,9 @@ def float_of(value: Any) -> float:
     [3.0, 1.0, nan, nan]
     """
     try:
-        return float(value) if isinstance(value, Real) and isfinite(value) else nan
+        # asking for the type is ten times as fast as asking for the protocol
+        is_number = type(value) is float or type(value) is int or isinstance(value, Real)
+        return float(value) if is_number and isfinite(value) else nan
     except OverflowError:
         return nan
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.ordering.strategy import Packing
 from retrivex.reorder.account import Account
 from retrivex.reorder.annotation import annotated
 from retrivex.reorder.arrangement import Placed, arrange
@@ -16,7 +17,6 @@ from retrivex.reorder.diagnostics import Explanation, ReorderDiagnostics, Reorde
 from retrivex.reorder.filtering import filtered, limited
 from retrivex.reorder.fitting import fitted, packing_of
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.packing import Packing
 from retrivex.reorder.passage import Candidate
 from retrivex.reorder.ranking import rank
 from retrivex.reorder.reading import InputReport, PassageReader

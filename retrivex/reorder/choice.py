@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from retrivex.model.fields import read_field
 from retrivex.ordering import OrderChoice, choose_order
-from retrivex.reorder.arrangement import arrange
+from retrivex.reorder.arrangement import arrange, source_reader
 from retrivex.reorder.budget import Budget
 from retrivex.reorder.fitting import fitted
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.passage import Ranked, group_key
+from retrivex.reorder.passage import Ranked
 
 
 def chosen_strategy(
@@ -25,7 +24,7 @@ def chosen_strategy(
         ranked,
         query,
         settings=options.auto.model_copy(update={"context_window": None}),
-        source=lambda one: group_key(read_field(one.candidate.metadata, options.document_field)),
+        source=source_reader(options),
         position=lambda one: one.candidate.section_index,
         timestamp=lambda one: one.candidate.timestamp,
     )

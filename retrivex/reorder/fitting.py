@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from retrivex.ordering.strategy import ORDERS, Packing
 from retrivex.reorder.arrangement import Placed
 from retrivex.reorder.budget import Budget
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.packing import Packed, Packing, pack
-
-_EDGE_ORDERS = ("edge_balanced",)
-_PREFIX_ORDERS = ("score_desc", "front_first", "document", "chronological", "alternating", "custom")
+from retrivex.reorder.packing import Packed, pack
 
 
 def packing_of(options: ReorderOptions, strategy: str) -> Packing:
     """Return how an order is packed."""
-    if options.packing != "auto":
-        return options.packing
-    # what stands first is not the best in the other orders: where something has to go, it should be the least relevant
-    return "edge_aware" if strategy in _EDGE_ORDERS else "prefix" if strategy in _PREFIX_ORDERS else "best"
+    return ORDERS[strategy].packing if options.packing == "auto" else options.packing
 
 
 def fitted(placed: Sequence[Placed[Any]], strategy: str, options: ReorderOptions, budget: Budget) -> Packed:

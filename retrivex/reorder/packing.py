@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-Packing: TypeAlias = Literal["prefix", "edge_aware", "best"]
+from retrivex.ordering.strategy import Packing
 
 
 @dataclass(frozen=True, slots=True)
