@@ -5,8 +5,7 @@ from retrivex.reorder.diagnostics import DroppedPassage, Explanation, ReorderDia
 from retrivex.reorder.options import Diversity, ReorderOptions
 from retrivex.reorder.passage import Passage
 from retrivex.reorder.priority import Weights, normalise_scores
-from retrivex.reorder.recipes import reorder_for_chat_history, reorder_for_docs_qa, reorder_for_logs
-from retrivex.reorder.reorderer import Reorderer
+from retrivex.reorder.reorderer import Reorderer, reorder_for_chat_history, reorder_for_docs_qa, reorder_for_logs
 from retrivex.reorder.serialization import deserialize_passages, serialize_passages
 
 __all__ = [

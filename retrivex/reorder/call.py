@@ -8,17 +8,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.ordering.strategy import Packing
-from retrivex.reorder.account import Account
-from retrivex.reorder.annotation import annotated
-from retrivex.reorder.arrangement import Placed, arrange
+from retrivex.reorder.arrangement import arrange, chosen_strategy
 from retrivex.reorder.budget import Budget
-from retrivex.reorder.choice import chosen_strategy
-from retrivex.reorder.diagnostics import Explanation, ReorderDiagnostics, ReorderResult
-from retrivex.reorder.filtering import filtered, limited
-from retrivex.reorder.fitting import fitted, packing_of
+from retrivex.reorder.diagnostics import Account, Explanation, ReorderDiagnostics, ReorderResult, annotated
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.passage import Candidate
-from retrivex.reorder.ranking import rank
+from retrivex.reorder.packing import fitted, packing_of
+from retrivex.reorder.passage import Candidate, Placed
+from retrivex.reorder.ranking import filtered, limited, rank
 from retrivex.reorder.reading import InputReport, PassageReader
 from retrivex.rerank import RerankReply, RerankRequest
 

@@ -1,11 +1,15 @@
-"""Which of the ordered passages stay where a budget does not hold all of them."""
+"""Which of the ordered passages stay within the limits of a call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from retrivex.ordering.strategy import Packing
+from retrivex.ordering.strategy import ORDERS, Packing
+from retrivex.reorder.budget import Budget
+from retrivex.reorder.options import ReorderOptions
+from retrivex.reorder.passage import Placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +97,20 @@ def _fit(visits: Sequence[int], cost: Callable[[int], float], budget: float, *, 
 def _without(positions: Sequence[int], others: Sequence[int]) -> list[int]:
     taken = set(others)
     return [position for position in positions if position not in taken]
+
+
+def packing_of(options: ReorderOptions, strategy: str) -> Packing:
+    """Return how an order is packed."""
+    return ORDERS[strategy].packing if options.packing == "auto" else options.packing
+
+
+def fitted(placed: Sequence[Placed[Any]], strategy: str, options: ReorderOptions, budget: Budget) -> Packed:
+    """Return which of the passages stay, and what the limits leave out."""
+    return pack(
+        [one.ranked.rank for one in placed],
+        packing_of(options, strategy),
+        cost=lambda at: budget.cost(placed[at].ranked.candidate),
+        budget=budget.limit,
+        min_top_k=options.min_top_k,
+        top_k=options.top_k,
+    )

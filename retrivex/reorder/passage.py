@@ -86,6 +86,14 @@ class Ranked(NamedTuple, Generic[T]):
     rank: int
 
 
+class Placed(NamedTuple, Generic[T]):
+    """A passage in its place: which part of the order that is, and which group it stands in."""
+
+    ranked: Ranked[T]
+    placement: str
+    group: str | None
+
+
 def rows(kind: type[R], *columns: Iterable[Any]) -> list[R]:
     """Return named tuples made of columns, as long as the shortest; nothing in Python is called for one of them."""
     make: Any = tuple.__new__

@@ -1,4 +1,4 @@
-"""Candidates by relevance, and where diversity is asked for, by how little they repeat what is better."""
+"""Which passages take part, and their ranks: by relevance, and with diversity by how little they repeat."""
 
 from __future__ import annotations
 
@@ -10,13 +10,63 @@ from numpy.typing import NDArray
 
 from retrivex.errors import PassageError, quoted
 from retrivex.model.fields import MISSING, read_field
+from retrivex.reorder.diagnostics import Account, DroppedPassage
 from retrivex.reorder.options import Diversity, ReorderOptions
 from retrivex.reorder.passage import Candidate, Ranked, group_key, rows
 from retrivex.reorder.priority import priorities
+from retrivex.similarity.deduplicate import find_duplicates
 from retrivex.similarity.mmr import pick_diverse
 from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
 
 T = TypeVar("T")
+
+
+def limited(candidates: Sequence[Candidate[T]], options: ReorderOptions, account: Account) -> list[Candidate[T]]:
+    """Return the first `max_input` candidates, or all.
+
+    Raises
+    ------
+    PassageError
+        If there are more and `max_input_behavior` is `raise`.
+    """
+    most = options.max_input
+    if most is None or len(candidates) <= most:
+        return list(candidates)
+    if options.max_input_behavior == "raise":
+        raise PassageError(
+            f"{len(candidates)} passages are more than max_input={most}: give fewer, raise it, or pass "
+            "max_input_behavior='truncate'"
+        )
+    account.drop(candidates[most:], "max_input")
+    account.warnings.append(f"only the first {most} of {len(candidates)} passages are taken (max_input)")
+    return list(candidates[:most])
+
+
+def filtered(candidates: Sequence[Candidate[T]], options: ReorderOptions, account: Account) -> list[Candidate[T]]:
+    """Clamp scores, then leave out what scores too low, then duplicates."""
+    left = list(candidates)
+    if options.score_clamp is not None:
+        low, high = options.score_clamp
+        left = [one._replace(score=min(high, max(low, one.score))) for one in left]
+    if options.min_score is not None:
+        account.drop((one for one in left if one.score < options.min_score), "min_score")
+        left = [one for one in left if one.score >= options.min_score]
+    return _deduplicated(left, options, account) if options.deduplicate else left
+
+
+def _deduplicated(candidates: Sequence[Candidate[T]], options: ReorderOptions, account: Account) -> list[Candidate[T]]:
+    duplicates = find_duplicates(
+        candidates,
+        options.deduplicate_threshold,
+        options.deduplicate_keep,
+        text=lambda one: one.text,
+        score=lambda one: one.score,
+    )
+    for found in duplicates:
+        one = candidates[found.position]
+        account.dropped.append(DroppedPassage(one.place, one.id, "duplicate", candidates[found.kept].id))
+    gone = {found.position for found in duplicates}
+    return [one for position, one in enumerate(candidates) if position not in gone]
 
 
 def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ranked[T]]:

@@ -189,3 +189,43 @@ def _question(query: Any) -> str | None:
     if query is not None and not isinstance(query, str):
         raise RetrivexError(f"query is a {type(query).__name__}: give the question as a string, or None")
     return query
+
+
+def reorder_for_docs_qa(passages: Iterable[T], query: str | None = None, **knobs: Any) -> list[T]:
+    """Order passages for a question to documents: by its type, near-duplicates left out, bad values mended.
+
+    Parameters
+    ----------
+    passages, query : as in `Reorderer.reorder`
+    knobs : any of `ReorderOptions`, on top of preset `docs_qa`
+
+    Examples
+    --------
+    >>> texts = ["Bees sleep in winter.", "A hive has one queen."]
+    >>> passages = [{"id": i, "text": text, "score": 0.5 + i / 10} for i, text in enumerate(texts)]
+    >>> [passage["id"] for passage in reorder_for_docs_qa(passages, "Who rules a hive?")]
+    [1, 0]
+    """
+    return Reorderer.preset("docs_qa", **knobs).reorder(passages, query)
+
+
+def reorder_for_chat_history(passages: Iterable[T], query: str | None = None, **knobs: Any) -> list[T]:
+    """Order turns or memories of a conversation: the most relevant at the edges, bad values mended.
+
+    Parameters
+    ----------
+    passages, query : as in `Reorderer.reorder`
+    knobs : any of `ReorderOptions`, on top of preset `chat_history`
+    """
+    return Reorderer.preset("chat_history", **knobs).reorder(passages, query)
+
+
+def reorder_for_logs(passages: Iterable[T], query: str | None = None, **knobs: Any) -> list[T]:
+    """Order events: newest first, bad values mended.
+
+    Parameters
+    ----------
+    passages, query : as in `Reorderer.reorder`
+    knobs : any of `ReorderOptions`, on top of preset `logs`
+    """
+    return Reorderer.preset("logs", **knobs).reorder(passages, query)
