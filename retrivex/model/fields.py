@@ -24,7 +24,7 @@ Field: TypeAlias = str | Callable[[Any], Any]
 MISSING: Final = object()
 """What `read_field` gives where there is no such field; None is a value of its own."""
 
-score_of = attrgetter("score")
+read_score = attrgetter("score")
 """Reads `item.score`; the fastest reader there is, as it never enters Python code."""
 
 _OF_HIT: dict[str, Callable[[SeedHit], Any]] = {
@@ -120,16 +120,16 @@ def read_field(item: Any, name: str) -> Any:
     return MISSING if inner is MISSING else read_field(inner, rest)
 
 
-def reader(field: Field) -> Callable[[Any], Any]:
+def make_reader(field: Field) -> Callable[[Any], Any]:
     """Return a callable that reads `field`: None where an item lacks it.
 
     A name is looked for in the item, then in its `metadata`; either may be a mapping or an object.
 
     Examples
     --------
-    >>> reader("source_id")({"text": "Bees sleep.", "metadata": {"source_id": "bees.txt"}})
+    >>> make_reader("source_id")({"text": "Bees sleep.", "metadata": {"source_id": "bees.txt"}})
     'bees.txt'
-    >>> reader("page")({"text": "Bees sleep."}) is None
+    >>> make_reader("page")({"text": "Bees sleep."}) is None
     True
     """
     if callable(field):
@@ -153,8 +153,8 @@ def _read_own(item: Any, name: str, missing: Any = None) -> Any:
 # ---- columns: a field of all items at once
 
 
-def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:
-    """Return what `reader(field)` reads of each item; `what` is what an error calls it.
+def read_values(items: Sequence[Any], field: Field, what: str) -> list[Any]:
+    """Return what `make_reader(field)` reads of each item; `what` is what an error calls it.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:
 
     Examples
     --------
-    >>> values_of([{"page": 3}, {"metadata": {"page": 4}}, {}], "page", "the page")
+    >>> read_values([{"page": 3}, {"metadata": {"page": 4}}, {}], "page", "the page")
     [3, 4, None]
     """
 
@@ -173,14 +173,14 @@ def values_of(items: Sequence[Any], field: Field, what: str) -> list[Any]:
             "every item, None where there is none"
         )
 
-    return _read_all(items, field, failed)
+    return _read_each(items, field, failed)
 
 
-def _read_all(items: Sequence[Any], field: Field, failed: Callable[[int, Exception], Exception]) -> list[Any]:
+def _read_each(items: Sequence[Any], field: Field, failed: Callable[[int, Exception], Exception]) -> list[Any]:
     if isinstance(field, str):
         with suppress(Exception):  # a class of the caller's may raise anything; item by item says where
-            return named(items, field)
-    read = reader(field)
+            return read_named(items, field)
+    read = make_reader(field)
     pending = iter(items)
     try:
         return list(map(read, pending))
@@ -188,21 +188,21 @@ def _read_all(items: Sequence[Any], field: Field, failed: Callable[[int, Excepti
         raise failed(len(items) - length_hint(pending) - 1, error) from error
 
 
-def named(items: Sequence[Any], name: str) -> list[Any]:
-    """Return what `reader(name)` reads of each item, of all of them at once: several times as fast."""
-    own = column(items, name)
+def read_named(items: Sequence[Any], name: str) -> list[Any]:
+    """Return what `make_reader(name)` reads of each item, of all of them at once: several times as fast."""
+    own = read_column(items, name)
     if None not in own:
         return own
-    inner = column(column(items, "metadata"), name)
+    inner = read_column(read_column(items, "metadata"), name)
     if own.count(None) == len(own):
         return inner
     return [deeper if value is None else value for value, deeper in zip(own, inner, strict=True)]
 
 
-def column(items: Sequence[Any], name: str, missing: Any = None) -> list[Any]:
+def read_column(items: Sequence[Any], name: str, missing: Any = None) -> list[Any]:
     """Return what each item itself holds under a name; their kind is looked at once where it is the same for all."""
     kind: type = type(items[0]) if items else dict
-    if countOf(map(type, items), kind) < len(items) or _is_odd(kind):
+    if countOf(map(type, items), kind) < len(items) or _makes_up_values(kind):
         return [_read_own(item, name, missing) for item in items]
     if kind is dict:
         return list(map(dict.get, items, repeat(name), repeat(missing)))
@@ -214,67 +214,67 @@ def column(items: Sequence[Any], name: str, missing: Any = None) -> list[Any]:
     return [getattr(item, name, missing) for item in items]
 
 
-def quick_values(items: Sequence[Any], *fields: Field) -> Sequence[list[Any] | None]:
+def read_quickly(items: Sequence[Any], *fields: Field) -> Sequence[list[Any] | None]:
     """Return the values of fields where items are of a common shape; for each field None where they are not.
 
     All of one kind, with the field in every item itself, or in no item, dictionaries, and in the metadata of each. What
     items are made of is looked at once for all fields, and nothing in Python is called for an item. A value in an item
-    may be None: `values_of` would then look in its metadata.
+    may be None: `read_values` would then look in its metadata.
     """
     try:
         kind: Any = type(items[0])
         if countOf(map(type, items), kind) < len(items):
             return [None] * len(fields)
         if kind is dict:
-            return _of_dictionaries(items, fields)
-        return [list(map(_getter(kind, field), items)) for field in fields]
-    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `values_of` says where
+            return _read_dictionaries(items, fields)
+        return [list(map(_make_getter(kind, field), items)) for field in fields]
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `read_values` says where
         return [None] * len(fields)
 
 
-def quick_reader(items: Sequence[Any], field: Field) -> Callable[[Any], Any] | None:
+def make_quick_reader(items: Sequence[Any], field: Field) -> Callable[[Any], Any] | None:
     """Return what reads a field that items of one kind have in themselves, never entering Python; None where unknown.
 
-    It raises where an item lacks the field after all, and may read None, where `values_of` would look in the metadata.
+    It raises where an item lacks the field after all, and may read None, where `read_values` looks in the metadata.
     """
     try:
         first = items[0]
         kind: Any = type(first)
         if (kind is dict and field not in first) or countOf(map(type, items), kind) < len(items):
             return None
-        return _getter(kind, field)
-    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `values_of` says where
+        return _make_getter(kind, field)
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `read_values` says where
         return None
 
 
-def _of_dictionaries(items: Sequence[dict[Any, Any]], fields: Sequence[Field]) -> list[list[Any]]:
+def _read_dictionaries(items: Sequence[dict[Any, Any]], fields: Sequence[Field]) -> list[list[Any]]:
     first = items[0]
     metadata: list[Any] = []
     read = []
     for field in fields:
         if field in first:
-            read.append(list(map(_getter(dict, field), items)))
+            read.append(list(map(_make_getter(dict, field), items)))
             continue
         metadata = metadata or list(map(itemgetter("metadata"), items))
         kind: Any = type(metadata[0])
         if any(map(contains, items, repeat(field))) or countOf(map(type, metadata), kind) < len(items):
             raise LookupError(field)
-        read.append(list(map(_getter(kind, field), metadata)))
+        read.append(list(map(_make_getter(kind, field), metadata)))
     return read
 
 
 @lru_cache(maxsize=256)
-def _getter(kind: type, field: Field) -> Callable[[Any], Any]:
+def _make_getter(kind: type, field: Field) -> Callable[[Any], Any]:
     """Return what reads a field of items of one kind and raises where it is missing."""
     if isinstance(field, str) and kind is dict:
         return itemgetter(field)
-    if not isinstance(field, str) or "." in field or _is_odd(kind):  # `attrgetter` would step inside
+    if not isinstance(field, str) or "." in field or _makes_up_values(kind):  # `attrgetter` would step inside
         raise LookupError(field)
     return attrgetter(field)
 
 
 @lru_cache(maxsize=256)
-def _is_odd(kind: type) -> bool:
+def _makes_up_values(kind: type) -> bool:
     """Whether items are mappings other than dictionaries, which may make up what is missing."""
     return kind is not dict and issubclass(kind, Mapping)
 
@@ -282,7 +282,7 @@ def _is_odd(kind: type) -> bool:
 # ---- items and passages: what is given, and the fields that each must have
 
 
-def listed(items: Iterable[T]) -> Sequence[T]:
+def list_items(items: Iterable[T]) -> Sequence[T]:
     """Return items that can be gone through more than once: a generator is read here, and only here.
 
     Raises
@@ -316,7 +316,7 @@ def as_list(passages: Iterable[T], of: str = "passages") -> list[T]:
     return list(given)
 
 
-def passage_values(passages: Sequence[Any], field: Field) -> list[Any]:
+def read_passages(passages: Sequence[Any], field: Field) -> list[Any]:
     """Return what each passage, or the chunk of a seed hit, holds in a field; None where it lacks it.
 
     Raises
@@ -334,9 +334,9 @@ def passage_values(passages: Sequence[Any], field: Field) -> list[Any]:
     has_hits = any(issubclass(kind, SeedHit) for kind in set(map(type, passages)))
     of_hit = _OF_HIT.get(field) if has_hits and isinstance(field, str) else None
     if of_hit is None:
-        return _read_all(passages, field, failed)
-    read = reader(field)
-    return _read_all(passages, lambda one: of_hit(one) if isinstance(one, SeedHit) else read(one), failed)
+        return _read_each(passages, field, failed)
+    read = make_reader(field)
+    return _read_each(passages, lambda one: of_hit(one) if isinstance(one, SeedHit) else read(one), failed)
 
 
 def texts_of(passages: Sequence[Any], field: Field) -> list[str]:
@@ -349,7 +349,7 @@ def texts_of(passages: Sequence[Any], field: Field) -> list[str]:
     """
     texts = [
         passage if isinstance(passage, str) else found
-        for passage, found in zip(passages, passage_values(passages, field), strict=True)
+        for passage, found in zip(passages, read_passages(passages, field), strict=True)
     ]
     for position, found in enumerate(texts):
         if not isinstance(found, str):
@@ -368,14 +368,14 @@ def scores_of(passages: Sequence[Any], field: Field) -> list[float]:
     PassageError
         If one is no finite number.
     """
-    found = passage_values(passages, field)
+    found = read_passages(passages, field)
     return [
-        0.0 if isinstance(passage, str) else _score(position, value)
+        0.0 if isinstance(passage, str) else _check_score(position, value)
         for position, (passage, value) in enumerate(zip(passages, found, strict=True))
     ]
 
 
-def _score(position: int, found: Any) -> float:
+def _check_score(position: int, found: Any) -> float:
     value = finite(found)
     if value is None:
         raise PassageError(

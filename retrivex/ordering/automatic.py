@@ -10,14 +10,14 @@ from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Knob
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, listed, score_of, values_of
+from retrivex.model.fields import Field, list_items, read_score, read_values
 from retrivex.model.numbers import float_of
 from retrivex.ordering.chronological import chronological
 from retrivex.ordering.cues import COMPARISON_CUES, NARRATIVE_CUES, TEMPORAL_CUES
 from retrivex.ordering.documents import document
 from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.groups import group_by
-from retrivex.ordering.metadata_coverage import Known
+from retrivex.ordering.metadata_coverage import MetadataCoverage
 from retrivex.ordering.questions import Detector, QuestionType, question_type
 from retrivex.ordering.ranking import best_last
 
@@ -131,7 +131,7 @@ def choose_order(
     """
     if not isinstance(settings, AutoSettings):
         raise OrderingError(f"settings are {quoted(settings)}: give AutoSettings(...)")
-    items = listed(items)
+    items = list_items(items)
     kind = question_type(
         question,
         temporal=settings.temporal_cues,
@@ -139,17 +139,19 @@ def choose_order(
         narrative=settings.narrative_cues,
         detector=settings.detector,
     )
-    known = Known(
-        values_of(items, timestamp, "timestamp"),
-        values_of(items, source, "source"),
-        values_of(items, position, "position"),
+    known = MetadataCoverage(
+        read_values(items, timestamp, "timestamp"),
+        read_values(items, source, "source"),
+        read_values(items, position, "position"),
     )
-    strategy, reason = _by_question(kind, known, settings)
+    strategy, reason = _choose_by_question(kind, known, settings)
     choice = OrderChoice(strategy, reason, kind, known.coverage, None)
-    return choice if settings.context_window is None else choice.filled(_total(items, tokens), settings)
+    return choice if settings.context_window is None else choice.filled(_sum_tokens(items, tokens), settings)
 
 
-def _by_question(kind: QuestionType, known: Known, settings: AutoSettings) -> tuple[AutoStrategy, str]:
+def _choose_by_question(
+    kind: QuestionType, known: MetadataCoverage, settings: AutoSettings
+) -> tuple[AutoStrategy, str]:
     dated, named, placed = (known.coverage[name] for name in ("timestamp", "source", "section"))
     if kind == "temporal":
         if dated < settings.timestamp_coverage:
@@ -172,9 +174,9 @@ def _by_question(kind: QuestionType, known: Known, settings: AutoSettings) -> tu
     return "edge_balanced", f"narrative question, but only {shares}: the best at both edges"
 
 
-def _total(items: Sequence[Any], tokens: Field) -> float:
+def _sum_tokens(items: Sequence[Any], tokens: Field) -> float:
     """Return the tokens of all items together."""
-    counts = values_of(items, tokens, "token count")
+    counts = read_values(items, tokens, "token count")
     if not all(float_of(count) >= 0 for count in counts):
         raise OrderingError(
             f"token counts are {quoted(counts)}: context_window is set, so each item needs one; name their field with "
@@ -188,7 +190,7 @@ def auto(
     *,
     question: str | None,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     source: Field = "source_id",
     position: Field = "section_index",
     timestamp: Field = "timestamp",
@@ -203,7 +205,7 @@ def auto(
     >>> [note["timestamp"] for note in auto(notes, question="When did it fail?", score="score")]
     [3, 5]
     """
-    items = listed(items)
+    items = list_items(items)
     choice = choose_order(
         items, question, settings=settings, source=source, position=position, timestamp=timestamp, tokens=tokens
     )

@@ -9,7 +9,7 @@ from retrivex.model.numbers import number_of
 from retrivex.ordering.chronological import is_time, may_be_time
 
 
-class Known:
+class MetadataCoverage:
     """Shares of the items that have a field, and the first value of each that no order can use.
 
     Parameters

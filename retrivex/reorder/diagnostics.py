@@ -127,7 +127,7 @@ class ReorderResult(Generic[T]):
     diagnostics: ReorderDiagnostics
 
 
-class Step:
+class StepTimer:
     """Notes how long a step takes; a class of its own, as `contextmanager` takes longer than some of the steps."""
 
     __slots__ = ("_name", "_started", "_step_ms")
@@ -145,16 +145,16 @@ class Step:
 
 
 @dataclass(slots=True)
-class Account:
+class CallLog:
     """Passages dropped, warnings and times of one call."""
 
     dropped: list[DroppedPassage] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     step_ms: dict[str, float] = field(default_factory=dict)
 
-    def step(self, name: str) -> Step:
+    def step(self, name: str) -> StepTimer:
         """Note how long a step takes, in milliseconds."""
-        return Step(name, self.step_ms)
+        return StepTimer(name, self.step_ms)
 
     def drop(self, candidates: Iterable[Candidate[Any]], reason: DropReason) -> None:
         """Note candidates that are left out."""
@@ -165,7 +165,7 @@ class Account:
         return sum(passage.reason in reasons for passage in self.dropped)
 
 
-def annotated(candidate: Candidate[T], notes: Mapping[str, Any], fields: FieldNames) -> T:
+def annotate(candidate: Candidate[T], notes: Mapping[str, Any], fields: FieldNames) -> T:
     """Return a copy of the candidate's passage with `notes` added to its metadata.
 
     Raises

@@ -1,4 +1,4 @@
-"""Every knob of the reorderer, checked once."""
+"""Every option of the Reorderer, checked once."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _as_tokenizer(value: Any) -> Any:
 
 
 class ReorderOptions(BaseModel):
-    """What a `Reorderer` does; frozen, and every knob may be overridden per call.
+    """What a `Reorderer` does; frozen, and every option may be overridden per call.
 
     Raises
     ------

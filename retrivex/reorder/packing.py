@@ -21,12 +21,12 @@ class Packed:
     over_top_k: list[int]
 
 
-def edge_visits(positions: Sequence[int]) -> list[int]:
+def visit_from_edges(positions: Sequence[int]) -> list[int]:
     """Return positions from the edges inwards: first, last, second, last but one, ...
 
     Examples
     --------
-    >>> edge_visits(range(5))
+    >>> visit_from_edges(range(5))
     [0, 4, 1, 3, 2]
     """
     half = (len(positions) + 1) // 2
@@ -67,19 +67,19 @@ def pack(
         return Packed(everything, [], [])
     fitting = everything
     if cost is not None and budget is not None:
-        fitting = sorted(_fit(_visits(everything, packing, ranks), cost, budget, stop=packing == "prefix"))
+        fitting = sorted(_fit(_order_visits(everything, packing, ranks), cost, budget, stop=packing == "prefix"))
     if min_top_k is not None and len(fitting) < min_top_k:
-        fitting = sorted(_visits(everything, packing, ranks)[:min_top_k])
+        fitting = sorted(_order_visits(everything, packing, ranks)[:min_top_k])
     kept = fitting
     if top_k is not None and len(fitting) > top_k:
-        kept = sorted(_visits(fitting, packing, ranks)[:top_k])
+        kept = sorted(_order_visits(fitting, packing, ranks)[:top_k])
     return Packed(kept, _without(everything, fitting), _without(fitting, kept))
 
 
-def _visits(positions: Sequence[int], packing: Packing, ranks: Sequence[int]) -> list[int]:
+def _order_visits(positions: Sequence[int], packing: Packing, ranks: Sequence[int]) -> list[int]:
     if packing == "best":
         return sorted(positions, key=ranks.__getitem__)
-    return edge_visits(positions) if packing == "edge_aware" else list(positions)
+    return visit_from_edges(positions) if packing == "edge_aware" else list(positions)
 
 
 def _fit(visits: Sequence[int], cost: Callable[[int], float], budget: float, *, stop: bool) -> list[int]:
@@ -99,16 +99,16 @@ def _without(positions: Sequence[int], others: Sequence[int]) -> list[int]:
     return [position for position in positions if position not in taken]
 
 
-def packing_of(options: ReorderOptions, strategy: str) -> Packing:
+def resolve_packing(options: ReorderOptions, strategy: str) -> Packing:
     """Return how an order is packed."""
     return ORDERS[strategy].packing if options.packing == "auto" else options.packing
 
 
-def fitted(placed: Sequence[Placed[Any]], strategy: str, options: ReorderOptions, budget: Budget) -> Packed:
+def fit(placed: Sequence[Placed[Any]], strategy: str, options: ReorderOptions, budget: Budget) -> Packed:
     """Return which of the passages stay, and what the limits leave out."""
     return pack(
         [one.ranked.rank for one in placed],
-        packing_of(options, strategy),
+        resolve_packing(options, strategy),
         cost=lambda at: budget.cost(placed[at].ranked.candidate),
         budget=budget.limit,
         min_top_k=options.min_top_k,

@@ -94,20 +94,20 @@ class Placed(NamedTuple, Generic[T]):
     group: str | None
 
 
-def rows(kind: type[R], *columns: Iterable[Any]) -> list[R]:
+def make_rows(kind: type[R], *columns: Iterable[Any]) -> list[R]:
     """Return named tuples made of columns, as long as the shortest; nothing in Python is called for one of them."""
     make: Any = tuple.__new__
     return list(map(make, repeat(kind), zip(*columns, strict=False)))
 
 
-def group_key(value: Any) -> str | None:
+def name_group(value: Any) -> str | None:
     """Return the name of the group that a metadata value stands for; None for none, empty or not a plain value.
 
     Numbers and names are compared as text, so that 7, 7.0 and "7" are one document.
 
     Examples
     --------
-    >>> [group_key(value) for value in (7, 7.0, "7", True, "", None, ["a"])]
+    >>> [name_group(value) for value in (7, 7.0, "7", True, "", None, ["a"])]
     ['7', '7', '7', 'true', None, None, None]
     """
     if type(value) is str:

@@ -12,17 +12,17 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 from uuid import UUID
 
 from retrivex.errors import PassageError, quoted
-from retrivex.model.fields import MISSING, FieldNames, as_list, column, read_field
+from retrivex.model.fields import MISSING, FieldNames, as_list, read_column, read_field
 from retrivex.model.numbers import all_finite, finite
 from retrivex.reorder.diagnostics import DroppedPassage
-from retrivex.reorder.passage import GROUPABLE, Candidate, group_key, rows
+from retrivex.reorder.passage import GROUPABLE, Candidate, make_rows, name_group
 
 T = TypeVar("T")
 
 Validation: TypeAlias = Literal["strict", "coerce"]
 
 _VALIDATIONS = get_args(Validation)
-_SHOWN = 5  # passages that a warning names
+_MAX_NAMED = 5  # passages that a warning names
 
 _NUMBERS = frozenset((float, int))
 _NAMES = frozenset((str, int))
@@ -43,7 +43,7 @@ class InputReport:
 
     def warnings(self) -> list[str]:
         """Return one sentence for each kind of fault, naming the first few passages."""
-        return [f"{fault}: {_some(places)}" for fault, places in self.faults.items()]
+        return [f"{fault}: {_name_first(places)}" for fault, places in self.faults.items()]
 
 
 class PassageReader(Generic[T]):
@@ -74,7 +74,7 @@ class PassageReader(Generic[T]):
         """
         items = as_list(passages, "dictionaries or objects with an id, a text and a score")
         self.report.input_count = len(items)
-        found = faultless(items, self._fields)
+        found = read_faultless(items, self._fields)
         if found is None:
             candidates = [self._read(item, place, len(items)) for place, item in enumerate(items)]
             found = [candidate for candidate in candidates if candidate is not None]
@@ -179,7 +179,7 @@ class PassageReader(Generic[T]):
             return None
         if not isinstance(value, GROUPABLE):
             self._leave_out(name, place, value, "a string or a number")
-        return group_key(value)
+        return name_group(value)
 
     def _leave_out(self, name: str, place: int, value: Any, rule: str) -> None:
         self._fault(f"field {name!r} left out", place, value, rule)
@@ -206,111 +206,111 @@ class PassageReader(Generic[T]):
         self.report.faults["passages that share an id"] = shared
 
 
-def _some(places: Sequence[str]) -> str:
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return ", ".join(places[:_SHOWN]) + more
+def _name_first(places: Sequence[str]) -> str:
+    more = f" and {len(places) - _MAX_NAMED} more" if len(places) > _MAX_NAMED else ""
+    return ", ".join(places[:_MAX_NAMED]) + more
 
 
 # ---- all at once: several times as fast as one by one
 
 
-class _NeedsALookError(Exception):
+class _FallbackNeededError(Exception):
     """A value may be at fault, or is of a type that is converted one by one."""
 
 
-def faultless(items: Sequence[T], names: FieldNames) -> list[Candidate[T]] | None:
+def read_faultless(items: Sequence[T], names: FieldNames) -> list[Candidate[T]] | None:
     """Return a candidate for each passage; None where one may have a fault or holds values of rarer types.
 
     `PassageReader` then reads them one by one, and says what is wrong with which.
     """
     try:
-        return _candidates(items, names)
+        return _read_candidates(items, names)
     except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; one by one it is said where
         return None
 
 
-def _candidates(items: Sequence[T], names: FieldNames) -> list[Candidate[T]]:
+def _read_candidates(items: Sequence[T], names: FieldNames) -> list[Candidate[T]]:
     count = len(items)
-    texts = _of_types(_column(items, names.text), _TEXTS)
-    found = _column(items, names.metadata)
-    metadata = _of_types([{} if one is MISSING or one is None else one for one in found], _DICTIONARIES)
+    texts = _require_types(_read_path(items, names.text), _TEXTS)
+    found = _read_path(items, names.metadata)
+    metadata = _require_types([{} if one is MISSING or one is None else one for one in found], _DICTIONARIES)
     known = metadata if any(metadata) else []
-    return rows(
+    return make_rows(
         Candidate,
         items,
         range(count),
-        _ids(items, names.id),
+        _read_ids(items, names.id),
         texts,
-        _scores(items, names.score),
+        _read_scores(items, names.score),
         metadata,
-        _token_counts(items, known, names.token_count),
-        _sources(known, names.source_id),
-        _numbers(known, names.section_index),
-        _numbers(known, names.timestamp),
-        _numbers(known, names.page),
-        _numbers(known, names.source_reliability),
+        _read_token_counts(items, known, names.token_count),
+        _read_sources(known, names.source_id),
+        _read_numbers(known, names.section_index),
+        _read_numbers(known, names.timestamp),
+        _read_numbers(known, names.page),
+        _read_numbers(known, names.source_reliability),
     )
 
 
-def _column(items: Sequence[Any], name: str) -> list[Any]:
+def _read_path(items: Sequence[Any], name: str) -> list[Any]:
     """Return what `read_field` reads of each."""
-    return [read_field(item, name) for item in items] if "." in name else column(items, name, MISSING)
+    return [read_field(item, name) for item in items] if "." in name else read_column(items, name, MISSING)
 
 
-def _of_types(values: Any, types: frozenset[Any]) -> Any:
+def _require_types(values: Any, types: frozenset[Any]) -> Any:
     if not types.issuperset(map(type, values)):
-        raise _NeedsALookError
+        raise _FallbackNeededError
     return values
 
 
-def _ids(items: Sequence[Any], name: str | None) -> Sequence[str | int]:
+def _read_ids(items: Sequence[Any], name: str | None) -> Sequence[str | int]:
     if name is None:
         return [f"passage-{place}" for place in range(len(items))]
-    ids: list[str | int] = _of_types(_column(items, name), _NAMES)
+    ids: list[str | int] = _require_types(_read_path(items, name), _NAMES)
     if "" in ids:
-        raise _NeedsALookError
+        raise _FallbackNeededError
     return ids
 
 
-def _scores(items: Sequence[Any], name: str | None) -> list[float]:
+def _read_scores(items: Sequence[Any], name: str | None) -> list[float]:
     if name is None:
         return [(len(items) - place) / len(items) for place in range(len(items))]
-    return [score or 0.0 for score in _finite(_column(items, name))]
+    return [score or 0.0 for score in _to_floats(_read_path(items, name))]
 
 
-def _finite(values: Sequence[Any]) -> list[float]:
-    if not all_finite(_of_types(values, _NUMBERS)):
-        raise _NeedsALookError
+def _to_floats(values: Sequence[Any]) -> list[float]:
+    if not all_finite(_require_types(values, _NUMBERS)):
+        raise _FallbackNeededError
     return list(map(float, values))
 
 
-def _token_counts(items: Sequence[Any], metadata: Sequence[dict[str, Any]], name: str) -> Any:
-    own = _column(items, name)
+def _read_token_counts(items: Sequence[Any], metadata: Sequence[dict[str, Any]], name: str) -> Any:
+    own = _read_path(items, name)
     if own.count(MISSING) + own.count(None) < len(own):
-        return _not_negative(_finite(own))
-    return _not_negative(_numbers(metadata, name))
+        return _require_not_negative(_to_floats(own))
+    return _require_not_negative(_read_numbers(metadata, name))
 
 
-def _not_negative(counts: Any) -> Any:
+def _require_not_negative(counts: Any) -> Any:
     if isinstance(counts, list) and any(count is not None and count < 0 for count in counts):
-        raise _NeedsALookError
+        raise _FallbackNeededError
     return counts
 
 
-def _numbers(metadata: Sequence[dict[str, Any]], name: str) -> Any:
+def _read_numbers(metadata: Sequence[dict[str, Any]], name: str) -> Any:
     """Return the numbers of a field, None where there is none; an endless row of that where it is in no metadata."""
     if not metadata:
         return repeat(None)
-    found = _column(metadata, name)
+    found = _read_path(metadata, name)
     given = [value for value in found if value is not None and value is not MISSING]
     if not given:
         return repeat(None)
-    numbers = iter(_finite(given))
+    numbers = iter(_to_floats(given))
     return [None if value is None or value is MISSING else next(numbers) for value in found]
 
 
-def _sources(metadata: Sequence[dict[str, Any]], name: str) -> Any:
+def _read_sources(metadata: Sequence[dict[str, Any]], name: str) -> Any:
     if not metadata:
         return repeat(None)
-    found = [None if value is MISSING else value for value in _column(metadata, name)]
-    return list(map(group_key, _of_types(found, _SOURCES)))
+    found = [None if value is MISSING else value for value in _read_path(metadata, name)]
+    return list(map(name_group, _require_types(found, _SOURCES)))

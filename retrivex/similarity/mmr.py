@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import PassageError, RetrivexError, quoted
-from retrivex.model.fields import Field, as_list, passage_values, scores_of, texts_of
+from retrivex.model.fields import Field, as_list, read_passages, scores_of, texts_of
 from retrivex.similarity.pairwise import EmbeddingLikeness, Floats, Likeness, TextLikeness
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ def _brought_to_unit(values: Floats) -> Floats:
 
 
 def _sources(passages: Sequence[Any], field: Field) -> list[Hashable | None]:
-    sources = passage_values(passages, field)
+    sources = read_passages(passages, field)
     for position, found in enumerate(sources):
         try:
             hash(found)
@@ -173,7 +173,7 @@ def _families(sources: Sequence[Hashable | None]) -> NDArray[np.int64]:
 
 
 def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
-    rows = [_vector(value) for value in passage_values(passages, field)]
+    rows = [_vector(value) for value in read_passages(passages, field)]
     sizes = [0 if row is None else len(row) for row in rows]
     for position, size in enumerate(sizes):
         if not size or size != sizes[0]:
