@@ -1,4 +1,4 @@
-"""The order of a context's spans, as the config asks for it."""
+"""Puts the spans of a context in the order that the config names."""
 
 from __future__ import annotations
 

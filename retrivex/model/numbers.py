@@ -1,4 +1,4 @@
-"""Numbers, whatever type they come in: real, finite, or held by a text."""
+"""Parses numbers of any type: real, finite, or written in a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order the passages of a context stand; pure functions over anything with a score.
+"""Orders of the passages of a context: pure functions over anything with a score.
 
 Each takes items and returns a new list of them. They sort by score themselves; `ranked=True` trusts the caller. What a
 function reads of an item beside its score is named: a field of the item or of its `metadata`, or a callable.

@@ -1,4 +1,4 @@
-"""The order that suits the question, as far as the metadata of the passages allows it."""
+"""Chooses the order by the type of the question and by the metadata that the passages have."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AutoStrategy: TypeAlias = Literal["chronological", "document", "group_by", "edge
 
 
 class AutoSettings(BaseModel):
-    """What `auto` goes by.
+    """Thresholds, cues and context window by which `auto` chooses.
 
     The shares are of the items that must have the field in question.
 
@@ -60,7 +60,7 @@ DEFAULT_AUTO = AutoSettings()
 
 @dataclass(frozen=True, slots=True)
 class OrderChoice:
-    """What `auto` chose, and why.
+    """The order that `auto` chose, and its reason.
 
     Parameters
     ----------

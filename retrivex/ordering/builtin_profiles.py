@@ -1,4 +1,4 @@
-"""Built-in position profiles, and profiles by whatever names them."""
+"""Built-in position profiles, and the lookup of a profile by name, file or object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order by time."""
+"""Orders passages by their timestamps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders of the caller's own, and the control: none at all."""
+"""Orders by a key or comparison of the caller's, and at random, as the control."""
 
 from __future__ import annotations
 

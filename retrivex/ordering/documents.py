@@ -1,4 +1,4 @@
-"""Orders that keep the passages of a document together, as the document goes."""
+"""Orders that keep the passages of a document together and in the document's order."""
 
 from __future__ import annotations
 

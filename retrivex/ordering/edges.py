@@ -1,4 +1,4 @@
-"""Orders that put the best passages where a model reads best when its attention is u-shaped: at the edges.
+"""Orders that put the best passages at the edges, where a model with u-shaped attention reads best.
 
 Liu et al., "Lost in the Middle", TACL 2024, arXiv 2307.03172. How much that helps depends on the model.
 """

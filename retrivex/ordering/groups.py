@@ -1,4 +1,4 @@
-"""Orders by groups: of relevance, or of the same value of any field."""
+"""Orders by groups: of similar relevance, or with the same value of a field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of items: which share has a field that an order reads, and what stands there that it cannot use."""
+"""Measures which share of the items has the metadata that an order reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retrivex.ordering.chronological import is_time, may_be_time
 
 
 class MetadataCoverage:
-    """Shares of the items that have a field, and the first value of each that no order can use.
+    """Share of the items that have each field, and the first value that no order can use.
 
     Parameters
     ----------

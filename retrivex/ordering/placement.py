@@ -1,4 +1,4 @@
-"""The order that is worth most under a position profile."""
+"""Finds the order with the largest expected attention under a position profile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIN_LENGTH_SHARE = 1e-15
 
 @dataclass(frozen=True, slots=True)
 class Placement(Generic[T]):
-    """An order and what it is worth.
+    """An order, its value, and an upper bound on the value of any order.
 
     Parameters
     ----------

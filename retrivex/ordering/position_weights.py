@@ -1,4 +1,4 @@
-"""Places with weights: the best item gets the best place."""
+"""Orders by weights of the places: the best item gets the place of the largest weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a model reads what stands where in its context: attention over the relative token position."""
+"""Position profiles: how well a model reads each relative token position of its context."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MIN_WIDTH = 1e-9
 
 @dataclass(frozen=True)
 class PositionProfile:
-    """Attention, or measured accuracy, as a function of the relative token position: straight lines between knots.
+    """Attention, or measured accuracy, by relative token position, interpolated linearly between knots.
 
     Before the first knot and after the last one it stays level. Only differences count: an order does not change when
     a constant is added to all attentions or all are multiplied by the same positive number.

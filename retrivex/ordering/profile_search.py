@@ -1,4 +1,4 @@
-r"""The search for the order that makes most of a position profile.
+r"""Searches for the order of the largest value under a position profile.
 
 With an item's density :math:`d_i = s_i / l_i` and the attention summed up to a token, :math:`A(t)`, an order is worth
 :math:`\sum_i d_i (A(t_i + l_i) - A(t_i))`, where :math:`t_i` is the sum of the lengths before item i.
@@ -49,7 +49,7 @@ TOLERANCE = 1e-12
 
 
 class Problem:
-    """Items to be placed, best first.
+    """Items to be placed, best first, and the profile that they are placed on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What kind of question is asked, told by words and turns of phrase in English and Chinese."""
+"""Classifies questions by words and phrases in English and Chinese."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Best first, best last, or the order given."""
+"""Orders by score alone: best first, best last, or the order given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of the orders: each by its name, with its function, what it reads of an item and which options it takes.
+"""The registry of the orders: name, function, what it reads of an item, and which options it takes.
 
 The composer, the `Reorderer` and the command line take their orders from here. A new order is a function in a module of
 its own, a name in `OrderingStrategy` and a row in `ORDERS`.
@@ -25,7 +25,7 @@ Packing: TypeAlias = Literal["prefix", "edge_aware", "best"]
 
 
 class OrderingStrategy(StrEnum):
-    """Where in the context the best spans stand."""
+    """Names of the orders."""
 
     FRONT_FIRST = "front_first"
     BACK_FIRST = "back_first"
@@ -47,7 +47,7 @@ class OrderingStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a caller must know of an order to apply it to items of its own.
+    """A registered order: its function, the fields that it reads and the options that it takes.
 
     Parameters
     ----------

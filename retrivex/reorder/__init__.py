@@ -1,4 +1,4 @@
-"""Flat passages in a better order: filtered, de-duplicated, weighed, arranged and fitted into a budget."""
+"""Reorders flat passages: filters, deduplicates, weighs and arranges them, and fits them into a budget."""
 
 from retrivex.model.fields import FieldNames
 from retrivex.reorder.diagnostics import DroppedPassage, Explanation, ReorderDiagnostics, ReorderResult

@@ -1,4 +1,4 @@
-"""The named orders, applied to ranked passages, and which of them `auto` takes."""
+"""Applies the registered orders to ranked passages, and resolves `auto` to one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passages cost: tokens or characters, and how many there may be."""
+"""The budget of a call, in tokens or characters, and the cost of a passage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much text there may be, and how it is counted.
+    """A limit on the text of a call, and how text is counted.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One call of the reorderer: its steps, in their order, and the log of them."""
+"""One call of the Reorderer: its steps in order, with a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_NAMED = 5  # passages that a warning names
 
 
 class _Packed(NamedTuple, Generic[T]):
-    """What stays of a call, in its order, and how that came about."""
+    """The passages that stay, in order, with the strategy and packing that were used."""
 
     kept: list[Placed[T]]
     strategy: str
@@ -34,7 +34,7 @@ class _Packed(NamedTuple, Generic[T]):
 
 
 class Call(Generic[T]):
-    """What happens between passages in and passages out.
+    """The steps of one call, from the passages given to those returned.
 
     Validate, limit, rerank, clamp, filter by score, deduplicate, rank, diversify, choose a strategy (`auto`), group,
     order, pack into the budget, cut to `top_k`. The reranker is asked by the caller of `request` and `rescore`, as it

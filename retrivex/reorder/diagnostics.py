@@ -1,4 +1,4 @@
-"""What one call of the reorderer did, in numbers and in words."""
+"""Diagnostics of one call: counts, times, warnings, and the explanation of each passage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DroppedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a passage stands where it does.
+    """The reason for a passage's place in the output.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class ReorderDiagnostics:
-    """Counts of one call.
+    """Counts, choices, warnings and times of one call.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class ReorderDiagnostics:
 
 @dataclass(frozen=True, slots=True)
 class ReorderResult(Generic[T]):
-    """The passages in their order, and how it came about.
+    """The ordered passages, with explanations and diagnostics.
 
     `explanations` stand beside `passages`, one for each.
     """
@@ -128,7 +128,7 @@ class ReorderResult(Generic[T]):
 
 
 class StepTimer:
-    """Notes how long a step takes; a class of its own, as `contextmanager` takes longer than some of the steps."""
+    """Measures how long a step takes; `contextmanager` would take longer than some of the steps."""
 
     __slots__ = ("_name", "_started", "_step_ms")
 
@@ -146,7 +146,7 @@ class StepTimer:
 
 @dataclass(slots=True)
 class CallLog:
-    """Passages dropped, warnings and times of one call."""
+    """Collects the dropped passages, warnings and times of one call."""
 
     dropped: list[DroppedPassage] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Every option of the Reorderer, checked once."""
+"""All options of the Reorderer, validated together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Strategy: TypeAlias = Literal[tuple(strategy.value for strategy in OrderingStrat
 
 
 class Diversity(BaseModel):
-    """Maximal marginal relevance before the order: passages that repeat others, or their source, lose rank.
+    """Options of maximal marginal relevance: passages that repeat others, or their source, lose rank.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def _as_tokenizer(value: Any) -> Any:
 
 
 class ReorderOptions(BaseModel):
-    """What a `Reorderer` does; frozen, and every option may be overridden per call.
+    """All options of a `Reorderer`; frozen, and each may be overridden per call.
 
     Raises
     ------

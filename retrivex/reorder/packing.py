@@ -1,4 +1,4 @@
-"""Which of the ordered passages stay within the limits of a call."""
+"""Selects which of the ordered passages stay within the budget and the limits of a call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retrivex.reorder.passage import Placed
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Positions that stay, in order, and those that each rule left out."""
+    """Positions of the passages that stay, and of those that each limit leaves out."""
 
     kept: list[int]
     over_budget: list[int]

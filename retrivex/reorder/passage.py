@@ -1,4 +1,4 @@
-"""A passage: a retrieved text with a score, and what the steps know of it."""
+"""Passages: as given, as read, as ranked, and as placed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Passage:
 
 
 class Candidate(NamedTuple, Generic[T]):
-    """A passage as it was read: the caller's own object, and checked values beside it.
+    """A passage as read: the caller's object with its validated fields.
 
     `place` is its index in the input. `timestamp`, `section_index`, `page` and `source_reliability` are None where
     unknown.
@@ -68,7 +68,7 @@ class Candidate(NamedTuple, Generic[T]):
 
 
 class Ranked(NamedTuple, Generic[T]):
-    """A candidate that is left after filtering, with what it is ordered by.
+    """A candidate after filtering, with its priority and rank.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Ranked(NamedTuple, Generic[T]):
 
 
 class Placed(NamedTuple, Generic[T]):
-    """A passage in its place: which part of the order that is, and which group it stands in."""
+    """A passage in its place, with the part of the order and the group that it belongs to."""
 
     ranked: Ranked[T]
     placement: str

@@ -1,4 +1,4 @@
-"""Options for common cases, by name."""
+"""Named sets of options for common cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a passage is worth before it is placed: its normalised score, weighted with what its metadata says."""
+"""Priorities of passages: the normalised score, weighted with time, section and source reliability."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Normalization: TypeAlias = Literal["none", "min_max", "z_score", "softmax"]
 
 
 class Weights(BaseModel):
-    """What score, time, position and source count for; all but the score's are 0 unless set.
+    """Weights of score, time, section and source reliability; all but the score's default to 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which passages take part, and their ranks: by relevance, and with diversity by how little they repeat."""
+"""Filters and deduplicates candidates, and ranks them by priority or by maximal marginal relevance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages as they come in: dictionaries or objects, checked once and never changed."""
+"""Reads and validates passages given as dictionaries or objects, without changing them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DICTIONARIES = frozenset((dict,))
 
 @dataclass(slots=True)
 class InputReport:
-    """How many passages were given, and what `coerce` had to mend, by kind."""
+    """The number of passages given, and the faults that `coerce` repaired, by kind."""
 
     input_count: int = 0
     coerced_scores: int = 0
@@ -47,7 +47,7 @@ class InputReport:
 
 
 class PassageReader(Generic[T]):
-    """Reads passages; keeps a report of what was wrong with them.
+    """Reads passages, and keeps a report of their faults.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _name_first(places: Sequence[str]) -> str:
 
 
 class _FallbackNeededError(Exception):
-    """A value may be at fault, or is of a type that is converted one by one."""
+    """Raised where a value needs validation of its own, so that passages are read one by one."""
 
 
 def read_faultless(items: Sequence[T], names: FieldNames) -> list[Candidate[T]] | None:

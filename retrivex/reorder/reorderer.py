@@ -1,4 +1,4 @@
-"""The reorderer: flat passages in, the same passages in a better order out."""
+"""The Reorderer: takes flat passages and returns them in a better order, within a budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages as JSON, and back."""
+"""Writes passages as JSON and reads them back."""
 
 from __future__ import annotations
 
