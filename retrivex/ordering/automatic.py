@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
-from pydantic import Field as Knob
+from pydantic import Field as Option
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.model.fields import Field, list_items, read_score, read_values
@@ -40,17 +40,17 @@ class AutoSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
 
-    timestamp_coverage: float = Knob(default=0.4, ge=0, le=1, description="share with a timestamp for chronological")
-    source_coverage: float = Knob(default=0.4, ge=0, le=1, description="share with a source for document and groups")
-    section_coverage: float = Knob(default=0.3, ge=0, le=1, description="share with a position for document")
-    context_window: int | None = Knob(default=None, ge=1, description="the model's window, in tokens; None: unknown")
-    near_full: float = Knob(
+    timestamp_coverage: float = Option(default=0.4, ge=0, le=1, description="share with a timestamp for chronological")
+    source_coverage: float = Option(default=0.4, ge=0, le=1, description="share with a source for document and groups")
+    section_coverage: float = Option(default=0.3, ge=0, le=1, description="share with a position for document")
+    context_window: int | None = Option(default=None, ge=1, description="the model's window, in tokens; None: unknown")
+    near_full: float = Option(
         default=0.8, gt=0, description="share of the window from which on best_last takes the place of edge_balanced"
     )
-    temporal_cues: tuple[str, ...] = Knob(default=TEMPORAL_CUES, description="words that ask about time")
-    comparison_cues: tuple[str, ...] = Knob(default=COMPARISON_CUES, description="words that ask for a comparison")
-    narrative_cues: tuple[str, ...] = Knob(default=NARRATIVE_CUES, description="words that ask how something goes")
-    detector: Detector | None = Knob(
+    temporal_cues: tuple[str, ...] = Option(default=TEMPORAL_CUES, description="words that ask about time")
+    comparison_cues: tuple[str, ...] = Option(default=COMPARISON_CUES, description="words that ask for a comparison")
+    narrative_cues: tuple[str, ...] = Option(default=NARRATIVE_CUES, description="words that ask how something goes")
+    detector: Detector | None = Option(
         default=None, description="question -> temporal, comparison, narrative or factual, or None for the cues"
     )
 
