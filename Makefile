@@ -36,15 +36,15 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent rag-chunk-reorder@0.1.7
 
 # Integration tests that need an environment of their own; those in no list run in the core environment.
-TESTS_models := tests/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := $(addprefix tests/adapters/test_,langchain.py langchain_compressor.py langchain_documents.py langchain_standard.py langchain_stores.py llamaindex.py llamaindex_postprocessor.py llamaindex_rows.py llamaindex_stores.py haystack.py haystack_stores.py written_by_frameworks.py) tests/test_prompts_sdks.py tests/reorder/test_reorder_frameworks.py tests/ordering/test_order_peers.py
-TESTS_engines := $(addprefix tests/adapters/test_,qdrant.py qdrant_filters.py qdrant_hits.py qdrant_records.py pgvector.py pgvector_hits.py pgvector_tables.py chroma.py chroma_hits.py chroma_records.py lancedb.py lancedb_filters.py lancedb_hits.py lancedb_records.py milvus.py milvus_filters.py milvus_records.py scope_columns.py places_engines.py backfill_engines.py)
-TESTS_wires := $(addprefix tests/adapters/test_,elasticsearch.py opensearch.py weaviate.py weaviate_hits.py)
+TESTS_models := tests/encoders/test_encoder.py tests/rerank/test_models.py
+TESTS_frameworks := $(addprefix tests/adapters/,langchain llamaindex haystack base/test_written_by_frameworks.py) tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
+TESTS_engines := $(addprefix tests/adapters/,qdrant pgvector chroma lancedb milvus base/test_scope_columns.py base/test_layouts_engines.py base/test_backfill_engines.py)
+TESTS_wires := tests/adapters/search tests/adapters/weaviate
 TESTS_measures := tests/evaluation/test_ir_measures.py
 TESTS_evaluate := tests/evaluation/test_datasets_hub.py tests/evaluation/test_report_figures.py tests/evaluation/test_endpoint.py tests/evaluation/test_probe_endpoint.py tests/evaluation/test_evaluate_endpoint.py
 TESTS_longbench := tests/evaluation/test_longbench_originals.py
-TESTS_office := tests/loading/test_load_office.py
-TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/test_dedup_npm.py
+TESTS_office := tests/loading/test_office.py
+TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
 KINDS := models frameworks engines wires measures evaluate longbench office node
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.

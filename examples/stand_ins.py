@@ -9,7 +9,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 _running = ExitStack()
 atexit.register(_running.close)
@@ -20,7 +20,7 @@ def search_url(flavour: str) -> str:
     variable = f"{flavour.upper()}_URL"
     if variable in os.environ:
         return os.environ[variable]
-    from search_server import SearchServer  # noqa: PLC0415 - not needed beside a server
+    from support.search.server import SearchServer  # noqa: PLC0415 - not needed beside a server
 
     server = _running.enter_context(SearchServer(flavour))
     print(f"No {variable} in the environment: a stand-in of the tests answers.")
@@ -32,7 +32,7 @@ def weaviate_ports() -> dict[str, int]:
     if "WEAVIATE_PORT" in os.environ:
         grpc_port = os.environ.get("WEAVIATE_GRPC_PORT", "50051")
         return {"port": int(os.environ["WEAVIATE_PORT"]), "grpc_port": int(grpc_port)}
-    from weaviate_server import weaviate_server  # noqa: PLC0415 - not needed beside a server
+    from support.weaviate_server import weaviate_server  # noqa: PLC0415 - not needed beside a server
 
     _, port, grpc_port = _running.enter_context(weaviate_server())
     print("No WEAVIATE_PORT in the environment: a stand-in of the tests answers.")

@@ -11,7 +11,7 @@ from haystack import Document
 from haystack.components.retrievers import SentenceWindowRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from retrivex.adapters.fields import colon_id
+from retrivex.adapters.base.fields import colon_id
 from retrivex.adapters.haystack import DocumentStoreChunkStore
 from retrivex.model.chunk import Chunk
 

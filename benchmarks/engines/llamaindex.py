@@ -11,7 +11,7 @@ from llama_index.core.postprocessor import PrevNextNodePostprocessor
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from retrivex.adapters.fields import colon_id
+from retrivex.adapters.base.fields import colon_id
 from retrivex.adapters.llamaindex import DocstoreChunkStore
 from retrivex.model.chunk import Chunk
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pymilvus import DataType, MilvusClient
 
-from retrivex.adapters.fields import FieldMap, colon_id
+from retrivex.adapters.base.fields import FieldMap, colon_id
 from retrivex.adapters.milvus import MilvusChunkStore, MilvusCollection
 from retrivex.model.chunk import Chunk
 

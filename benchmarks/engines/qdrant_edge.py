@@ -17,8 +17,8 @@ from .engine import Engine, Way
 from .qdrant_points import fill
 from .vector_store import nearest, way
 
-sys.path.append(str(Path(__file__).parents[2] / "tests" / "adapters"))
-from qdrant_server import QdrantServer  # found by the line above
+sys.path.append(str(Path(__file__).parents[2] / "tests"))
+from support.qdrant_server import QdrantServer  # found by the line above
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from qdrant_client import QdrantClient, models
 
-from retrivex.adapters.fields import FieldMap, uuid5_id
+from retrivex.adapters.base.fields import FieldMap, uuid5_id
 from retrivex.model.chunk import Chunk
 
 from .engine import DIMENSION, batches, listed

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from retrivex.adapters.collection import Collection, Nearest
-from retrivex.adapters.vector_store import VectorChunkStore
+from retrivex.adapters.base.collection import Collection, Nearest
+from retrivex.adapters.base.store import VectorChunkStore
 
 from .engine import SEEDS, Meter, Way
 

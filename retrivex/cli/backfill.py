@@ -17,7 +17,7 @@ from retrivex.cli.options import AsJson, parse_pairs
 from retrivex.cli.terminal import note, progress, write_json, write_text
 
 if TYPE_CHECKING:
-    from retrivex.adapters.backfill import Backfilled
+    from retrivex.adapters.base.backfill import Backfilled
 
 _SHOWN = 10  # documents without numbers that are listed
 
@@ -63,8 +63,8 @@ def backfill(
         --only collection_id="3f2c..."
       retrivex backfill lancedb data/lance notes --field doc_id=file --field char_start=offset
     """
-    adapters = import_module("retrivex.adapters.backfill")
-    files = import_module("retrivex.adapters.places")
+    adapters = import_module("retrivex.adapters.base.backfill")
+    files = import_module("retrivex.adapters.base.positions_file")
     found = open_collection(kind, address, collection, layout, api_key, parse_pairs(only, "--only"))
     if field:
         found.fields = replace(found.fields, **_names(found.fields, field))

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from retrivex.errors import StoreError
 
 if TYPE_CHECKING:
-    from retrivex.adapters.collection import Collection
-    from retrivex.adapters.fields import FieldMap
+    from retrivex.adapters.base.collection import Collection
+    from retrivex.adapters.base.fields import FieldMap
 
 
 class StoreKind(StrEnum):

@@ -111,7 +111,7 @@ def compose(
 
 def read_schema(name: str) -> str:
     """Return a JSON Schema that comes with the package."""
-    return files("retrivex").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+    return files("retrivex.composition.schemas").joinpath(f"{name}.json").read_text(encoding="utf-8")
 
 
 def answer_line(

@@ -11,13 +11,13 @@ import pytest
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Any]:
-    with pytest.importorskip("postgres_server").serving() as server:
+    with pytest.importorskip("support.postgres_server").serving() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def chroma() -> Iterator[Any]:
-    with pytest.importorskip("chroma_server").serving() as server:
+    with pytest.importorskip("support.chroma_server").serving() as server:
         yield server
 
 
@@ -25,7 +25,7 @@ def chroma() -> Iterator[Any]:
 def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Give Milvus Lite as it is."""
     folder = tmp_path_factory.mktemp("lite")
-    with pytest.importorskip("milvus_collections").serving(folder, templates=False) as server:
+    with pytest.importorskip("support.milvus_collections").serving(folder, templates=False) as server:
         yield server
 
 
@@ -33,14 +33,14 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Give Milvus Lite behind a server that takes filter templates."""
     folder = tmp_path_factory.mktemp("templates")
-    with pytest.importorskip("milvus_collections").serving(folder, templates=True) as server:
+    with pytest.importorskip("support.milvus_collections").serving(folder, templates=True) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Any]:
     """Give Weaviate."""
-    with pytest.importorskip("weaviate_collections").serving() as server:
+    with pytest.importorskip("support.weaviate_collections").serving() as server:
         yield server
 
 
@@ -52,29 +52,29 @@ def milvus(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture(scope="session")
 def text() -> str:
     """Give the text that LangChain's splitter cuts into `pieces`."""
-    return str(pytest.importorskip("langchain_world").text())
+    return str(pytest.importorskip("support.langchain_world").text())
 
 
 @pytest.fixture(scope="session")
 def pieces(text: str) -> Any:
-    return pytest.importorskip("langchain_world").pieces(text)
+    return pytest.importorskip("support.langchain_world").pieces(text)
 
 
 @pytest.fixture(scope="session")
 def vectors(pieces: Any) -> Any:
-    return pytest.importorskip("langchain_world").vectors(pieces)
+    return pytest.importorskip("support.langchain_world").vectors(pieces)
 
 
 @pytest.fixture(scope="session")
 def _qdrant_server() -> Iterator[Any]:
-    with pytest.importorskip("qdrant_collections").serving() as server:
+    with pytest.importorskip("support.qdrant_collections").serving() as server:
         yield server
 
 
 @pytest.fixture
 def qdrant(_qdrant_server: Any) -> Iterator[Any]:
     """Give a server without faults, a client of it, and the name of a collection that is not there yet."""
-    with pytest.importorskip("qdrant_collections").connected(_qdrant_server) as connection:
+    with pytest.importorskip("support.qdrant_collections").connected(_qdrant_server) as connection:
         yield connection
 
 

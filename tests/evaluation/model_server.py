@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from json_server import Answer, serving_json
+from support.json_server import Answer, serving_json
 
 QUESTION = re.compile(r"Question: What is the registration number of the (.+)\?")
 NUMBER = re.compile(r"The registration number of the (.+?) is (\d+)\.")

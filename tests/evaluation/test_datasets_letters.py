@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import texts
+from support.strategies import texts
 
 from retrivex.evaluation.datasets.letters import LetterIndex
 

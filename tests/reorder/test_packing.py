@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders import FIVE, ids, passage
 from hypothesis import given
 from hypothesis import strategies as st
+from support.passages import FIVE, ids, passage
 
 from retrivex import Reorderer
 from retrivex.reorder.packing import pack

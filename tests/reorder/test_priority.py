@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from builders import ids, passage
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.passages import ids, passage
 
 from retrivex import Reorderer, RetrivexError
 from retrivex.reorder import normalise_scores

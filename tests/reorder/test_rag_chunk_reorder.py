@@ -14,10 +14,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import peer_cases
 import pytest
-from builders import FIVE, ids, passage
-from peer_cases import QUERIES, by_weight, chunk_there, config_there, count_words
+from support import peer_cases
+from support.passages import FIVE, ids, passage
+from support.peer_cases import QUERIES, by_weight, chunk_there, config_there, count_words
 
 from retrivex import Reorderer
 from retrivex.reorder import reorder_for_chat_history, reorder_for_docs_qa, reorder_for_logs

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from builders import FIVE, ids, passage
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from support.passages import FIVE, ids, passage
 
 from retrivex import Chunk, ChunkMetadata, Passage, Reorderer, RetrivexError, SeedHit
 from retrivex.errors import PassageError

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders import passage
 from hypothesis import given
 from hypothesis import strategies as st
+from support.passages import passage
 
 from retrivex import Passage
 from retrivex.errors import PassageError

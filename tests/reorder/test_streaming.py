@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from builders import FIVE, ids, passage
 from hypothesis import given
 from hypothesis import strategies as st
+from support.passages import FIVE, ids, passage
 
 from retrivex import Reorderer
 from retrivex.reorder import ReorderDiagnostics

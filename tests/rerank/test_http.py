@@ -12,8 +12,8 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from json_server import serving_json
-from strategies import bare, count_words, hits_of
+from support.json_server import serving_json
+from support.strategies import bare, count_words, hits_of
 
 from retrivex import SpanComposer
 from retrivex.errors import RerankError, RerankUnavailableError

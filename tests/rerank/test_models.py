@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from strategies import bare, count_words, hits_of
+from support.strategies import bare, count_words, hits_of
 
 from retrivex import SpanComposer
 from retrivex.errors import RerankError

@@ -11,7 +11,7 @@ from fuzz_cases import Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from strategies import bare, cases, count_words, hits_of, make_chunk, make_store, tile
+from support.strategies import bare, cases, count_words, hits_of, make_chunk, make_store, tile
 
 from retrivex import SeedHit, SpanComposer
 from retrivex.composer.pipeline import Valued

@@ -1,0 +1,1 @@
+"""What all adapters share: collections, records and their fields, scopes, hits, results, retries."""

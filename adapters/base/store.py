@@ -1,0 +1,323 @@
+"""Chunk store and retriever over a collection that exists already, whichever vector store it is in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retrivex.encoders.encoder import Encoder
+from retrivex.errors import ChunkError, EncoderError, StoreError
+from retrivex.merging.intervals import merge_windows
+from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
+from retrivex.model.hit import SeedHit
+from retrivex.model.window import Window
+from retrivex.stores.access import split_windows
+from retrivex.timeouts import in_thread
+
+from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
+from .documents import Passage, misnamed, read_passage
+from .fields import MakeId
+from .retries import Patient
+
+logger = logging.getLogger("retrivex.adapters")
+
+Embed: TypeAlias = Callable[[str], ArrayLike]
+"""Turns a question into a vector, shape (d,); such as `embed_query` of LangChain's embeddings."""
+
+_UNPLACED = (
+    "they have no document or no chunk number; name the fields with fields=FieldMap(...), or write them with `retrivex "
+    "backfill`"
+)
+MOST_CHUNKS = 100_000
+"""Chunks that one `fetch` may ask for: more is a mistake in a window, not a neighbourhood."""
+
+
+class VectorChunkStore:
+    """Neighbours out of a collection: by ids where they follow from document and number, else by a filter.
+
+    Parameters
+    ----------
+    collection : what to ask
+    make_id : `(doc_id, n) -> id` where the collection's ids were made so (`colon_id`, `uuid5_id` or your own): the
+        fastest way, and the only one that needs no index. None asks with a filter on the document and the chunk number.
+    retries : new attempts where the store is down
+    batch_limit : most chunks one request asks for; None takes the collection's own limit
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule.
+
+    Notes
+    -----
+    What is wrong with the collection is said in `warnings`, and logged once: a missing index, records that cannot be
+    read, records of another scope. Such records are left out.
+    """
+
+    in_process = False
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        make_id: MakeId | None = None,
+        retries: int = 2,
+        batch_limit: int | None = None,
+    ) -> None:
+        if batch_limit is not None and (
+            isinstance(batch_limit, bool) or not isinstance(batch_limit, int) or batch_limit < 1
+        ):
+            raise StoreError(f"batch_limit is {batch_limit!r}: it must be a whole number of at least 1, or None")
+        if make_id is None and (collection.fields.path("doc_id") is None or collection.fields.path("chunk_id") is None):
+            raise StoreError(
+                f"{collection.name} has no field for the document or the chunk number: name them with "
+                "fields=FieldMap(doc_id=..., chunk_id=...), or say how ids are made with make_id=..."
+            )
+        self.collection = collection
+        self.batch_limit = min(batch_limit or collection.batch_limit, collection.batch_limit)
+        self._make_id = make_id
+        self._patient = Patient(collection, retries)
+        self._warnings: dict[str, None] = {}
+        self._index_checked = make_id is not None or collection.is_sync
+        if make_id is None and collection.is_sync:
+            self._warn(collection.missing_index())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with the collection, as far as it has shown."""
+        return tuple(self._warnings)
+
+    def fetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
+        """Return the chunks of `windows` that exist and `scope` may see: one request for every `batch_limit` chunks.
+
+        Raises
+        ------
+        StoreTimeoutError
+            If the store does not answer in time.
+        StoreError
+            If it is down, refuses, or more than 100,000 chunks are asked for.
+        """
+        scopes = allowed_scopes(scope)
+        return [
+            chunk
+            for batch in self._batches(windows)
+            for chunk in self._chunks(self._patient.ask(self._request(batch, scopes)), batch, scopes)
+        ]
+
+    async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
+        """Do the same as `fetch`, without blocking the event loop."""
+        scopes = allowed_scopes(scope)
+        found = [
+            chunk
+            for batch in self._batches(windows)
+            for chunk in self._chunks(await self._patient.aask(self._request(batch, scopes)), batch, scopes)
+        ]
+        if not self._index_checked:
+            self._index_checked = True
+            self._warn(await self.collection.amissing_index())
+        return found
+
+    def _batches(self, windows: Sequence[Window]) -> list[tuple[Window, ...]]:
+        merged = merge_windows(windows)
+        asked = sum(len(window) for window in merged)
+        if asked > MOST_CHUNKS:
+            raise StoreError(f"windows ask for {asked} chunks: at most {MOST_CHUNKS} in one call; ask for less")
+        return split_windows(merged, self.batch_limit)
+
+    def _request(self, batch: tuple[Window, ...], scopes: Scopes) -> ByIds | ByWindows:
+        if self._make_id is None:
+            return ByWindows(batch, scopes)
+        return ByIds(tuple(self._ids(batch)), scopes)
+
+    def _ids(self, batch: Iterable[Window]) -> dict[str, ChunkKey]:
+        assert self._make_id is not None
+        make_id = self._make_id
+        return {make_id(w.doc_id, n): (w.doc_id, n) for w in batch for n in range(w.start, w.end)}
+
+    def _chunks(self, answer: Records, batch: tuple[Window, ...], scopes: Scopes) -> list[Chunk]:
+        places = {} if self._make_id is None else self._ids(batch)
+        chunks, unread, foreign = [], 0, 0
+        for warning in answer.warnings:
+            self._warn(warning)
+        for record in answer.records:
+            chunk = _chunk(record, self.collection, places.get(record.id))
+            if chunk is None:
+                unread += 1
+            elif chunk.metadata.scope not in scopes:
+                foreign += 1
+            else:
+                chunks.append(chunk)
+        if unread:
+            self._warn(f"{self.collection.name}: records left out that have no text, document or chunk number")
+        if foreign:
+            self._warn(f"{self.collection.name} returned records of another scope: left out")
+        return chunks
+
+    def _warn(self, warning: str | None) -> None:
+        if warning is not None and warning not in self._warnings:
+            self._warnings[warning] = None
+            logger.warning("%s", warning)
+
+
+def _chunk(record: Record, collection: Collection, place: ChunkKey | None) -> Chunk | None:
+    """Return a record as a chunk; `place` is known where its id was made of it."""
+    passage = read_record(record, collection)
+    doc_id, chunk_id = place or (passage.doc_id, passage.chunk_id)
+    if doc_id is None or chunk_id is None or not passage.text:
+        return None
+    if (
+        place is not None
+        and (passage.doc_id or doc_id, passage.chunk_id if passage.chunk_id is not None else chunk_id) != place
+    ):
+        return None  # the record says that it is another one
+    return _placed(passage, doc_id, chunk_id)
+
+
+def _placed(passage: Passage, doc_id: str, chunk_id: int, chunk_count: int | None = None) -> Chunk | None:
+    try:
+        return passage.to_chunk(doc_id, chunk_id, chunk_count)
+    except ChunkError:
+        return None
+
+
+def read_record(record: Record, collection: Collection) -> Passage:
+    """Return a record without its store; what `root` holds are its metadata."""
+    if record.passage is not None:
+        return record.passage
+    names = collection.fields
+    text = names.read(record.payload, "text")
+    inner = names.inside(record.payload)
+    if inner is None:
+        text = None  # without its metadata nobody knows who may see it
+    metadata = dict(inner or {})
+    if names.root is None:
+        own = {*names.text, *names.embedding}
+        metadata = {key: value for key, value in metadata.items() if key not in own}
+    known = {name: _text_or_none(names.read(metadata, name)) for name in ("before", "after")}
+    return read_passage(
+        text if isinstance(text, str) else "",
+        metadata,
+        names,
+        id=record.id,
+        score=record.score,
+        embedding=record.vector,
+        **known,
+    )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+class VectorRetriever:
+    """Hits for a question out of a collection, nearest vectors first.
+
+    Parameters
+    ----------
+    collection : what to ask
+    embed : the model the collection's vectors come from: an `Encoder`, or a function from a text to its vector
+    retries : new attempts where the store is down
+
+    Notes
+    -----
+    Scores are larger for nearer vectors: cosines and inner products as they are, distances with a minus. A record
+    without document or number becomes a hit that is not grown: `warnings` says so.
+    """
+
+    def __init__(self, collection: Collection, embed: Encoder | Embed, *, retries: int = 2) -> None:
+        if not isinstance(embed, Encoder) and not callable(embed):
+            raise StoreError(
+                f"embed is {type(embed).__name__}: give an Encoder, or a function from a text to its vector"
+            )
+        self.collection = collection
+        self._embed = embed
+        self._patient = Patient(collection, retries)
+        self._warnings: dict[str, None] = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with the collection, as far as it has shown."""
+        return tuple(self._warnings)
+
+    def retrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
+        """Return the best `k` hits that `scope` may see, best first; an empty question finds nothing.
+
+        Raises
+        ------
+        StoreTimeoutError, StoreError
+            If the store does not answer in time, is down or refuses; if `k` is less than 1, `question` no text.
+        EncoderError
+            If `embed` does not give one finite vector.
+        """
+        request = self._request(question, k, scope)
+        return [] if request is None else self._hits(self._patient.ask(request), request)
+
+    async def aretrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
+        """Do the same as `retrieve`; the question is embedded in a thread."""
+        request = await in_thread(lambda: self._request(question, k, scope))
+        return [] if request is None else self._hits(await self._patient.aask(request), request)
+
+    def _request(self, question: str, k: int, scope: Scope) -> Nearest | None:
+        if not isinstance(question, str):
+            raise StoreError(f"question is {type(question).__name__}: it must be the question as text")
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise StoreError(f"k is {k!r}: it must be a whole number of at least 1")
+        if not question.strip():
+            return None
+        return Nearest(self._vector(question), k, allowed_scopes(scope))
+
+    def _vector(self, question: str) -> NDArray[np.float32]:
+        given = self._embed.encode([question]) if isinstance(self._embed, Encoder) else self._embed(question)
+        vector = np.asarray(given, dtype=np.float32)
+        vector = vector[0] if vector.ndim == 2 and len(vector) == 1 else vector
+        if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
+            raise EncoderError(f"embed gave the shape {vector.shape} for a question: it must be one finite vector")
+        return vector
+
+    def _hits(self, answer: Records, request: Nearest) -> list[SeedHit]:
+        hits: list[SeedHit] = []
+        reasons: list[str] = []
+        foreign = unread = 0
+        for warning in answer.warnings:
+            self._warn(warning)
+        for at, record in enumerate(answer.records):
+            passage = read_record(record, self.collection)
+            chunk = _chunk(record, self.collection, None)
+            unplaced = None
+            if chunk is None and passage.text:
+                unplaced = misnamed(passage) or _UNPLACED
+                reasons.append(unplaced)
+                # a document of this one chunk: under the real name its number would mean another chunk; by its id, as
+                # another question finds it at another rank, and other records at this one
+                name = f"{passage.doc_id or self.collection.name} (unnumbered {record.id})"
+                chunk = _placed(passage, name, 0, 1)
+            if chunk is not None and chunk.metadata.scope in request.scopes:
+                hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced))
+            elif chunk is not None:
+                foreign += 1
+            else:
+                unread += 1
+        if foreign:
+            self._warn(f"{self.collection.name} returned hits of another scope: left out")
+        if foreign and len(hits) < request.k <= len(answer.records):
+            self._warn(
+                f"{self.collection.name}: hits of other scopes took the place of some that may be seen, so that fewer "
+                f"than k={request.k} came back; index the scope, or keep each scope in a collection of its own"
+            )
+        if unread:
+            self._warn(
+                f"{self.collection.name}: hits left out that have no text, or metadata that cannot be read; name the "
+                "fields with fields=FieldMap(text=..., root=...)"
+            )
+        for reason in reasons:
+            self._warn(f"{self.collection.name}: hits stay as they are: {reason}")
+        return hits
+
+    def _warn(self, warning: str) -> None:
+        if warning not in self._warnings:
+            self._warnings[warning] = None
+            logger.warning("%s", warning)

@@ -1,0 +1,360 @@
+"""Chroma: neighbours and hits out of a collection that exists already."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
+
+from retrivex.adapters.base.clients import either_client
+from retrivex.adapters.base.collection import (
+    ByIds,
+    ByWindows,
+    Collection,
+    Failure,
+    Nearest,
+    Record,
+    Records,
+    Request,
+    Scan,
+)
+from retrivex.adapters.base.documents import as_int
+from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
+from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, Readings, ways_to_read
+from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
+from retrivex.encoders.encoder import Encoder
+from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.timeouts import call_in_time
+
+from .filters import METADATA, ScopeFilter, all_of, of_windows
+
+try:
+    import httpx
+    from chromadb.api import AsyncClientAPI, ClientAPI
+    from chromadb.api.models.AsyncCollection import AsyncCollection
+    from chromadb.api.models.Collection import Collection as SyncCollection
+    from chromadb.errors import InternalError, NotFoundError, RateLimitError
+
+    from .answers import TEXT, hits_of, page_of, pages_of, records_of, space_of
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[chroma]'"
+    raise ImportError(f"retrivex.adapters.chroma needs chromadb: {hint}") from error
+
+__all__ = [
+    "CHROMA_LAYOUTS",
+    "ChromaChunkStore",
+    "ChromaCollection",
+    "ChromaOptions",
+    "ChromaRetriever",
+    "FieldMap",
+    "colon_id",
+    "uuid5_id",
+]
+
+T = TypeVar("T")
+
+_OVERFETCH = 4  # hits asked for instead of one, where the filter cannot be sent
+_ROUNDS = 3  # requests for a question, where those hits belong to others
+
+
+def _inside(fields: FieldMap) -> FieldMap:
+    """Return names in flat metadata, beside a text that has no name; where there is none, one of the metadata is it."""
+    if fields.root == METADATA and TEXT in fields.text:
+        return fields
+    return replace(fields, root=METADATA, text=(TEXT, *(f"{METADATA}.{name}" for name in fields.text)))
+
+
+# langchain-chroma 1.1, llama-index-vector-stores-chroma 0.6 and chroma-haystack 5.0 write their metadata flat
+CHROMA_LAYOUTS: Mapping[LayoutName, FieldMap] = {layout: _inside(fields) for layout, fields in LAYOUTS.items()}
+"""What frameworks write into Chroma."""
+
+
+class ChromaOptions(TypedDict, total=False):
+    """Arguments that `ChromaCollection`, `ChromaChunkStore` and `ChromaRetriever` share."""
+
+    async_client: AsyncClientAPI | None
+    fields: FieldMap | LayoutName
+    with_vectors: bool
+    timeout_s: float
+
+
+class ChromaCollection(Collection):
+    """One collection of a Chroma server, of Chroma Cloud, or of a client that is a database itself.
+
+    Parameters
+    ----------
+    client : `HttpClient`, `PersistentClient`, `EphemeralClient`, `CloudClient` or an `AsyncHttpClient`, awaited
+    collection : its name
+    async_client : one more, so that both `fetch` and `afetch` have their own
+    fields : names of metadata; the text is Chroma's document, and in records without one what `text` names
+    with_vectors : read the vectors of neighbours too, for continuity by embeddings
+    timeout_s : longest wait for an answer; Chroma's own clients wait for ever
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or there is no such collection.
+
+    Notes
+    -----
+    The collection is looked up by one more request: when this is made with a sync client, with the first request
+    otherwise, and again when it was made anew under the same name.
+
+    Chroma can ask for a scope, and not for records without one. Where the caller may see those, what belongs to others
+    is left out here, four times as many hits are asked for, and again, at most twice, without the scopes that were in
+    the way. Where there are still fewer than `k`, a warning says so. `FieldMap(scope=())`: no record has a scope.
+    """
+
+    batch_limit = 5000  # Chroma itself writes at most 5,461 at once
+
+    def __init__(
+        self,
+        client: ClientAPI | AsyncClientAPI,
+        collection: str,
+        *,
+        async_client: AsyncClientAPI | None = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+    ) -> None:
+        give = "a client of chromadb", "what `await AsyncHttpClient(...)` gives"
+        self._client: ClientAPI | None
+        self._async_client: AsyncClientAPI | None
+        self._client, self._async_client = either_client(client, async_client, _kind, give)
+        self.is_sync, self.is_async = self._client is not None, self._async_client is not None
+        if not isinstance(collection, str):
+            raise StoreError(f"collection is {type(collection).__name__}: give its name")
+        self.name = f"Chroma collection {collection!r}"
+        self.fields = _inside(field_map(fields, CHROMA_LAYOUTS))
+        self._collection = collection
+        self._with_vectors = with_vectors
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
+            raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
+        self._timeout_s = timeout_s
+        self._readings = Readings()
+        self._others: dict[Any, None] = {}  # scopes that were in the way of a question
+        self._opened: SyncCollection | None = None
+        self._async_opened: AsyncCollection | None = None
+        self._open_at_once()
+
+    def ask(self, request: Request) -> Records:
+        """Answer a request."""
+        if _sees_nothing(request):
+            return Records()
+        return self._in_time(lambda: self._ask(request))
+
+    async def aask(self, request: Request) -> Records:
+        """Answer a request through the async client."""
+        if _sees_nothing(request):
+            return Records()
+        async with asyncio.timeout(self._timeout_s):
+            opened = self._async_opened
+            if opened is None:
+                assert self._async_client is not None
+                opened = await self._async_client.get_collection(self._collection, embedding_function=None)
+                self._async_opened = opened
+            return await self._aanswer(opened, request)
+
+    def failure(self, error: Exception) -> Failure:
+        """Say what an error of Chroma or of its connection means."""
+        if isinstance(error, NotFoundError):
+            # made anew under its name while we held the old one: looked up again, once
+            known = self._opened is not None or self._async_opened is not None
+            self._opened = self._async_opened = None
+            return "down" if known else "refused"
+        if isinstance(error, (TimeoutError, httpx.TimeoutException)):
+            return "timeout"
+        if isinstance(error, (httpx.TransportError, InternalError, RateLimitError, OSError)):
+            return "down"
+        answered = error.__context__  # an answer that is not Chroma's own, such as a proxy's
+        status = answered.response.status_code if isinstance(answered, httpx.HTTPStatusError) else 0
+        if status in (408, 504):
+            return "timeout"
+        return "down" if status == 429 or status >= 500 else "refused"
+
+    def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set metadata; lists only where the version of Chroma keeps them."""
+        ids = list(changes)
+        metadatas = [
+            {path.removeprefix(f"{METADATA}."): value for path, value in fields.items()} for fields in changes.values()
+        ]
+        if ids:
+            self._in_time(lambda: self._open().update(ids=ids, metadatas=metadatas))  # type: ignore[arg-type]
+
+    # ---- the collection
+
+    def _open_at_once(self) -> None:
+        if not self.is_sync:
+            return
+        try:
+            self._in_time(self._open)
+        except NotFoundError as error:
+            raise StoreError(f"{self.name} is not there ({error})") from error
+        except (StoreTimeoutError, httpx.TransportError, InternalError, RateLimitError, OSError):
+            return  # down just now: the first request looks again, and says so if it still is
+
+    def _open(self) -> SyncCollection:
+        if self._opened is None:
+            assert self._client is not None
+            # without its embedding function: vectors are ours, and making one may need a key
+            self._opened = self._client.get_collection(self._collection, embedding_function=None)
+        return self._opened
+
+    def _ask(self, request: Request) -> Records:
+        opened = self._open()
+        if isinstance(request, ByWindows):
+            return self._readings.ask(
+                self._ways, lambda way: self._found(opened.get(**self._get(request, way)), request)
+            )
+        if not isinstance(request, Nearest):
+            return self._found(opened.get(**self._get(request)), request)
+        for left in reversed(range(_ROUNDS)):
+            asked = self._query(request)
+            answer = self._hits(opened.query(**asked), asked, request, space_of(opened), left)
+            if answer is not None:
+                return answer
+        raise AssertionError  # the last round answers
+
+    async def _aanswer(self, opened: AsyncCollection, request: Request) -> Records:
+        if isinstance(request, ByWindows):
+
+            async def ask(way: Reading) -> Records:
+                return self._found(await opened.get(**self._get(request, way)), request)
+
+            return await self._readings.aask(self._ways, ask)
+        if not isinstance(request, Nearest):
+            return self._found(await opened.get(**self._get(request)), request)
+        for left in reversed(range(_ROUNDS)):
+            asked = self._query(request)
+            answer = self._hits(await opened.query(**asked), asked, request, space_of(opened), left)
+            if answer is not None:
+                return answer
+        raise AssertionError
+
+    def _in_time(self, call: Callable[[], T]) -> T:
+        try:
+            return call_in_time(call, self._timeout_s)
+        except StoreTimeoutError as error:
+            raise StoreTimeoutError(
+                f"{self.name} did not answer in time (no answer within timeout_s={self._timeout_s:g})"
+            ) from error
+
+    # ---- requests
+
+    @property
+    def _scope_filter(self) -> ScopeFilter:
+        return ScopeFilter(self.fields, self._others)
+
+    @property
+    def _ways(self) -> list[Reading]:
+        # metadata are flat: a dot in a name is a letter
+        return [way for way in ways_to_read(self.fields) if not way.whole]
+
+    def _get(self, request: ByIds | ByWindows | Scan, reading: Reading = AS_EXPECTED) -> dict[str, Any]:
+        asked: dict[str, Any] = {"include": self._included(["documents", "metadatas"])}
+        if isinstance(request, Scan):
+            return asked | pages_of(request)
+        scopes = self._scope_filter.conditions(request.scopes)
+        if isinstance(request, ByIds):
+            return {**asked, "ids": list(request.ids), "where": all_of(scopes)}
+        return {**asked, "where": all_of([of_windows(self.fields, request.windows, reading), *scopes])}
+
+    def _query(self, request: Nearest) -> dict[str, Any]:
+        narrowed = self._scope_filter
+        return {
+            "include": self._included(["documents", "metadatas", "distances"]),
+            "query_embeddings": [request.vector],
+            "n_results": request.k * (_OVERFETCH if narrowed.is_partial(request.scopes) else 1),
+            "where": all_of([*narrowed.conditions(request.scopes), *narrowed.out_of_the_way(request.scopes)]),
+        }
+
+    def _included(self, wanted: list[str]) -> list[str]:
+        return [*wanted, "embeddings"] if self._with_vectors else wanted
+
+    # ---- answers
+
+    def _found(self, answer: Mapping[str, Any], request: ByIds | ByWindows | Scan) -> Records:
+        found = records_of(answer)
+        if isinstance(request, Scan):
+            return page_of(self.name, found, request)
+        if isinstance(request, ByWindows):
+            places = {(window.doc_id, n) for window in request.windows for n in range(window.start, window.end)}
+            found = [record for record in found if self._place(record) in places]
+        return Records(self._scope_filter.visible(found, request.scopes))
+
+    def _place(self, record: Record) -> tuple[str, int | None]:
+        metadata = record.payload[METADATA]
+        return str(metadata.get(self.fields.doc_id[0])), as_int(metadata.get(self.fields.chunk_id[0]))
+
+    def _hits(
+        self, answer: Mapping[str, Any], asked: Mapping[str, Any], request: Nearest, space: str, left: int
+    ) -> Records | None:
+        """Return the hits; None where others had so many of them that it pays to ask again, `left` times at most."""
+        found = hits_of(answer, space)
+        seen = self._scope_filter.visible(found, request.scopes)
+        if len(seen) >= request.k or len(found) < asked["n_results"]:
+            return Records(seen[: request.k])
+        if self._scope_filter.learn(found, request.scopes) and left:
+            return None
+        return Records(seen, warnings=(self._shortage(len(seen), len(found), request.k),))
+
+    def _shortage(self, seen: int, found: int, k: int) -> str:
+        return (
+            f"{self.name}: of {found} records only {seen} may be seen, so that there are fewer hits than k={k}: Chroma "
+            "cannot ask for records without a scope. Give all records one, or keep those without in another collection"
+        )
+
+
+class ChromaChunkStore(VectorChunkStore):
+    """Neighbours out of a collection; parameters as in `ChromaCollection` and `VectorChunkStore`.
+
+    Chroma has no index to add: give ids that follow from document and number, and say with `make_id` how. Without them
+    a question takes ten to thirty times as long.
+
+    Examples
+    --------
+    ::
+
+        collection.add(ids=[colon_id(doc_id, n) for n in range(len(texts))], documents=texts, ...)
+        store = ChromaChunkStore(client, "docs", make_id=colon_id)
+    """
+
+    def __init__(
+        self,
+        client: ClientAPI | AsyncClientAPI,
+        collection: str,
+        *,
+        make_id: MakeId | None = None,
+        retries: int = 2,
+        batch_limit: int | None = None,
+        **options: Unpack[ChromaOptions],
+    ) -> None:
+        asked = ChromaCollection(client, collection, **options)
+        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+class ChromaRetriever(VectorRetriever):
+    """Hits out of a collection; parameters as in `ChromaCollection` and `VectorRetriever`."""
+
+    def __init__(
+        self,
+        client: ClientAPI | AsyncClientAPI,
+        collection: str,
+        embed: Encoder | Embed,
+        *,
+        retries: int = 2,
+        **options: Unpack[ChromaOptions],
+    ) -> None:
+        super().__init__(ChromaCollection(client, collection, **options), embed, retries=retries)
+
+
+def _sees_nothing(request: Request) -> bool:
+    """Say whether the caller may see no scope at all: Chroma refuses an empty list."""
+    return not isinstance(request, Scan) and not request.scopes
+
+
+def _kind(client: Any) -> Literal["sync", "async"] | None:
+    if isinstance(client, ClientAPI):
+        return "sync"
+    return "async" if isinstance(client, AsyncClientAPI) else None

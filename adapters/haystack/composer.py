@@ -1,0 +1,180 @@
+"""Haystack's Documents in, Documents of whole passages out: what the retriever and the ranker share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from retrivex.adapters.base.fields import FieldMap, MakeId
+from retrivex.adapters.base.hits import Placed, check_limit, place
+from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, log_warnings, logger
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
+from retrivex.config import RetrievalConfig
+from retrivex.errors import StoreError
+from retrivex.model.chunk import Scope
+from retrivex.stores.access import check_store
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
+
+from .documents import documents_of, read_document, saved_config, saved_fields
+from .stores import DocumentStoreChunkStore
+
+try:
+    from haystack import Document
+    from haystack.core.errors import SerializationError
+    from haystack.document_stores.types import DocumentStore
+    from haystack.utils import serialize_callable
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[haystack]'"
+    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {hint}") from error
+
+
+@dataclass(frozen=True)
+class DocumentComposer:
+    """Composes spans of Documents, with neighbours from a document store or any chunk store.
+
+    Parameters
+    ----------
+    config, document_store, make_id, chunk_store, parent_store, top_k, scope, fields : see `RetriVexRetriever`
+
+    Raises
+    ------
+    StoreError
+        If neighbours are to come from two places, or from something that has none; if `top_k` is less than 1.
+    """
+
+    config: RetrievalConfig
+    fields: FieldMap
+    document_store: DocumentStore | None = None
+    make_id: MakeId | None = None
+    chunk_store: AnyChunkStore | None = None
+    parent_store: AnyParentStore | None = None
+    top_k: int | None = None
+    scope: Scope = None
+
+    def __post_init__(self) -> None:
+        if self.document_store is not None and self.chunk_store is not None:
+            raise StoreError(
+                "both document_store and chunk_store are given: neighbours come from one of them; leave one out"
+            )
+        if self.make_id is not None and self.document_store is None:
+            raise StoreError("make_id is given without document_store: it says how the ids there were made")
+        check_limit("top_k", self.top_k)
+        _ = self.store, self.composer  # what is wrong with them shows now, not at the first question
+        if self.alone:
+            logger.warning("%s", NO_STORE)
+
+    @cached_property
+    def composer(self) -> SpanComposer:
+        """Does the work."""
+        return SpanComposer(self.config)
+
+    @cached_property
+    def store(self) -> AnyChunkStore | None:
+        """Where neighbours are."""
+        if self.document_store is not None:
+            return DocumentStoreChunkStore(self.document_store, self.make_id, fields=self.fields)
+        return None if self.chunk_store is None else check_store(self.chunk_store)
+
+    @property
+    def alone(self) -> bool:
+        """Whether hits cannot grow for want of a store."""
+        return self.store is None and max(self.config.reach) > 0
+
+    def most(self, top_k: int | None) -> int | None:
+        """Return the most spans of a call; None where there is no limit.
+
+        Raises
+        ------
+        StoreError
+            If `top_k` is less than 1.
+        """
+        check_limit("top_k", top_k)
+        limits = (top_k, self.top_k, self.config.max_spans)
+        return next((limit for limit in limits if limit is not None), None)
+
+    def compose(self, documents: Sequence[Document], query: str, **given: Any) -> dict[str, Any]:
+        """Return the outputs of a component: `documents` and `warnings`."""
+        placed = self._place(documents)
+        made = self.composer.compose(
+            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed, **given)
+        )
+        return self._outputs(made, placed)
+
+    async def acompose(self, documents: Sequence[Document], query: str, **given: Any) -> dict[str, Any]:
+        """Do the same without blocking the event loop."""
+        placed = self._place(documents)
+        made = await self.composer.acompose(
+            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed, **given)
+        )
+        return self._outputs(made, placed)
+
+    def _place(self, documents: Sequence[Document]) -> Placed:
+        return place([read_document(document, self.fields) for document in documents], self.store, self.config)
+
+    def _arguments(
+        self,
+        placed: Placed,
+        *,
+        top_k: int | None = None,
+        scope: Scope = None,
+        query_embedding: Sequence[float] | None = None,
+    ) -> dict[str, Any]:
+        most = self.most(top_k)
+        return {
+            "scope": self.scope if scope is None else scope,
+            "query_embedding": query_embedding,
+            "max_spans": most,
+            **PLAIN_TEXT,
+            **placed.overrides,
+        }
+
+    def _outputs(self, made: Composition, placed: Placed) -> dict[str, Any]:
+        warnings = log_warnings(made, placed)
+        if self.alone:
+            warnings.insert(0, NO_STORE)
+        return {"documents": documents_of(made, placed, self.fields), "warnings": warnings}
+
+    def saved(self) -> dict[str, Any]:
+        """Return what it was made of, as a saved pipeline has it.
+
+        Raises
+        ------
+        StoreError
+            If something of it can be in no file: a function among the knobs, a store that lives in this process.
+        """
+        return {
+            "config": saved_config(self.config),
+            "document_store": _saved("document_store", self.document_store),
+            "make_id": None if self.make_id is None else _saved_function(self.make_id),
+            "chunk_store": _saved("chunk_store", self.chunk_store),
+            "parent_store": _saved("parent_store", self.parent_store),
+            "top_k": self.top_k,
+            "scope": self.scope if self.scope is None or isinstance(self.scope, str) else _sorted(self.scope),
+            "fields": saved_fields(self.fields),
+        }
+
+
+def _saved(name: str, store: Any) -> dict[str, Any] | None:
+    if store is None:
+        return None
+    if not hasattr(store, "to_dict") or not hasattr(type(store), "from_dict"):
+        raise StoreError(
+            f"{name} is {type(store).__name__}, without to_dict and from_dict: a pipeline with it cannot be saved; "
+            "take a document store of Haystack as document_store"
+        )
+    saved: Mapping[str, Any] = store.to_dict()
+    return dict(saved)
+
+
+def _saved_function(make_id: MakeId) -> str:
+    try:
+        return str(serialize_callable(make_id))
+    except SerializationError as error:
+        raise StoreError(f"make_id cannot be saved: {error} Give a function of a module, such as colon_id") from error
+
+
+def _sorted(scopes: Any) -> list[str | None]:
+    return sorted(scopes, key=lambda scope: (scope is not None, scope or ""))

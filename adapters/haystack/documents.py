@@ -1,0 +1,107 @@
+"""Haystack's Documents -> passages and a chunk store; spans -> Documents; knobs as a saved pipeline has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from retrivex.adapters.base.documents import NumberedChunks, Passage, number_passages, read_passage
+from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, field_map
+from retrivex.adapters.base.hits import Placed
+from retrivex.adapters.base.results import span_id, span_metadata
+from retrivex.composition.composition import Composition
+from retrivex.config import RetrievalConfig
+from retrivex.errors import StoreError
+
+try:
+    from haystack import Document
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[haystack]'"
+    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {hint}") from error
+
+
+def read_document(document: Document, names: FieldMap) -> Passage:
+    """Return a Document without its framework; one without text has an empty one."""
+    return read_passage(
+        document.content or "",
+        document.meta,
+        names,
+        id=document.id,
+        score=document.score,
+        embedding=document.embedding,
+    )
+
+
+def chunk_store_from_documents(documents: Iterable[Document], fields: FieldMap | None = None) -> NumberedChunks:
+    """Make a chunk store of Documents that a splitter made, by `source_id` and `split_id`.
+
+    Parameters
+    ----------
+    documents : pieces of any number of sources
+    fields : names of metadata, where they differ from Haystack's own
+
+    Raises
+    ------
+    ChunkError
+        If a piece names no source, or only some pieces of a source have a number.
+    StoreError
+        If two pieces of a source have the same number and different texts.
+    """
+    names = fields or LAYOUTS["haystack"]
+    return number_passages(read_document(document, names) for document in documents)
+
+
+def documents_of(made: Composition, placed: Placed, names: FieldMap) -> list[Document]:
+    """Return a Document for each span, in their order."""
+    return [
+        Document(
+            id=span_id(span, placed),
+            content=span.text,
+            meta=span_metadata(span, placed, names),
+            score=float(span.score),
+        )
+        for span in made.spans
+    ]
+
+
+def as_fields(given: FieldMap | LayoutName | Mapping[str, Any]) -> FieldMap:
+    """Return the names that are meant: a FieldMap, a layout's name, or what `saved_fields` made."""
+    return FieldMap(**given) if isinstance(given, Mapping) else field_map(given)
+
+
+def saved_fields(names: FieldMap) -> str | dict[str, Any]:
+    """Return names as a saved pipeline has them."""
+    if names == LAYOUTS["haystack"]:
+        return "haystack"
+    return {name: list(keys) if isinstance(keys, tuple) else keys for name, keys in asdict(names).items()}
+
+
+def as_config(given: RetrievalConfig | Mapping[str, Any] | None) -> RetrievalConfig:
+    """Return the knobs that are meant, also out of a mapping."""
+    return given if isinstance(given, RetrievalConfig) else RetrievalConfig(**(given or {}))
+
+
+def saved_config(config: RetrievalConfig) -> dict[str, Any]:
+    """Return knobs as a saved pipeline has them: those that are not at their default.
+
+    Raises
+    ------
+    StoreError
+        If one of them is or holds what no file can hold: functions, chunks, spans.
+    """
+    functions = [name for name, value in config if callable(value)]
+    if functions:
+        raise StoreError(f"{', '.join(functions)} is a function: a pipeline with it cannot be saved; leave it out")
+    for name, value in config:
+        odd = [type(item).__name__ for item in value if not _is_plain(item)] if isinstance(value, tuple) else []
+        if odd:
+            raise StoreError(f"{name} holds a {odd[0]}: a pipeline with it cannot be saved; leave it out")
+    return config.model_dump(mode="json", exclude_defaults=True)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it comes out of a file as it went in."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int | float)

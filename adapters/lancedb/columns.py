@@ -1,0 +1,245 @@
+"""Columns of a LanceDB table, some of them structs: the filters that it takes, which are SQL, and what is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retrivex.adapters.base.collection import Scopes
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.scopes import scope_alternatives
+from retrivex.errors import StoreError
+from retrivex.model.window import Window
+
+try:
+    import pyarrow as pa
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[lancedb]'"
+    raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {hint}") from error
+
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, or a field of a struct column.
+
+    Parameters
+    ----------
+    path : names from the outside in
+    type : of its values
+    """
+
+    path: tuple[str, ...]
+    type: pa.DataType
+
+    @property
+    def sql(self) -> str:
+        """Return it as SQL names it; a backtick in a name is doubled."""
+        return ".".join("`" + name.replace("`", "``") + "`" for name in self.path)
+
+    @property
+    def is_text(self) -> bool:
+        """Say whether its values are texts, also where each is kept once and numbered (a dictionary)."""
+        kept = self.type.value_type if pa.types.is_dictionary(self.type) else self.type
+        return bool(pa.types.is_string(kept) or pa.types.is_large_string(kept) or pa.types.is_string_view(kept))
+
+    @property
+    def is_struct(self) -> bool:
+        """Say whether it holds fields."""
+        return bool(pa.types.is_struct(self.type))
+
+    def is_one_of(self, values: Iterable[str]) -> str:
+        """Return the condition that it holds one of these; a text that is no number is in no column of numbers."""
+        wanted = list(values)
+        shown = [quoted(v) for v in wanted] if self.is_text else [v for v in wanted if _WHOLE_NUMBER.fullmatch(v)]
+        return f"{self.sql} IN ({', '.join(shown)})" if shown else "FALSE"
+
+    def is_in_range(self, start: int, end: int) -> str:
+        """Return the condition that it holds a number from `start` to before `end`, which may be kept as text."""
+        if self.is_text:
+            return self.is_one_of(str(n) for n in range(start, end))
+        largest = self._largest
+        if largest is None or end <= largest:
+            return f"{self.sql} >= {start} AND {self.sql} < {end}"
+        return f"{self.sql} >= {start}" if start <= largest else "FALSE"
+
+    @property
+    def _largest(self) -> int | None:
+        """The largest whole number that it can hold: the engine refuses to compare it with a larger one."""
+        if not pa.types.is_integer(self.type):
+            return None
+        return int(2 ** (self.type.bit_width - pa.types.is_signed_integer(self.type)) - 1)
+
+    def inner(self, keys: Sequence[str]) -> Column | None:
+        """Return the field to which these keys lead through structs; None where there is none."""
+        here = self
+        for key in keys:
+            at = here.type.get_field_index(key) if here.is_struct else -1
+            if at < 0:
+                return None
+            here = Column((*here.path, key), here.type.field(at).type)
+        return here
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        """Return what a row holds in it."""
+        found: Any = row
+        for key in self.path:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of a table.
+
+    Parameters
+    ----------
+    outer : those that are no vectors, by name
+    vectors : names of those that are
+    named : every column as fields name it: where they have no root, a struct's fields count as columns, after columns
+        of the same name and later structs; where they have one, only the fields of that struct
+    """
+
+    outer: Mapping[str, Column]
+    vectors: tuple[str, ...]
+    named: Mapping[str, tuple[Column, ...]]
+    is_flat: bool
+
+    def find(self, fields: FieldMap, field: str) -> Column | None:
+        """Return the column of `field`: the first of its names that there is; None where there is none."""
+        return next(iter(self.all(fields, field)), None)
+
+    def all(self, fields: FieldMap, field: str) -> list[Column]:
+        """Return all columns that may hold `field`; the first one with a value counts."""
+        return [column for name in getattr(fields, field) for column in self._called(name)]
+
+    def _called(self, name: str) -> list[Column]:
+        """Return the columns of a name, in which a dot steps into a struct."""
+        first, *keys = name.split(".")
+        stepped = [column.inner(keys) for column in self.named.get(first, ())] if keys else []
+        return [*self.named.get(name, ()), *(column for column in stepped if column is not None)]
+
+    def may_get(self, fields: FieldMap, field: str) -> bool:
+        """Say whether one more column for `field` may be added yet."""
+        known: Mapping[str, Any] = self.outer if self.is_flat else self.named
+        return any(name not in known for name in getattr(fields, field))
+
+    def payload(self, row: Mapping[str, Any], fields: FieldMap) -> dict[str, Any]:
+        """Return a row as fields name its columns; of columns with the same name, the first one with a value counts."""
+        if not self.is_flat:
+            return dict(row)
+        made = {name: value for name, value in row.items() if name not in self.outer or not self.outer[name].is_struct}
+        for name in reversed([name for name in self.outer if name in row and self.outer[name].is_struct]):
+            for key, value in (row[name] or {}).items():
+                if made.get(key) is None:
+                    made[key] = value
+        for name in fields.dotted:
+            for column in reversed(self._called(name)):  # structs are gone by now, and nobody may miss a scope in one
+                if (value := column.value(row)) is not None:
+                    made[name] = value
+        return made
+
+
+def read_columns(schema: pa.Schema, root: str | None) -> Columns:
+    """Return the columns of a table, as fields under `root` are named."""
+    columns = {field.name: Column((field.name,), field.type) for field in schema}
+    outer = {name: column for name, column in columns.items() if not pa.types.is_fixed_size_list(column.type)}
+    named = {name: (column,) for name, column in outer.items()} if root is None else {}
+    for name, column in reversed(outer.items()):
+        for field in column.type if column.is_struct and root in (None, name) else ():
+            named[field.name] = (*named.get(field.name, ()), Column((name, field.name), field.type))
+    vectors = tuple(name for name in columns if name not in outer)
+    return Columns(outer, vectors, named, root is None)
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL writes it: DataFusion knows no other escape than the doubled quote.
+
+    LanceDB takes filters as SQL and has no parameters for them; its expression objects know neither NULL nor structs.
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def of_scopes(scopes: Scopes, columns: Sequence[Column]) -> str:
+    """Return the condition that a row has one of these scopes; a table without a column has rows without one."""
+    if not columns:
+        return "TRUE" if None in scopes else "FALSE"
+    seen = scope_alternatives(columns, scopes, Column.is_one_of, lambda column: f"{column.sql} IS NULL")
+    return _any([" AND ".join(all_) for all_ in seen])
+
+
+def inside(windows: Sequence[Window], document: Column, number: Column) -> str:
+    """Return the condition that a row lies in one of the windows: one clause for each range of numbers."""
+    documents: dict[tuple[int, int], list[str]] = {}
+    for window in windows:
+        documents.setdefault((window.start, window.end), []).append(window.doc_id)
+    clauses = [
+        f"({document.is_one_of(doc_ids)} AND {number.is_in_range(start, end)})"
+        for (start, end), doc_ids in documents.items()
+    ]
+    # all documents once more: most rows are done with there
+    return f"{document.is_one_of(sorted({window.doc_id for window in windows}))} AND {_any(clauses)}"
+
+
+def _any(conditions: Sequence[str]) -> str:
+    """Join with OR, halves in brackets: a thousand in a row would be nested a thousand deep by the parser."""
+    if not conditions:
+        return "FALSE"
+    if len(conditions) == 1:
+        return f"({conditions[0]})"
+    half = len(conditions) // 2
+    return f"({_any(conditions[:half])} OR {_any(conditions[half:])})"
+
+
+# ---- writing
+
+
+def merge_fields(
+    name: str, table: Any, columns: Columns, ids: Column, changes: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Set columns of the rows with these ids, in one merge for all rows that get the same ones; new ones are added.
+
+    Raises
+    ------
+    StoreError
+        If a field lies in a struct, or a new one is neither text nor number.
+    """
+    alike: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
+    for id, values in changes.items():
+        alike.setdefault(tuple(sorted(values)), {})[id] = values
+    for paths, rows in alike.items():
+        types = {path: _type(name, path, rows.values(), columns, table.schema) for path in paths}
+        new = [pa.field(path, types[path]) for path in paths if path not in table.schema.names]
+        if new:
+            table.add_columns(pa.schema(new))
+        merged = {path: pa.array([values[path] for values in rows.values()], types[path]) for path in paths}
+        merged[ids.path[0]] = pa.array(list(rows)).cast(ids.type)
+        table.merge_insert(ids.path[0]).when_matched_update_all().execute(pa.table(merged))
+
+
+def _type(name: str, path: str, rows: Iterable[Mapping[str, Any]], columns: Columns, schema: pa.Schema) -> pa.DataType:
+    if path in schema.names:
+        return schema.field(path).type
+    if path in columns.named or "." in path:
+        raise StoreError(
+            f"{name} has {path!r} in a struct, where LanceDB cannot set it: name a column of its own with "
+            "fields=FieldMap(...)"
+        )
+    return _type_of(next((row[path] for row in rows if row[path] is not None), None), path)
+
+
+def _type_of(value: Any, path: str) -> pa.DataType:
+    """Return the type of a new column for values like this.
+
+    Raises
+    ------
+    StoreError
+        If it is neither a text nor a number.
+    """
+    for kind, made in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64()), (str, pa.string())):
+        if isinstance(value, kind):
+            return made
+    raise StoreError(f"{path!r} is {value!r}: a new column takes texts and numbers")

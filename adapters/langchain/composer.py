@@ -1,0 +1,70 @@
+"""LangChain: what its retriever and its compressor share: one composer, made anew where its arguments change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, field_validator
+
+from retrivex.composer.composer import SpanComposer
+from retrivex.config import RetrievalConfig
+from retrivex.stores.protocol import AnyChunkStore
+
+from .documents import as_store
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A composer and what it was made of.
+
+    Deep copies and pickles hold None in its place: the composer's caches have locks, which can be neither copied nor
+    pickled, and fill again by themselves.
+    """
+
+    composer: SpanComposer
+    config: RetrievalConfig
+    reranker: Any
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
+class Composing(BaseModel):
+    """Keeps a composer of `config` and `reranker`, and refuses at once what none can be made of.
+
+    Comes behind LangChain's class among the bases, so that its settings win.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
+
+    if TYPE_CHECKING:  # fields of the classes themselves: made here, they would come before those of LangChain
+        config: RetrievalConfig
+        chunk_store: Any
+        reranker: Any
+
+    _kept: _Kept | None = PrivateAttr(default=None)
+
+    @field_validator("chunk_store", check_fields=False)
+    @classmethod
+    def _as_store(cls, given: Any, info: ValidationInfo) -> AnyChunkStore | None:
+        return as_store(given, info.data.get("fields"))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse at once what no composer can be made of."""
+        if name == "config" and isinstance(value, RetrievalConfig):
+            SpanComposer(value)
+        elif name == "reranker":
+            SpanComposer(self.config, reranker=value)
+        super().__setattr__(name, value)
+
+    def _made_composer(self) -> SpanComposer:
+        kept = self._kept
+        if kept is None or kept.config is not self.config or kept.reranker is not self.reranker:
+            kept = _Kept(SpanComposer(self.config, reranker=self.reranker), self.config, self.reranker)
+            self._kept = kept
+        return kept.composer
+
+    @property
+    def _alone(self) -> bool:
+        return self.chunk_store is None and max(self.config.reach) > 0

@@ -1,0 +1,84 @@
+"""LangChain: whole passages out of the documents that another retriever has found, as a document compressor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.hits import Placed, place
+from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, logger
+from retrivex.composition.composition import Composition
+from retrivex.config import RetrievalConfig
+
+from .composer import Composing
+from .documents import documents_of, read_document
+
+try:
+    from langchain_core.callbacks import Callbacks
+    from langchain_core.documents import BaseDocumentCompressor, Document
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[langchain]'"
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+
+
+class RetriVexCompressor(BaseDocumentCompressor, Composing):
+    """Makes spans of documents, best first as a retriever gave them; for `ContextualCompressionRetriever`.
+
+    What comes out is what `RetriVexRetriever` returns. Scores are read from the metadata, as vector store retrievers
+    hand out none; without them the order counts. `RetriVexRetriever` knows more and asks for enough hits by itself:
+    take this one where a pipeline wants a compressor.
+
+    Parameters
+    ----------
+    config : knobs of the composer
+    chunk_store, parent_store, k, scope, fields, reranker : as for `RetriVexRetriever`
+    """
+
+    config: RetrievalConfig = Field(default_factory=RetrievalConfig)
+    fields: FieldMap = Field(default_factory=FieldMap, frozen=True)  # the chunk store may be made with them
+    chunk_store: Any = None
+    parent_store: Any = None
+    k: int | None = Field(default=None, ge=1)
+    scope: Any = None
+    reranker: Any = None
+
+    def __init__(self, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
+        super().__init__(  # type: ignore[call-arg]
+            config=RetrievalConfig() if config is None else config, **kwargs
+        )
+        self._made_composer()  # a tokenizer that cannot be had shows now, not at the first question
+        if self._alone:
+            logger.warning("%s", NO_STORE)
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Return the spans that are worth most for `query`, one Document each, in reading order."""
+        placed = self._place(documents)
+        made = self._made_composer().compose(
+            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed)
+        )
+        return self._documents(made, placed)
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Do the same, awaiting the store."""
+        placed = self._place(documents)
+        made = await self._made_composer().acompose(
+            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed)
+        )
+        return self._documents(made, placed)
+
+    def _place(self, documents: Sequence[Document]) -> Placed:
+        return place([read_document(document, self.fields) for document in documents], self.chunk_store, self.config)
+
+    def _arguments(self, placed: Placed) -> dict[str, Any]:
+        limit = {} if self.k is None else {"max_spans": self.k}
+        return {"scope": self.scope, **limit, **PLAIN_TEXT, **placed.overrides}
+
+    def _documents(self, made: Composition, placed: Placed) -> list[Document]:
+        return documents_of(made, placed, self.fields, alone=self._alone)

@@ -1,0 +1,72 @@
+"""LangChain's Documents -> passages and a chunk store; spans -> Documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from retrivex.adapters.base.documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.hits import Placed
+from retrivex.adapters.base.results import NO_STORE, log_warnings, span_id, span_metadata
+from retrivex.composition.composition import Composition
+from retrivex.stores.protocol import AnyChunkStore
+
+try:
+    from langchain_core.documents import Document
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[langchain]'"
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+
+SCORE_KEY = "retrivex_score"
+"""Beside the user's own metadata, on the way from a vector store to the composer."""
+
+
+def chunk_store_from_documents(documents: Iterable[Document], fields: FieldMap | None = None) -> NumberedChunks:
+    """Make a chunk store of documents that a text splitter made, in the splitter's order.
+
+    Pieces of one source are numbered by their `chunk_id` or `chunk_index` where they have one, else in the order given.
+    `start_index` (the splitter's `add_start_index=True`) makes their places in the source exact.
+
+    Parameters
+    ----------
+    documents : pieces of any number of sources
+    fields : names of metadata, where they differ from the usual ones
+
+    Raises
+    ------
+    ChunkError
+        If a piece names no source, or only some pieces of a source have a number.
+    StoreError
+        If two pieces of a source have the same number and different texts.
+    """
+    names = fields or FieldMap()
+    return number_passages(read_document(document, names) for document in documents)
+
+
+def read_document(document: Document, names: FieldMap) -> Passage:
+    """Return a Document without its framework."""
+    metadata = {key: value for key, value in document.metadata.items() if key != SCORE_KEY}
+    score = document.metadata.get(SCORE_KEY)
+    return read_passage(document.page_content, metadata, names, id=document.id, score=score)
+
+
+def as_store(given: Any, names: FieldMap | None) -> AnyChunkStore | None:
+    """Return what is meant as a chunk store; Documents become one. Raises as `as_chunk_store` does."""
+    return as_chunk_store(given, Document, lambda documents: chunk_store_from_documents(documents, names))
+
+
+def documents_of(made: Composition, placed: Placed, names: FieldMap, *, alone: bool) -> list[Document]:
+    """Return a Document for each span, in their order; `alone` says that hits could not grow for want of a store."""
+    warnings = log_warnings(made, placed)
+    if alone:
+        warnings.insert(0, NO_STORE)
+    documents = []
+    for span in made.spans:
+        metadata = span_metadata(span, placed, names)
+        if "doc_id" in metadata:
+            metadata.setdefault("source", metadata["doc_id"])  # LangChain's chains with sources ask for it
+        documents.append(Document(page_content=span.text, metadata=metadata, id=span_id(span, placed)))
+    if warnings and documents:
+        documents[0].metadata["warnings"] = warnings
+    return documents

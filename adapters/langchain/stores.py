@@ -1,0 +1,203 @@
+"""Neighbours out of what LangChain users have filled already: a vector store, a key-value store, a search of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from retrivex.adapters.base.collection import ByIds, ByWindows, Request, Scopes
+from retrivex.adapters.base.documents import Passage
+from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
+from retrivex.adapters.base.framework_collection import FrameworkCollection
+from retrivex.adapters.base.store import VectorChunkStore
+from retrivex.errors import StoreError
+from retrivex.model.window import Window
+
+from .documents import read_document
+
+try:
+    from langchain_core.documents import Document
+    from langchain_core.stores import BaseStore
+    from langchain_core.vectorstores import VectorStore
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[langchain]'"
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+
+Search: TypeAlias = Callable[[Sequence[Window], Scopes], Iterable[Document]]
+ASearch: TypeAlias = Callable[[Sequence[Window], Scopes], Awaitable[Iterable[Document]]]
+
+
+class VectorStoreChunkStore(VectorChunkStore):
+    """Neighbours from a vector store by their ids: one `get_by_ids` for all hits of a question.
+
+    Parameters
+    ----------
+    vectorstore : any LangChain vector store that has `get_by_ids`
+    make_id : `(doc_id, n) -> id`, as the ids were made when the pieces were added
+    fields : names of metadata, where they differ from the usual ones
+    retries, batch_limit : see `VectorChunkStore`
+
+    Raises
+    ------
+    StoreError
+        If the vector store has no `get_by_ids`, or an argument breaks its rule.
+
+    Notes
+    -----
+    A vector store is not asked to filter ids by scope: what the caller may not see is left out when it comes.
+
+    Examples
+    --------
+    Ids that follow from source and number, given once when the store is filled::
+
+        vectors.add_documents(pieces, ids=[colon_id(p.metadata["source"], p.metadata["chunk_id"]) for p in pieces])
+        RetriVexRetriever(vectors.as_retriever(), config, chunk_store=VectorStoreChunkStore(vectors))
+    """
+
+    def __init__(
+        self,
+        vectorstore: VectorStore,
+        make_id: MakeId = colon_id,
+        *,
+        fields: FieldMap | None = None,
+        retries: int = 2,
+        batch_limit: int | None = None,
+    ) -> None:
+        kind = type(vectorstore)
+        if not isinstance(vectorstore, VectorStore) or (
+            kind.get_by_ids is VectorStore.get_by_ids and kind.aget_by_ids is VectorStore.aget_by_ids
+        ):
+            raise StoreError(
+                f"vectorstore is {kind.__name__}: it must be a LangChain vector store with get_by_ids; for others take "
+                "FilteredChunkStore, or the chunk store of the vector store itself"
+            )
+        names = fields or FieldMap()
+
+        def ask(request: Request) -> list[Passage]:
+            return _passages(vectorstore.get_by_ids(_ids(request)), names)
+
+        async def aask(request: Request) -> list[Passage]:
+            return _passages(await vectorstore.aget_by_ids(_ids(request)), names)
+
+        collection = FrameworkCollection(kind.__name__, names, ask, aask)
+        super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+class BaseStoreChunkStore(VectorChunkStore):
+    """Neighbours from a key-value store of Documents by their keys: one `mget` for all hits of a question.
+
+    Parameters
+    ----------
+    store : a `BaseStore[str, Document]`, such as LangChain's `InMemoryStore`, or one of bytes made into one with
+        `create_kv_docstore`
+    make_id : `(doc_id, n) -> key`, as the keys were made when the store was filled
+    fields : names of metadata, where they differ from the usual ones
+    retries, batch_limit : see `VectorChunkStore`
+
+    Raises
+    ------
+    StoreError
+        If it is no such store, or an argument breaks its rule; from `fetch`: if it holds anything but Documents.
+    """
+
+    def __init__(
+        self,
+        store: BaseStore[str, Document],
+        make_id: MakeId = colon_id,
+        *,
+        fields: FieldMap | None = None,
+        retries: int = 2,
+        batch_limit: int | None = None,
+    ) -> None:
+        if not isinstance(store, BaseStore):
+            raise StoreError(f"store is {type(store).__name__}: it must be a LangChain BaseStore of Documents")
+        name, names = type(store).__name__, fields or FieldMap()
+
+        def ask(request: Request) -> list[Passage]:
+            ids = _ids(request)
+            return _filed(name, dict(zip(ids, store.mget(ids), strict=True)), names)
+
+        async def aask(request: Request) -> list[Passage]:
+            ids = _ids(request)
+            return _filed(name, dict(zip(ids, await store.amget(ids), strict=True)), names)
+
+        collection = FrameworkCollection(name, names, ask, aask)
+        super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+
+
+class FilteredChunkStore(VectorChunkStore):
+    """Neighbours by a filter on metadata, each vector store having its own language for that.
+
+    Parameters
+    ----------
+    search : `(windows, scopes) -> Documents`, in one request: those whose source is the `doc_id` of a window and whose
+        number lies from its `start` to before its `end`. `scopes` are those that the caller may see, None standing
+        for pieces without one; what else is returned is left out.
+    asearch : the same, awaited; without it the other is run in a thread
+    fields : names of metadata, where they differ from the usual ones
+    name : what warnings and errors call the store
+    retries, batch_limit : see `VectorChunkStore`
+
+    Examples
+    --------
+    Chroma, whose `get` takes a filter::
+
+        def search(windows, scopes):
+            ranges = [{"$and": [{"source": w.doc_id}, {"chunk_id": {"$gte": w.start}}, {"chunk_id": {"$lt": w.end}}]}
+                      for w in windows]
+            found = chroma.get(where=ranges[0] if len(ranges) == 1 else {"$or": ranges})
+            return [Document(text, metadata=known) for text, known in zip(found["documents"], found["metadatas"])]
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        asearch: ASearch | None = None,
+        *,
+        fields: FieldMap | None = None,
+        name: str = "search",
+        retries: int = 2,
+        batch_limit: int | None = None,
+    ) -> None:
+        if not callable(search) or not (asearch is None or callable(asearch)):
+            raise StoreError(f"search is {type(search).__name__}: it must be a function (windows, scopes) -> Documents")
+        names = fields or FieldMap()
+
+        def ask(request: Request) -> list[Passage]:
+            return _passages(search(*_windows(request)), names)
+
+        async def aask(request: Request) -> list[Passage]:
+            assert asearch is not None
+            return _passages(await asearch(*_windows(request)), names)
+
+        collection = FrameworkCollection(name, names, ask, None if asearch is None else aask)
+        super().__init__(collection, retries=retries, batch_limit=batch_limit)
+
+
+def _ids(request: Request) -> list[str]:
+    assert isinstance(request, ByIds)  # what a store with make_id asks for
+    return list(request.ids)
+
+
+def _windows(request: Request) -> tuple[Sequence[Window], Scopes]:
+    assert isinstance(request, ByWindows)
+    return request.windows, request.scopes
+
+
+def _passages(documents: Iterable[Document], names: FieldMap) -> list[Passage]:
+    return [read_document(document, names) for document in documents]
+
+
+def _filed(name: str, found: Mapping[str, Any], names: FieldMap) -> list[Passage]:
+    """Read values of a key-value store; a Document's key is its id there, whatever it calls itself."""
+    kinds = {type(value).__name__ for value in found.values() if value is not None and not isinstance(value, Document)}
+    if kinds:
+        raise StoreError(
+            f"{name} holds {', '.join(sorted(kinds))}: it must hold Documents; wrap a store of bytes with "
+            "create_kv_docstore"
+        )
+    return [
+        read_document(document.model_copy(update={"id": key}), names)
+        for key, document in found.items()
+        if document is not None
+    ]

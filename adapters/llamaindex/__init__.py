@@ -1,0 +1,27 @@
+"""LlamaIndex: a retriever around any other one, and a postprocessor, which return whole passages inside a budget."""
+
+from .retriever import (
+    DocstoreChunkStore,
+    DocstoreParentStore,
+    FieldMap,
+    RetriVexPostprocessor,
+    RetriVexRetriever,
+    ScopedQuery,
+    VectorStoreChunkStore,
+    chunk_store_from_nodes,
+    colon_id,
+    uuid5_id,
+)
+
+__all__ = [
+    "DocstoreChunkStore",
+    "DocstoreParentStore",
+    "FieldMap",
+    "RetriVexPostprocessor",
+    "RetriVexRetriever",
+    "ScopedQuery",
+    "VectorStoreChunkStore",
+    "chunk_store_from_nodes",
+    "colon_id",
+    "uuid5_id",
+]

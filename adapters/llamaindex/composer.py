@@ -1,0 +1,135 @@
+"""LlamaIndex's nodes in, nodes of whole passages out: what the retriever and the postprocessor share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from retrivex.adapters.base.documents import Passage
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.hits import Placed, place
+from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, log_warnings, logger
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
+from retrivex.errors import StoreError
+from retrivex.model.chunk import Scope
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
+
+from .links import NodeLinks, NodeStore
+from .nodes import as_store, nodes_of, read_node
+
+try:
+    from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[llamaindex]'"
+    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+
+
+@dataclass
+class ScopedQuery(QueryBundle):
+    """A question with what its asker may see, for one retriever or engine that serves several tenants.
+
+    Parameters
+    ----------
+    scope : takes the place of the retriever's own; None does not
+
+    Examples
+    --------
+    >>> ScopedQuery("How long do bees sleep?", scope="acme").scope
+    'acme'
+    """
+
+    scope: Any = None
+
+
+class NodeComposer:
+    """Composes spans of nodes, with neighbours from a chunk store or along links.
+
+    Parameters
+    ----------
+    composer : does the work
+    chunk_store, docstore, vector_store, parent_store, scope, fields : see `RetriVexRetriever`
+
+    Raises
+    ------
+    StoreError
+        If neighbours are to come from several places, or from something that has none.
+    """
+
+    def __init__(
+        self,
+        composer: SpanComposer,
+        chunk_store: AnyChunkStore | Iterable[BaseNode] | None = None,
+        *,
+        docstore: NodeStore | None = None,
+        vector_store: NodeStore | None = None,
+        parent_store: AnyParentStore | None = None,
+        scope: Scope = None,
+        fields: FieldMap | None = None,
+    ) -> None:
+        given = {"chunk_store": chunk_store, "docstore": docstore, "vector_store": vector_store}
+        sources = [name for name, store in given.items() if store is not None]
+        if len(sources) > 1:
+            together = "both" if len(sources) == 2 else "all of"
+            raise StoreError(f"{together} {' and '.join(sources)} are given: neighbours come from one of them")
+        self._composer = composer
+        self._fields = fields or FieldMap()
+        self._store = as_store(chunk_store, self._fields)
+        linked = docstore if docstore is not None else vector_store
+        self._links = None if linked is None else NodeLinks(linked, self._fields)
+        self._parent_store = parent_store
+        self._scope = scope
+        self._alone = not sources and max(composer.config.reach) > 0
+        if self._alone:
+            logger.warning("%s", NO_STORE)
+
+    def compose(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> list[NodeWithScore]:
+        """Return the spans that are worth most for the question, one node each."""
+        passages = self._passages(found)
+        config = self._composer.config
+        neighbours, problems = ([], []) if self._links is None else self._links.neighbours(passages, config)
+        placed = self._place(passages, neighbours)
+        made = self._composer.compose(
+            placed.hits, placed.store, self._parent_store, **self._arguments(question), **placed.overrides
+        )
+        return self._nodes(made, placed, found, problems)
+
+    async def acompose(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> list[NodeWithScore]:
+        """Do the same without blocking the event loop."""
+        passages = self._passages(found)
+        config = self._composer.config
+        neighbours, problems = ([], []) if self._links is None else await self._links.aneighbours(passages, config)
+        placed = self._place(passages, neighbours)
+        made = await self._composer.acompose(
+            placed.hits, placed.store, self._parent_store, **self._arguments(question), **placed.overrides
+        )
+        return self._nodes(made, placed, found, problems)
+
+    def _passages(self, found: Sequence[NodeWithScore]) -> list[Passage]:
+        return [read_node(hit.node, self._fields, hit.score) for hit in found]
+
+    def _arguments(self, question: QueryBundle | None) -> dict[str, Any]:
+        scope = self._scope
+        if isinstance(question, ScopedQuery) and question.scope is not None:
+            scope = question.scope
+        if question is None:
+            return {"scope": scope, **PLAIN_TEXT}
+        # a vector index leaves the question's embedding here
+        embedding = question.embedding or None
+        return {"query": question.query_str, "query_embedding": embedding, "scope": scope, **PLAIN_TEXT}
+
+    def _place(self, passages: Sequence[Passage], neighbours: Sequence[Passage]) -> Placed:
+        if self._links is not None and any(passage.chunk_id is None for passage in (*passages, *neighbours)):
+            # links are what is known of all of them
+            passages = [replace(passage, chunk_id=None) for passage in passages]
+            neighbours = [replace(passage, chunk_id=None) for passage in neighbours]
+        return place(passages, self._store, self._composer.config, neighbours=neighbours)
+
+    def _nodes(
+        self, made: Composition, placed: Placed, found: Sequence[NodeWithScore], problems: Sequence[str]
+    ) -> list[NodeWithScore]:
+        warnings = log_warnings(made, placed, *problems)
+        if self._alone:
+            warnings.insert(0, NO_STORE)
+        return nodes_of(made, placed, self._fields, found, warnings)

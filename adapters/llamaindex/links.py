@@ -1,0 +1,203 @@
+"""Neighbours along PREVIOUS and NEXT, where no index knows which nodes are neighbours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import TypeAlias
+
+from retrivex.adapters.base.documents import Passage
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.config import RetrievalConfig
+from retrivex.errors import HitError, StoreError
+from retrivex.timeouts import await_in_time, call_in_time, in_thread
+
+from .nodes import read_node
+
+try:
+    from llama_index.core.schema import BaseNode
+    from llama_index.core.storage.docstore import BaseDocumentStore
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[llamaindex]'"
+    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+
+NodeStore: TypeAlias = BaseDocumentStore | BasePydanticVectorStore
+"""Where nodes are got by their ids."""
+
+
+class NodeLinks:
+    """Follows the links of hits outwards: one request a step, for all of them.
+
+    Parameters
+    ----------
+    store : a docstore, or a vector store with `get_nodes`
+    fields : names of metadata
+
+    Raises
+    ------
+    StoreError
+        If it is neither.
+    """
+
+    def __init__(self, store: NodeStore, fields: FieldMap) -> None:
+        self._store = check_node_store(store)
+        self._fields = fields
+
+    def neighbours(self, hits: Sequence[Passage], config: RetrievalConfig) -> tuple[list[Passage], list[str]]:
+        """Return what was found, and why it may be less than there is.
+
+        Raises
+        ------
+        HitError
+            With `strict`, if hits have no links.
+        StoreError
+            With `strict`, if the store fails or takes longer than `store_timeout_s`.
+        """
+        walk = Walk(hits, config)
+        try:
+            while wanted := walk.wanted():
+                nodes = call_in_time(partial(get_nodes, self._store, wanted), config.store_timeout_s)
+                walk.add([read_node(node, self._fields) for node in nodes])
+        except Exception as error:  # noqa: BLE001 - a store is somebody else's code; hits go on alone, and it is said
+            return walk.found, [_failed(error, config)]
+        return walk.found, walk.problems()
+
+    async def aneighbours(self, hits: Sequence[Passage], config: RetrievalConfig) -> tuple[list[Passage], list[str]]:
+        """Do the same without blocking the event loop."""
+        walk = Walk(hits, config)
+        try:
+            while wanted := walk.wanted():
+                nodes = await await_in_time(partial(aget_nodes, self._store, wanted), config.store_timeout_s)
+                walk.add([read_node(node, self._fields) for node in nodes])
+        except Exception as error:  # noqa: BLE001 - as above
+            return walk.found, [_failed(error, config)]
+        return walk.found, walk.problems()
+
+
+def check_node_store(store: object) -> NodeStore:
+    """Return `store` if nodes can be got from it by their ids.
+
+    Raises
+    ------
+    StoreError
+        If it is no docstore, and no vector store that keeps texts and has `get_nodes`.
+    """
+    if isinstance(store, BaseDocumentStore):
+        return store
+    name = type(store).__name__
+    if not isinstance(store, BasePydanticVectorStore):
+        raise StoreError(f"{name} is no docstore and no vector store of LlamaIndex: give one of them")
+    if not store.stores_text or type(store).get_nodes is BasePydanticVectorStore.get_nodes:
+        raise StoreError(
+            f"{name} keeps no texts, or has no get_nodes: give the docstore, or chunk_store=nodes, the nodes themselves"
+        )
+    return store
+
+
+def get_nodes(store: NodeStore, ids: Sequence[str]) -> list[BaseNode]:
+    """Return the nodes that exist, in one call."""
+    if isinstance(store, BaseDocumentStore):
+        return store.get_nodes(list(ids), raise_error=False)
+    return store.get_nodes(node_ids=list(ids))
+
+
+async def aget_nodes(store: NodeStore, ids: Sequence[str]) -> list[BaseNode]:
+    """Do the same without blocking the event loop."""
+    if isinstance(store, BaseDocumentStore):
+        return await store.aget_nodes(list(ids), raise_error=False)
+    if is_async(store):
+        return await store.aget_nodes(node_ids=list(ids))
+    return await in_thread(partial(get_nodes, store, ids))
+
+
+def is_async(store: BasePydanticVectorStore) -> bool:
+    """Whether it has an `aget_nodes` of its own: the inherited one blocks."""
+    return type(store).aget_nodes is not BasePydanticVectorStore.aget_nodes
+
+
+def _failed(error: Exception, config: RetrievalConfig) -> str:
+    problem = f"the node store gave no more neighbours: spans end early ({type(error).__name__}: {error})"
+    if config.strict:
+        raise StoreError(problem) from error
+    return problem
+
+
+class Walk:
+    """Goes outwards from the hits along their links, all of them one step at a time."""
+
+    def __init__(self, hits: Sequence[Passage], config: RetrievalConfig) -> None:
+        before, after = config.reach
+        further = config.max_window if config.grow_until is not None else 0
+        self.left = [max(before, further), max(after, further)]
+        self.ends = [list(hits), list(hits)]
+        self.known = {hit.id for hit in hits}
+        self.found: list[Passage] = []
+        self.missing: dict[str, None] = {}
+        self._hits = hits
+        self._strict = config.strict
+        self._grows = max(self.left) > 0
+
+    def wanted(self) -> list[str]:
+        """Return ids of the next nodes outwards; none where the windows or the documents end."""
+        ids = [
+            link
+            for direction in (0, 1)
+            if self.left[direction] > 0
+            for end in self.ends[direction]
+            if (link := _link(end, direction)) is not None and link not in self.known
+        ]
+        return list(dict.fromkeys(ids))
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Take a step to what was found; a link that leads to another document is the end."""
+        by_id = {passage.id: passage for passage in passages}
+        self.missing |= dict.fromkeys(id for id in self.wanted() if id not in by_id)
+        for direction in (0, 1):
+            ends = [(end, by_id.get(_link(end, direction))) for end in self.ends[direction]]
+            self.ends[direction] = [new for end, new in ends if new is not None and new.doc_id == end.doc_id]
+            if self.left[direction] <= 0:
+                self.ends[direction] = []
+            self.left[direction] -= 1
+            for new in self.ends[direction]:
+                if new.id not in self.known:
+                    self.known.add(new.id)
+                    self.found.append(new)
+
+    def problems(self) -> list[str]:
+        """Say what ended the walk that should not have.
+
+        Raises
+        ------
+        HitError
+            With `strict`, if hits have no links.
+        """
+        problems = []
+        unlinked = _unlinked(self._hits) if self._grows else 0
+        if unlinked:
+            problems.append(
+                f"{unlinked} of {len(self._hits)} hits stay as they are: they have no PREVIOUS and no NEXT; parse the "
+                "documents with a node parser that writes them, or pass chunk_store"
+            )
+            if self._strict:
+                raise HitError(problems[0])
+        if self.missing:
+            first = next(iter(self.missing))
+            problems.append(
+                f"{len(self.missing)} neighbours missing from the node store, first {first!r}: spans end there; give "
+                "the store that holds the nodes: a docstore is empty where the vector store keeps the texts"
+            )
+        return problems
+
+
+def _link(passage: Passage, direction: int) -> str | None:
+    return passage.after if direction else passage.before
+
+
+def _unlinked(hits: Sequence[Passage]) -> int:
+    """Count hits without links; the only hit of a document may be all of it."""
+    pieces = Counter(hit.doc_id for hit in hits)
+    return sum(
+        hit.before is None and hit.after is None and (hit.doc_id is None or pieces[hit.doc_id] > 1) for hit in hits
+    )

@@ -1,0 +1,192 @@
+"""LlamaIndex: a retriever around any other one, and a postprocessor, which return whole passages inside a budget."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
+from retrivex.adapters.base.fixed_arguments import FixedArguments
+from retrivex.adapters.base.hits import hits_to_ask
+from retrivex.composer.composer import SpanComposer
+from retrivex.config import RetrievalConfig
+from retrivex.model.chunk import Scope
+from retrivex.rerank import AnyReranker, Reranking
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
+
+from .composer import NodeComposer, ScopedQuery
+from .nodes import chunk_store_from_nodes
+from .stores import DocstoreChunkStore, DocstoreParentStore, VectorStoreChunkStore
+
+try:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.bridge.pydantic import PrivateAttr
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+    from llama_index.core.storage.docstore import BaseDocumentStore
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[llamaindex]'"
+    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+
+__all__ = [
+    "DocstoreChunkStore",
+    "DocstoreParentStore",
+    "FieldMap",
+    "RetriVexPostprocessor",
+    "RetriVexRetriever",
+    "ScopedQuery",
+    "VectorStoreChunkStore",
+    "chunk_store_from_nodes",
+    "colon_id",
+    "uuid5_id",
+]
+
+_LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits
+
+
+class RetriVexRetriever(FixedArguments, BaseRetriever):
+    """Asks another retriever for hits and returns the spans composed of them, one node each.
+
+    Nodes come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Their texts,
+    joined by blank lines, keep the token budget. Every node has a score and a stable id; what RetriVex adds to the
+    metadata is kept out of prompts and embeddings.
+
+    Parameters
+    ----------
+    base_retriever : any LlamaIndex retriever
+    config : knobs of the composer; `max_spans` limits the nodes returned
+    chunk_store : where neighbours are: `{(doc_id, chunk_id): Chunk}`, anything with `fetch(windows, scope)`, or nodes
+    docstore, vector_store : one of them in place of `chunk_store`: neighbours are found along PREVIOUS and NEXT, by
+        one `get_nodes` for every step outwards. With none of the three, hits cannot grow, and are only merged where
+        they touch.
+    parent_store : where parents are
+    fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`), and no fewer than
+        `max_spans`; None leaves it as it is
+    scope : what the caller may see; a `ScopedQuery` says it for one question
+    fields : names of metadata, where they differ from the usual ones
+    reranker : scores the hits anew before they grow, as in `SpanComposer`
+
+    Raises
+    ------
+    RerankError
+        If `reranker` is nothing that can score texts.
+    StoreError
+        If more than one of `chunk_store`, `docstore` and `vector_store` are given, or what is given is none.
+    """
+
+    _fixed = frozenset(
+        {"base_retriever", "config", "chunk_store", "docstore", "vector_store", "parent_store", "fetch_k", "scope"}
+        | {"fields", "reranker"}
+    )
+
+    def __init__(
+        self,
+        base_retriever: BaseRetriever,
+        config: RetrievalConfig | None = None,
+        chunk_store: AnyChunkStore | Iterable[BaseNode] | None = None,
+        *,
+        docstore: BaseDocumentStore | None = None,
+        vector_store: BasePydanticVectorStore | None = None,
+        parent_store: AnyParentStore | None = None,
+        fetch_k: int | None = 50,
+        scope: Scope = None,
+        fields: FieldMap | None = None,
+        reranker: AnyReranker | Reranking | None = None,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        composer = SpanComposer(config, reranker=reranker)
+        self._base = base_retriever
+        self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)
+        self._spans = NodeComposer(
+            composer,
+            chunk_store,
+            docstore=docstore,
+            vector_store=vector_store,
+            parent_store=parent_store,
+            scope=scope,
+            fields=fields,
+        )
+        super().__init__(
+            callback_manager if callback_manager is not None else getattr(base_retriever, "callback_manager", None)
+        )
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        found = _asked_for(self._base, self._fetch_k).retrieve(query_bundle)
+        return self._spans.compose(found, query_bundle)
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        found = await _asked_for(self._base, self._fetch_k).aretrieve(query_bundle)
+        return await self._spans.acompose(found, query_bundle)
+
+
+def _asked_for(base: BaseRetriever, fetch_k: int | None) -> BaseRetriever:
+    """Return a copy of `base` that is asked for `fetch_k` hits, where it can be."""
+    limit = next((name for name in _LIMITS if hasattr(base, name)), None)
+    if fetch_k is None or limit is None:
+        return base
+    asked = copy.copy(base)
+    setattr(asked, limit, fetch_k)
+    return asked
+
+
+class RetriVexPostprocessor(BaseNodePostprocessor):
+    """Makes spans of the nodes that a retriever has found; for `node_postprocessors=[...]` of a query engine.
+
+    What comes out is what `RetriVexRetriever` returns, which also asks its base for enough hits: here they are as many
+    as the retriever's own `similarity_top_k`, so let that be some 50. Without a question, as some engines call it,
+    spans are scored by the published formula, which needs none.
+
+    Parameters
+    ----------
+    config : knobs of the composer; `max_spans` limits the nodes returned
+    chunk_store, docstore, vector_store, parent_store, scope, fields, reranker : as for `RetriVexRetriever`
+
+    Raises
+    ------
+    StoreError
+        If more than one of `chunk_store`, `docstore` and `vector_store` are given, or what is given is none.
+    """
+
+    _spans: NodeComposer = PrivateAttr()
+
+    def __init__(
+        self,
+        config: RetrievalConfig | None = None,
+        chunk_store: AnyChunkStore | Iterable[BaseNode] | None = None,
+        *,
+        docstore: BaseDocumentStore | None = None,
+        vector_store: BasePydanticVectorStore | None = None,
+        parent_store: AnyParentStore | None = None,
+        scope: Scope = None,
+        fields: FieldMap | None = None,
+        reranker: AnyReranker | Reranking | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._spans = NodeComposer(
+            SpanComposer(config, reranker=reranker),
+            chunk_store,
+            docstore=docstore,
+            vector_store=vector_store,
+            parent_store=parent_store,
+            scope=scope,
+            fields=fields,
+        )
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name under which LlamaIndex writes it down."""
+        return "RetriVexPostprocessor"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return self._spans.compose(nodes, query_bundle)
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return await self._spans.acompose(nodes, query_bundle)

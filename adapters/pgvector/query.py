@@ -1,0 +1,350 @@
+"""The statements in which requests are sent to a table of PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg.sql import SQL, Composable, Composed, Identifier
+from psycopg.types.json import Jsonb
+
+from retrivex.adapters.base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, ways_to_read, whole_digits
+from retrivex.errors import StoreError
+from retrivex.model.window import Window
+
+from .table import Column, Field, Table, Values, name
+
+Metric: TypeAlias = Literal["cosine", "inner_product", "l2", "l1"]
+
+OPERATORS: Mapping[Metric, str] = {"cosine": "<=>", "inner_product": "<#>", "l2": "<->", "l1": "<+>"}
+
+FLOATS = {"vector": ">f4", "halfvec": ">f2"}
+"""How the numbers of a vector are sent, by its type."""
+
+_MAX_SCAN = 20_000  # rows, after which a search in an hnsw index ends: hnsw.max_scan_tuples, where nobody set it
+_SCANS = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuery:
+    """Statements over one table.
+
+    Parameters
+    ----------
+    table : what is known of it
+    fields : names in it
+    id_name : column of the ids
+    vector_name, metric, with_vectors, only : see `PgvectorCollection`
+
+    Raises
+    ------
+    StoreError
+        If a column is needed that is not there.
+    """
+
+    table: Table
+    fields: FieldMap
+    id_name: str
+    vector_name: str
+    metric: Metric
+    with_vectors: bool
+    only: Mapping[str, str]
+    reading: Reading = AS_EXPECTED
+
+    @property
+    def ways(self) -> list[Reading]:
+        """How places may be kept: columns leave nothing open, nor does JSON that is compared as text."""
+        paths = [self.fields.path(known) for known in ("doc_id", "chunk_id")]
+        is_open = any(self.table.field(path) != self.table.field(path, whole=True) for path in paths)
+        ways = ways_to_read(self.fields, [False, True] if self._contains else [False])
+        return [way for way in ways if is_open or not way.whole]
+
+    @property
+    def id(self) -> Field:
+        """Where ids are."""
+        return self.table.require(self.id_name, "ids, which id_name names")
+
+    @property
+    def doc(self) -> Field:
+        """Where documents are."""
+        return self.table.require(self.fields.path("doc_id"), "the document", whole=self.reading.whole)
+
+    @property
+    def number(self) -> Field:
+        """Where chunk numbers are."""
+        return self.table.require(self.fields.path("chunk_id"), "the chunk number", whole=self.reading.whole)
+
+    @property
+    def vector(self) -> Column:
+        """The column of the vectors."""
+        column = self.table.columns.get(self.vector_name)
+        if column is None or column.kind not in FLOATS:
+            raise StoreError(
+                f"the table has no column {self.vector_name!r} of type vector or halfvec: "
+                "name the one it has with vector_name='...'"
+            )
+        return column
+
+    def statement(self, request: Request) -> tuple[Composed, Values]:
+        """Return the one statement for a request, and what it binds; rows are id, JSON, vector, distance."""
+        if isinstance(request, ByIds):
+            return self._select([self.id.among("ids", request.ids)], request.scopes)
+        if isinstance(request, ByWindows):
+            source, bound = self._places(request.windows)
+            return self._select([], request.scopes, bound, source=source)
+        if isinstance(request, Nearest):
+            distance, bound = self._distance(request.vector)
+            end = SQL(" ORDER BY {} LIMIT %(k)s").format(distance)
+            return self._select(self._thorough(), request.scopes, {**bound, "k": request.k}, distance=distance, end=end)
+        return self._page(request)
+
+    def spelled(self, request: Request) -> Spelling:
+        """Return what ids, documents and scopes are called in a request."""
+        if isinstance(request, Scan):
+            return Spelling({}, {})
+        columns = {
+            path: respelled(field, filter(None, request.scopes))
+            for (path, _), field in self.table.scope_fields(self.fields).items()
+        }
+        if isinstance(request, ByWindows):
+            columns[str(self.fields.path("doc_id"))] = respelled(
+                self.doc, (window.doc_id for window in request.windows)
+            )
+        ids = respelled(self.id, request.ids) if isinstance(request, ByIds) else {}
+        return Spelling(ids, {path: found for path, found in columns.items() if found})
+
+    def _select(
+        self,
+        conditions: Sequence[tuple[Composed, Values]],
+        scopes: Scopes | None,
+        bound: Values | None = None,
+        *,
+        source: Composable | None = None,
+        distance: Composable = SQL("NULL"),  # noqa: B008 - immutable
+        end: Composable = SQL(""),  # noqa: B008
+    ) -> tuple[Composed, Values]:
+        allowed = [] if scopes is None else [self.table.visible(self.fields, scopes)]
+        wanted = [(SQL("TRUE"), Values()), *self._part(), *allowed, *conditions]
+        statement = SQL("SELECT {}::text, {}, {}, {} FROM {} AS t WHERE {}{}").format(
+            self.id.expression,
+            self.table.row(self.fields, self.id_name),
+            self._sent_vector(),
+            distance,
+            source or self.table.name,
+            SQL(" AND ").join(condition for condition, _ in wanted),
+            end,
+        )
+        values = {key: value for _, known in wanted for key, value in known.items()}
+        return statement, values | (bound or {})
+
+    def _part(self) -> list[tuple[Composed, Values]]:
+        """Return the conditions of `only`."""
+        fields = [(self.table.require(column, "only"), value) for column, value in self.only.items()]
+        return [field.among(f"only_{i}", [value]) for i, (field, value) in enumerate(fields)]
+
+    def _page(self, request: Scan) -> tuple[Composed, Values]:
+        id = self.id
+        after: list[tuple[Composed, Values]] = []
+        if request.after is not None:
+            condition = SQL("{} > %(after)s::text::{}").format(id.compared, SQL(id.type))
+            after.append((condition, {"after": request.after}))
+        end = SQL(" ORDER BY {} LIMIT %(limit)s").format(id.compared)
+        return self._select(after, None, {"limit": request.limit}, end=end)
+
+    def _places(self, windows: Sequence[Window]) -> tuple[Composed, Values]:
+        """Return the rows at the places asked for, which are bound as arrays.
+
+        `OFFSET 0` keeps other conditions out of the join: PostgreSQL knows nothing of how often a key of JSON is
+        missing, takes such rows for rare, and would read the whole table for every place.
+        """
+        doc, number = self.doc, self.number
+        places = [
+            (w.doc_id, n) for w in windows if doc.holds(w.doc_id) for n in range(w.start, w.end) if number.holds(str(n))
+        ]
+        column = self._contains
+        if column is not None:
+            # JSON is compared by its types there: a document may be kept as a number
+            kept = [(one, str(n) if self.reading.as_text else n) for d, n in places for one in _kept(d)]
+            asked = [json.dumps(_nested({doc.inside: d, number.inside: n})) for d, n in kept]
+            found = SQL(
+                "(SELECT t.* FROM {} AS t JOIN unnest(%(asked)s::text[]::jsonb[]) AS w(place) "
+                "ON t.{} @> w.place OFFSET 0)"
+            )
+            return found.format(self.table.name, name(column)), {"asked": asked}
+        found = SQL(
+            "(SELECT t.* FROM {} AS t JOIN unnest({}, {}) AS w(doc, number) ON {} = w.doc AND {} = w.number OFFSET 0)"
+        )
+        bound = {"docs": [d for d, _ in places], "numbers": [str(n) for _, n in places]}
+        arrays = doc.array("docs"), number.array("numbers")
+        return found.format(self.table.name, *arrays, doc.compared, number.compared), bound
+
+    @property
+    def _contains(self) -> str | None:
+        """The column whose GIN index is asked, where there is no better one."""
+        return None if self.is_indexed else self.table.contains(self.fields)
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether an index finds a document by equality."""
+        return self.table.is_indexed(self.doc, str(self.fields.path("doc_id")))
+
+    def shortage(self, found: int, k: int) -> str | None:
+        """Say why there may be more than the `found` hits; None where there are not."""
+        vector = self.vector_name.replace('"', '""')
+        methods = {method for method, first in self.table.indexes if first.strip('"') == vector}
+        is_old = self.table.version is not None and self.table.version < (0, 8)
+        if found >= k or self.table.rows <= (k if is_old else _MAX_SCAN) or not methods & set(_SCANS):
+            return None
+        if is_old:
+            return (
+                "an approximate index gives no more: update pgvector to 0.8, or raise hnsw.ef_search or ivfflat.probes"
+            )
+        if "hnsw" not in methods:
+            return None  # all its lists are searched
+        return (
+            "a search in an hnsw index ends after hnsw.max_scan_tuples rows (20,000, unless set), and may not have met "
+            "all that may be seen; raise it on your connections, or give small scopes an index on the scope"
+        )
+
+    def _distance(self, vector: NDArray[np.float32]) -> tuple[Composed, Values]:
+        column = self.vector
+        distance = SQL("t.{} OPERATOR({}.{}) %(vector)s::text::{}").format(
+            name(self.vector_name), Identifier(column.schema), SQL(OPERATORS[self.metric]), SQL(column.type)
+        )
+        return distance, {"vector": json.dumps(vector.tolist())}
+
+    def _thorough(self) -> list[tuple[Composed, Values]]:
+        """Let an approximate index go on until k rows pass the filter: by itself it stops after 40 (hnsw.ef_search).
+
+        The settings end with the statement. A subquery that depends on no row is evaluated before the index is read.
+        """
+        present = SQL("t.{} IS NOT NULL").format(name(self.vector_name))
+        conditions: list[tuple[Composed, Values]] = [(present, {})]
+        if self.table.version is not None and self.table.version >= (0, 8):
+            methods = {method for method, _ in self.table.indexes}
+            gate = SQL("(SELECT set_config({}, {}, true)) IS NOT NULL")
+            conditions += [(gate.format(f"{m}.iterative_scan", _SCANS[m]), {}) for m in _SCANS if m in methods]
+        return conditions
+
+    def _sent_vector(self) -> Composable:
+        if not self.with_vectors:
+            return SQL("NULL")
+        column = self.vector
+        send = Identifier(column.schema, f"{column.kind}_send")
+        return SQL("{}(t.{})").format(send, name(self.vector_name))
+
+
+def _kept(doc_id: str) -> list[str | int]:
+    return [doc_id, int(doc_id)] if whole_digits(doc_id) else [doc_id]
+
+
+def _nested(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+    """Return the JSON in which values stand under their keys."""
+    made: dict[str, Any] = {}
+    for keys, value in values.items():
+        inner = made
+        for key in keys[:-1]:
+            inner = inner.setdefault(key, {})
+        inner[keys[-1]] = value
+    return made
+
+
+# ---- as they were asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """What values are called by whoever asked, such as UUIDs in upper case.
+
+    Parameters
+    ----------
+    ids : by what PostgreSQL writes
+    columns : the same for the values of columns
+    """
+
+    ids: Mapping[str, str]
+    columns: Mapping[str, Mapping[str, str]]
+
+    def id(self, written: str) -> str:
+        """Return an id as it was asked for."""
+        return self.ids.get(written, written)
+
+    def row(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return a row in which values of columns are as they were asked for."""
+        for column, known in self.columns.items():
+            values[column] = known.get(str(values.get(column)), values.get(column))
+        return values
+
+
+def respelled(field: Field | None, asked: Iterable[str]) -> dict[str, str]:
+    """Return those of the values asked for that PostgreSQL writes otherwise, by how it does; JSON stays as it is."""
+    if field is None or field.inside:
+        return {}
+    written = {field.column.written(value): value for value in asked}
+    return {key: value for key, value in written.items() if key != value}
+
+
+# ---- writing
+
+
+def updates(
+    table: Table, id: Field, changes: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[Composed, Sequence[Values]]]:
+    """Return one statement for all rows in which the same fields change, with what each row binds.
+
+    Raises
+    ------
+    StoreError
+        If the table has no column for a field.
+    """
+    alike: dict[tuple[str, ...], list[tuple[str, Mapping[str, Any]]]] = {}
+    for row_id, fields in changes.items():
+        if fields:
+            alike.setdefault(tuple(sorted(fields)), []).append((row_id, fields))
+    return [_update(table, id, paths, rows) for paths, rows in alike.items()]
+
+
+def _update(
+    table: Table, id: Field, paths: Sequence[str], rows: Sequence[tuple[str, Mapping[str, Any]]]
+) -> tuple[Composed, Sequence[Values]]:
+    columns: dict[str, Composed] = {}
+    inside: set[str] = set()
+    for i, path in enumerate(paths):
+        field = table.field(path)
+        if field is None:
+            raise StoreError(
+                f"the table has no column for {path!r}: ALTER TABLE ... ADD COLUMN it, or name a place that is there "
+                "with fields=FieldMap(...)"
+            )
+        column = path if not field.inside else path.split(".")[0]
+        if not field.inside:
+            columns[column] = Composed([SQL("%({})s").format(SQL(f"value_{i}"))])
+            continue
+        inside.add(path)
+        before = columns.get(column, SQL("coalesce(t.{}::jsonb, '{{}}')").format(name(column)))
+        columns[column] = SQL("jsonb_set({}, {}, {})").format(
+            before, SQL(f"%(path_{i})s::text[]"), SQL(f"%(value_{i})s")
+        )
+    assigned = [
+        SQL("{} = {}::{}").format(name(column), value, SQL(table.columns[column].type))
+        for column, value in columns.items()
+    ]
+    statement = SQL("UPDATE {} AS t SET {} WHERE {} = %(id)s::text::{}").format(
+        table.name, SQL(", ").join(assigned), id.compared, SQL(id.type)
+    )
+    return statement, [_bound(paths, inside, row_id, fields) for row_id, fields in rows]
+
+
+def _bound(paths: Sequence[str], inside: set[str], row_id: str, fields: Mapping[str, Any]) -> Values:
+    bound: Values = {"id": row_id}
+    for i, path in enumerate(paths):
+        bound[f"value_{i}"] = Jsonb(fields[path]) if path in inside else fields[path]
+        if path in inside:
+            bound[f"path_{i}"] = path.split(".")[1:]
+    return bound

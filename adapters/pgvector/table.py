@@ -1,0 +1,323 @@
+"""A table of PostgreSQL: what is known of its columns and indexes, and the statements that ask it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
+
+from retrivex.adapters.base.collection import Scopes
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.scopes import scope_alternatives, scope_columns_to_come
+from retrivex.errors import StoreError
+
+Values: TypeAlias = dict[str, Any]
+
+UNREADABLE = frozenset({"bytea", "tsvector", "vector", "halfvec", "sparsevec", "bit"})
+"""Types of columns that are no metadata."""
+
+_LARGEST = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
+_DECIMALS = frozenset({"numeric", "real", "double precision"})
+_TEXTS = frozenset({"text", "character varying", "bpchar", "citext"})
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")  # 007 is a text
+_DECIMAL = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: `type` as PostgreSQL writes it, `kind` its bare name, `schema` where the type lives.
+
+    A domain counts as the type that it is made of. `labels` are those of an enumeration.
+    """
+
+    type: str
+    kind: str
+    schema: str
+    labels: frozenset[str] = frozenset()
+
+    @property
+    def compared(self) -> str:
+        """The type that values are compared in, so that an index is of use; text where any value might be an error."""
+        known = self.type in _LARGEST or self.type in _DECIMALS or self.type in _TEXTS or self.type == "uuid"
+        return self.type if known or self.labels else "text"
+
+    def holds(self, value: str) -> bool:
+        """Whether there can be such a value at all: asking for one that cannot is an error in PostgreSQL."""
+        if self.labels:
+            return value in self.labels
+        if self.type == "uuid":
+            return _uuid(value) is not None
+        if self.type in _LARGEST:
+            return _WHOLE.fullmatch(value) is not None and -_LARGEST[self.type] <= int(value) <= _LARGEST[self.type]
+        if self.type in _DECIMALS:
+            return _DECIMAL.fullmatch(value) is not None
+        return "\0" not in value and _is_unicode(value)
+
+    def written(self, value: str) -> str:
+        """Return a value as PostgreSQL writes it: UUIDs in lower case with hyphens, `char(n)` without its blanks.
+
+        Examples
+        --------
+        >>> Column("uuid", "uuid", "pg_catalog").written("DEEECC42-0126-56BF-BB32-3183C996D907")
+        'deeecc42-0126-56bf-bb32-3183c996d907'
+        """
+        if self.type == "uuid":
+            return str(_uuid(value) or value)
+        return value.rstrip(" ") if self.type == "bpchar" else value
+
+
+def _uuid(value: str) -> UUID | None:
+    try:
+        return UUID(value)
+    except ValueError:
+        return None
+
+
+def _is_unicode(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half a surrogate pair
+        return False
+    return True
+
+
+_JSON_TEXT = Column("text", "text", "pg_catalog")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where a value is: an expression over the row `t`, and the column or type that it is compared as."""
+
+    expression: Composed
+    column: Column = _JSON_TEXT
+    inside: tuple[str, ...] = ()
+    """Keys, where it is in JSON; its text is compared then."""
+
+    @property
+    def type(self) -> str:
+        """The type that its values are compared in."""
+        return self.column.compared
+
+    @property
+    def compared(self) -> Composed:
+        """The expression in that type."""
+        if self.inside or self.type == self.column.type:
+            return self.expression
+        return SQL("{}::text").format(self.expression)
+
+    def holds(self, value: str) -> bool:
+        """Whether there can be such a value at all."""
+        return self.column.holds(value)
+
+    def among(self, name: str, values: Iterable[str]) -> tuple[Composed, Values]:
+        """Return the condition that this is one of `values`, and what it binds under `name`."""
+        bound = [value for value in values if self.holds(value)]
+        return SQL("{} = ANY({})").format(self.compared, self.array(name)), {name: bound}
+
+    def array(self, name: str) -> Composed:
+        """Return the bound array `name`, of this type."""
+        return SQL("%({})s::text[]::{}[]").format(SQL(name), SQL(self.type))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as the catalogue describes it.
+
+    Parameters
+    ----------
+    name : with its schema, quoted
+    columns : by name
+    indexes : pairs of the method and the first thing it indexes, as PostgreSQL writes both
+    version : of pgvector, None where it is not installed
+    rows : as PostgreSQL estimates; less than 0 where it was never looked at
+    written : the name as it stands in SQL
+    """
+
+    name: Composable
+    columns: Mapping[str, Column]
+    indexes: frozenset[tuple[str, str]]
+    version: tuple[int, ...] | None
+    rows: int = -1
+    written: str = ""
+
+    def field(self, path: str | None, *, whole: bool = False) -> Field | None:
+        """Return where the value at `path` is: a column, or keys inside one of JSON; None where there is none.
+
+        With `whole`, what comes after the column is one key, dots and all.
+        """
+        if path is None:
+            return None
+        if path in self.columns:
+            return Field(SQL("t.{}").format(name(path)), self.columns[path])
+        column, *keys = path.split(".", 1) if whole else path.split(".")
+        if not keys or column not in self.columns or self.columns[column].kind not in ("json", "jsonb"):
+            return None
+        steps = [SQL(" -> {}").format(_literal(key)) for key in keys[:-1]]
+        text = SQL("(t.{}{} ->> {})").format(name(column), SQL("").join(steps), _literal(keys[-1]))
+        return Field(Composed([text]), inside=tuple(keys))
+
+    def require(self, path: str | None, what: str, *, whole: bool = False) -> Field:
+        """Return where a value is that has to be there.
+
+        Raises
+        ------
+        StoreError
+            If there is no such column.
+        """
+        found = self.field(path, whole=whole)
+        if found is None:
+            raise StoreError(
+                f"the table has no {path!r} for {what}, only {', '.join(self.columns)}: "
+                "name its columns with fields=FieldMap(...); a dot steps into JSON"
+            )
+        return found
+
+    def is_indexed(self, field: Field, path: str) -> bool:
+        """Whether equality with a field can use an index."""
+        wanted = _plain(path if not field.inside else f"{path.split('.')[0]}{_arrows(field.inside)}")
+        return any(method in ("btree", "hash") and _plain(first) == wanted for method, first in self.indexes)
+
+    def contains(self, fields: FieldMap) -> str | None:
+        """Return the JSONB column whose GIN index finds document and number together; None where there is none."""
+        roots = {(fields.path(known) or "").split(".", 1)[0] for known in ("doc_id", "chunk_id")}
+        root = next(iter(roots))
+        if len(roots) > 1 or root not in self.columns or self.columns[root].kind != "jsonb":
+            return None
+        return root if any(how == "gin" and _plain(first) == _plain(root) for how, first in self.indexes) else None
+
+    def row(self, fields: FieldMap, id_name: str) -> Composed:
+        """Return the expression that makes one JSON text of what is read of a row `t`."""
+        if fields.root is None:
+            kept = [key for key, column in self.columns.items() if column.kind not in UNREADABLE and key != id_name]
+        else:
+            kept = [key for key in self.columns if key == fields.root or key in {n.split(".")[0] for n in fields.text}]
+        if not kept:
+            raise StoreError(
+                f"the table has none of {', '.join(fields.text)}, only {', '.join(self.columns)}: "
+                "name the column of the text with fields=FieldMap(text=...)"
+            )
+        listed = SQL(", ").join(_shown_value(key, self.columns[key]) for key in kept)
+        return SQL("row_to_json((SELECT r FROM (SELECT {}) AS r))::text").format(listed)
+
+    def visible(self, fields: FieldMap, scopes: Scopes) -> tuple[Composed, Values]:
+        """Return the condition that a row may be seen; a table without any of the fields holds rows without a scope.
+
+        It is an error where the table has got such a field since: not knowing it would show everybody its rows.
+        """
+        found = list(self.scope_fields(fields).values())
+        bound: Values = {}
+
+        def is_among(field: Field, names: Sequence[str]) -> Composed:
+            condition, values = field.among(f"scopes_{len(bound)}", names)
+            bound.update(values)
+            return condition
+
+        seen = scope_alternatives(found, scopes, is_among, lambda field: SQL("{} IS NULL").format(field.expression))
+        either: list[Composable] = [SQL("({})").format(SQL(" AND ").join(all_)) for all_ in seen]
+        if not found and None in scopes:
+            either = [SQL("TRUE")]
+        condition = SQL("({})").format(SQL(" OR ").join(either or [SQL("FALSE")]))
+        names = scope_columns_to_come(fields, self.columns)
+        if not names:
+            return condition, bound
+        # nothing is true of that text, and a subquery that depends on no row is evaluated once, before any row is read,
+        # unless the rest is plainly false
+        got = SQL(
+            "(SELECT ({} || a.attname)::boolean FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = to_regclass("
+            "%(table)s) AND a.attname = ANY(%(added)s::text[]) AND NOT a.attisdropped LIMIT 1)"
+        ).format(ADDED)
+        checked = SQL("{} IS NULL AND {}").format(got, condition) if either else SQL("{} IS NOT NULL").format(got)
+        return checked, {**bound, "table": self.written, "added": names}
+
+    def scope_fields(self, fields: FieldMap) -> dict[tuple[str, tuple[str, ...]], Field]:
+        """Return where a scope may be, by path and keys, in the order in which rows are read."""
+        # a name with a dot may be a path or a key of its own, and nobody says which
+        asked = [(path, self.field(path, whole=whole)) for path in fields.paths("scope") for whole in (True, False)]
+        return {(path, field.inside): field for path, field in asked if field is not None}
+
+
+ADDED = "a column was added: "
+"""How the error begins that tells of a column which the table did not have when it was looked at."""
+
+LEARN = SQL(
+    "WITH a AS (SELECT a.attname::text AS name, format_type(b.oid, -1) AS type, b.oid AS oid, b.typname::text AS kind, "
+    "n.nspname::text AS place FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid "
+    "JOIN pg_type b ON b.oid = CASE y.typtype WHEN 'd' THEN y.typbasetype ELSE y.oid END "
+    "JOIN pg_namespace n ON n.oid = b.typnamespace "
+    "WHERE a.attrelid = to_regclass(%(table)s) AND a.attnum > 0 AND NOT a.attisdropped) "
+    "SELECT 'column', name, type, kind, place FROM a "
+    "UNION ALL SELECT 'label', a.name, e.enumlabel::text, NULL, NULL FROM a JOIN pg_enum e ON e.enumtypid = a.oid "
+    "UNION ALL SELECT 'index', m.amname::text, pg_get_indexdef(i.indexrelid, 1, false), NULL, NULL "
+    "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam "
+    "WHERE i.indrelid = to_regclass(%(table)s) AND i.indisvalid AND i.indpred IS NULL "
+    "UNION ALL SELECT 'version', extversion, NULL, NULL, NULL FROM pg_extension WHERE extname = 'vector' "
+    "UNION ALL SELECT 'rows', reltuples::bigint::text, NULL, NULL, NULL FROM pg_class "
+    "WHERE oid = to_regclass(%(table)s)"
+)
+"""Everything that has to be known of a table, in one statement."""
+
+
+def learned(shown: str, quoted: Composable, rows: Iterable[tuple[Any, ...]]) -> Table:
+    """Return the table that `LEARN` told of.
+
+    Raises
+    ------
+    StoreError
+        If there is no such table.
+    """
+    told: dict[str, list[tuple[Any, ...]]] = {}
+    for kind, *values in rows:
+        told.setdefault(kind, []).append(tuple(values))
+    labels: dict[str, set[str]] = {}
+    for column, label, _, _ in told.get("label", []):
+        labels.setdefault(column, set()).add(label)
+    columns = {
+        # psycopg reads `%` in a statement as a placeholder, also inside names of types
+        column: Column(type_.replace("%", "%%"), kind, schema, frozenset(labels.get(column, ())))
+        for column, type_, kind, schema in told.get("column", [])
+    }
+    if not columns:
+        raise StoreError(
+            f"there is no table {shown!r} in reach of the connection: one in another schema is named with "
+            "schema='...', beside the table's own name"
+        )
+    indexes = frozenset((method, first) for method, first, _, _ in told.get("index", []))
+    versions = [tuple(map(int, re.findall(r"\d+", one[0]))) for one in told.get("version", [])]
+    version = versions[0] if versions else None
+    return Table(quoted, columns, indexes, version, int(told["rows"][0][0]), shown)
+
+
+def name(part: str) -> Identifier:
+    """Return a quoted name; psycopg reads `%` in a statement as a placeholder, also inside names."""
+    return Identifier(part.replace("%", "%%"))
+
+
+def shown(part: str) -> str:
+    """Return a name as it is written in SQL, for people."""
+    return '"' + part.replace('"', '""') + '"'
+
+
+def _shown_value(key: str, column: Column) -> Composed:
+    """Return a column as it is read: `char(n)` without its blanks, 7.00 as 7."""
+    reading = {"bpchar": "t.{}::text AS {}", "numeric": "trim_scale(t.{}) AS {}"}.get(column.type, "t.{} AS {}")
+    return SQL(reading).format(name(key), name(key))
+
+
+def _literal(key: str) -> Literal:
+    # keys are the user's configuration, and stand in the text so that indexes on expressions are found
+    return Literal(key.replace("%", "%%"))
+
+
+def _arrows(keys: tuple[str, ...]) -> str:
+    quoted = ["'" + key.replace("'", "''") + "'" for key in keys]
+    return "".join(f"->{key}" for key in quoted[:-1]) + f"->>{quoted[-1]}"
+
+
+def _plain(written: str) -> str:
+    """Return what an index is on without quotes, casts of keys, brackets and blanks."""
+    return re.sub(r'::text|["() ]', "", written)

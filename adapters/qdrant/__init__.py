@@ -1,0 +1,23 @@
+"""Qdrant: neighbours and hits out of a collection that exists already."""
+
+from .store import (
+    QDRANT_LAYOUTS,
+    FieldMap,
+    QdrantChunkStore,
+    QdrantCollection,
+    QdrantOptions,
+    QdrantRetriever,
+    colon_id,
+    uuid5_id,
+)
+
+__all__ = [
+    "QDRANT_LAYOUTS",
+    "FieldMap",
+    "QdrantChunkStore",
+    "QdrantCollection",
+    "QdrantOptions",
+    "QdrantRetriever",
+    "colon_id",
+    "uuid5_id",
+]

@@ -1,0 +1,109 @@
+"""What RetriVex asks for, as filters of Qdrant; ids and names of fields as Qdrant writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from retrivex.adapters.base.collection import Scopes
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.layouts import Reading, split_name, whole_digits
+from retrivex.errors import StoreError
+from retrivex.model.window import Window
+
+try:
+    from qdrant_client import models
+except ImportError as error:
+    hint = "pip install 'retrivex-rag[qdrant]'"
+    raise ImportError(f"retrivex.adapters.qdrant needs qdrant-client: {hint}") from error
+
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def among(ids: Iterable[str], scopes: Scopes, fields: FieldMap) -> models.Filter:
+    """Return the filter for points with one of these ids."""
+    named = models.HasIdCondition(has_id=[point_id(id) for id in ids])
+    return models.Filter(must=[named, *of_scopes(scopes, fields)])
+
+
+def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap, reading: Reading) -> models.Filter:
+    """Return the filter for points in one of the windows: a clause for each range, with its documents."""
+    documents: dict[tuple[int, int], list[str]] = {}
+    for window in windows:
+        documents.setdefault((window.start, window.end), []).append(window.doc_id)
+    document, number = (_quoted(split_name(fields, name, whole=reading.whole)) for name in ("doc_id", "chunk_id"))
+    clauses: list[models.Condition] = [
+        models.Filter(must=[_one_of(doc_ids, document), _between(start, end, number, reading)])
+        for (start, end), doc_ids in documents.items()
+    ]
+    # all documents once more: an index on them alone is a great deal faster than none
+    named = _one_of(sorted({window.doc_id for window in windows}), document)
+    return models.Filter(must=[named, *of_scopes(scopes, fields)], should=clauses)
+
+
+def _between(start: int, end: int, key: str, reading: Reading) -> models.Condition:
+    if reading.as_text:
+        return models.FieldCondition(key=key, match=models.MatchAny(any=[str(n) for n in range(start, end)]))
+    return models.FieldCondition(key=key, range=models.Range(gte=start, lt=end))
+
+
+def of_scopes(scopes: Scopes, fields: FieldMap) -> list[models.Condition]:
+    """Return what a point's scope must be: `is_empty` is a missing field, null or an empty list.
+
+    A name with a dot is taken for a path and for a key of its own, as nobody says which it is.
+    """
+    if not fields.scope:
+        return []
+    keys = list(dict.fromkeys(_quoted(split_name(fields, "scope", whole=whole)) for whole in (False, True)))
+    names = sorted(scope for scope in scopes if scope is not None)
+    either: list[models.Condition] = []
+    if names:
+        either += [_one_of(names, key) for key in keys]
+    if None in scopes:
+        missing: list[models.Condition] = [
+            models.IsEmptyCondition(is_empty=models.PayloadField(key=key)) for key in keys
+        ]
+        either += missing if len(missing) == 1 else [models.Filter(must=missing)]
+    return [models.Filter(should=either)]
+
+
+def _one_of(doc_ids: list[str], key: str) -> models.Condition:
+    """Return a condition on the document, which may be kept as a number."""
+    as_text = models.FieldCondition(key=key, match=models.MatchAny(any=doc_ids))
+    numbers = [int(doc_id) for doc_id in doc_ids if whole_digits(doc_id)]
+    if not numbers:
+        return as_text
+    return models.Filter(should=[as_text, models.FieldCondition(key=key, match=models.MatchAny(any=numbers))])
+
+
+def key_of(field: str, fields: FieldMap) -> str:
+    """Return the path of a field as Qdrant reads it; there must be one."""
+    return _quoted(split_name(fields, field, whole=False))
+
+
+def json_path(path: str) -> str:
+    """Quote the keys of a path that Qdrant would not read as they are: `metadata."file name"`."""
+    return _quoted(path.split("."))
+
+
+def _quoted(keys: Sequence[str]) -> str:
+    return ".".join(key if _PLAIN_KEY.fullmatch(key) else f'"{key}"' for key in keys)
+
+
+def point_id(id: str) -> int | str:
+    """Return an id as Qdrant writes it: a whole number, or a UUID in lower case with hyphens.
+
+    Raises
+    ------
+    StoreError
+        If it is neither.
+    """
+    if whole_digits(id):
+        return int(id)
+    try:
+        return str(UUID(id))
+    except ValueError:
+        raise StoreError(
+            f"id {id!r} is neither a UUID nor a whole number, and Qdrant has no others: use make_id=uuid5_id"
+        ) from None

@@ -1,0 +1,290 @@
+"""Numbers for collections without: where they come from, what stays unnumbered, runs that were stopped, and use."""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.memory_collection import MemoryCollection
+
+from retrivex import RetrievalConfig, SpanComposer
+from retrivex.adapters.base.backfill import Backfilled, backfill
+from retrivex.adapters.base.collection import ByIds, Collection, Record
+from retrivex.adapters.base.fields import LAYOUTS, FieldMap
+from retrivex.adapters.base.positions_file import PlacedCollection, Places
+from retrivex.adapters.base.store import VectorChunkStore, VectorRetriever
+from retrivex.errors import StoreError
+from retrivex.model.window import Window
+from retrivex.testing import ChunkStoreContract, StoreUnderTest, vector_of
+
+
+def record(id: str, doc: str | None = "d", text: str = "text", **fields: Any) -> Record:
+    return Record(id, {"text": text, **({} if doc is None else {"doc_id": doc}), **fields}, None, vector_of(id))
+
+
+def collection_of(records: Sequence[Record], fields: FieldMap | None = None) -> MemoryCollection:
+    made = MemoryCollection(fields=fields)
+    made.records = list(records)
+    return made
+
+
+def run(
+    records: Sequence[Record], path: Path, fields: FieldMap | None = None, **said: Any
+) -> tuple[Backfilled, dict[str, int]]:
+    """Number records; return what was done, and the numbers by id."""
+    with Places(path / "p.db", create=True) as places:
+        made = backfill(collection_of(records, fields), places, **said)
+        return made, {id: number for id, ((_, number), _) in places.of([r.id for r in records]).items()}
+
+
+def node(id: str, before: str | None, after: str | None, doc: str = "d") -> Record:
+    """A node as LlamaIndex keeps it."""
+    links = {name: {"node_id": other} for name, other in (("2", before), ("3", after)) if other}
+    content = {"text": f"text of {id}", "relationships": links}
+    return Record(id, {"ref_doc_id": doc, "_node_content": json.dumps(content)}, None, vector_of(id))
+
+
+def test_offsets_number_pieces_in_the_order_of_the_text(tmp_path: Path) -> None:
+    records = [record(f"r{start}", char_start=start) for start in (200, 0, 100, 300)]
+    made, numbers = run(records, tmp_path)
+    assert numbers == {"r0": 0, "r100": 1, "r200": 2, "r300": 3}
+    assert made == Backfilled(4, {"offsets": 1}, {}, 0, 0, 0)
+
+
+def test_offsets_that_begin_anew_on_every_page_count_by_page(tmp_path: Path) -> None:
+    records = [record(f"p{page}-{start}", page=page, char_start=start) for page in (2, 1) for start in (50, 0)]
+    assert run(records, tmp_path)[1] == {"p1-0": 0, "p1-50": 1, "p2-0": 2, "p2-50": 3}
+
+
+def test_links_number_pieces_and_chains_do_not_touch(tmp_path: Path) -> None:
+    records = [node("b", "a", None), node("x", None, "y"), node("a", None, "b"), node("y", "x", None)]
+    made, numbers = run(records, tmp_path, LAYOUTS["llamaindex"])
+    assert made.documents == {"links": 1}
+    assert numbers["b"] == numbers["a"] + 1
+    assert numbers["y"] == numbers["x"] + 1
+    assert len({*numbers.values()}) == 4
+    assert abs(numbers["b"] - numbers["x"]) != 1
+    assert abs(numbers["y"] - numbers["a"]) != 1
+
+
+def test_numbers_that_are_there_stay(tmp_path: Path) -> None:
+    made, numbers = run([record("a", chunk_id=7), record("b", chunk_id=3)], tmp_path)
+    assert (made.documents, numbers) == ({"numbers": 1}, {"a": 7, "b": 3})
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ([{}, {}], "only if the collection gives its records in the order"),
+        ([{"char_start": 5}, {"char_start": 5}], "two pieces begin at the same offset"),
+        ([{"chunk_id": 1}, {}], "only 1 of 2 pieces have a number"),
+        ([{"chunk_id": 1}, {"chunk_id": 1}], "number 1 is there 2 times"),
+        ([{"char_start": 5}, {}], "without numbers, links or offsets"),
+    ],
+)
+def test_what_does_not_say_its_order_stays_without_numbers(
+    fields: list[dict[str, int]], reason: str, tmp_path: Path
+) -> None:
+    made, numbers = run([record(f"r{i}", **known) for i, known in enumerate(fields)], tmp_path)
+    assert numbers == {}
+    assert made.unnumbered_count == 1
+    assert reason in made.unnumbered["d"]
+
+
+def test_the_order_of_the_collection_counts_where_it_is_trusted(tmp_path: Path) -> None:
+    made, numbers = run([record("c"), record("a"), record("b")], tmp_path, by_order=True)
+    assert (made.documents, numbers) == ({"order": 1}, {"c": 0, "a": 1, "b": 2})
+
+
+def test_records_without_a_document_or_a_text_are_counted(tmp_path: Path) -> None:
+    made, numbers = run([record("a", doc=None), record("b", text=""), record("c")], tmp_path)
+    assert (made.records, made.orphans, numbers) == (3, 2, {"c": 0})
+
+
+@pytest.mark.parametrize("root", [None, "metadata"])
+def test_numbers_are_written_where_the_store_looks_for_them(root: str | None, tmp_path: Path) -> None:
+    fields = FieldMap(root=root)
+    records = []
+    for i in (2, 0, 1):
+        known = {"doc_id": "d", "char_start": 10 * i}
+        payload = {"text": f"text {i}", **(known if root is None else {root: known})}
+        records.append(Record(f"r{i}", payload, None, vector_of(str(i))))
+    collection = collection_of(records, fields)
+    with Places(tmp_path / "p.db", create=True) as places:
+        made = backfill(collection, places, write=True, batch=2)
+    assert made.written == 3
+    assert [len(changes) for changes in collection.written] == [2, 1]
+    found = VectorChunkStore(collection).fetch([Window("d", 0, 9)])
+    assert sorted((c.metadata.chunk_id, c.text, c.metadata.chunk_count) for c in found) == [
+        (0, "text 0", 3),
+        (1, "text 1", 3),
+        (2, "text 2", 3),
+    ]
+
+
+class Stopped(BaseException):
+    """As a kill: nothing catches it."""
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 12), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_a_run_that_was_stopped_goes_on_and_ends_as_if_it_had_not(stop_at: int, batch: int, seed: int) -> None:
+    starts = random.Random(seed).sample(range(100), 9)
+    whole = {f"r{start}": number for number, start in enumerate(sorted(starts))}
+    collection = collection_of([record(f"r{start}", char_start=start) for start in starts])
+    calls = 0
+
+    def counted(method: Any) -> Any:
+        def call(*args: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == stop_at:
+                raise Stopped
+            return method(*args)
+
+        return call
+
+    collection.ask = counted(collection.ask)  # type: ignore[method-assign]
+    collection.write = counted(collection.write)  # type: ignore[method-assign]
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(2):
+            with Places(f"{folder}/p.db", create=True) as places:
+                try:
+                    backfill(collection, places, write=True, batch=batch)
+                except Stopped:
+                    continue
+                break
+        with Places(f"{folder}/p.db") as places:
+            assert {id: place[1] for id, (place, _) in places.of(list(whole)).items()} == whole
+    assert {r.id: r.payload["chunk_id"] for r in collection.records} == whole
+
+
+def test_a_second_run_asks_and_writes_nothing(tmp_path: Path) -> None:
+    collection = collection_of([record("a", char_start=0), record("b", char_start=5)])
+    for _ in range(2):
+        with Places(tmp_path / "p.db", create=True) as places:
+            assert backfill(collection, places, write=True).written == 2
+    assert len(collection.asked) == 1
+    assert len(collection.written) == 1
+
+
+def test_a_file_of_another_collection_is_refused(tmp_path: Path) -> None:
+    other = collection_of([record("a")])
+    other.name = "another"
+    with Places(tmp_path / "p.db", create=True) as places:
+        backfill(collection_of([record("a")]), places)
+        with pytest.raises(StoreError, match="holds the places of memory 'test': name another file for another"):
+            backfill(other, places)
+
+
+@pytest.mark.parametrize("batch", [0, -1, True, 2.5, 10**6])
+def test_a_batch_is_a_number(batch: Any, tmp_path: Path) -> None:
+    with Places(tmp_path / "p.db", create=True) as places, pytest.raises(StoreError, match="batch is"):
+        backfill(collection_of([]), places, batch=batch)
+
+
+def test_a_file_that_is_not_there_says_how_to_make_it(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="retrivex backfill --places"):
+        Places(tmp_path / "none.db")
+    with pytest.raises(StoreError, match=r"':memory:' is no file: name one$"):
+        Places(":memory:", create=True)
+
+
+# ---- neighbours through the file
+
+
+def test_neighbours_come_by_ids_of_the_file(tmp_path: Path) -> None:
+    """A collection of LlamaIndex nodes, with links and no numbers, as it is; nothing is written into it."""
+    ids = [f"{n:02d}" for n in range(10)]
+    nodes = [node(id, ids[n - 1] if n else None, ids[n + 1] if n < 9 else None) for n, id in enumerate(ids)]
+    collection = collection_of(random.Random(1).sample(nodes, 10), LAYOUTS["llamaindex"])
+    with Places(tmp_path / "p.db", create=True) as places:
+        backfill(collection, places)
+        placed = PlacedCollection(collection, places)
+        hits = VectorRetriever(placed, lambda question: vector_of("05")).retrieve("which?", k=1)
+        assert [hit.key for hit in hits] == [("d", 5)]
+        collection.asked.clear()
+        made = SpanComposer(RetrievalConfig(window=2, scoring="weighted")).compose(hits, VectorChunkStore(placed))
+        assert [span.chunk_ids for span in made.spans] == [[3, 4, 5, 6, 7]]
+        assert [type(asked) for asked in collection.asked] == [ByIds]
+    assert collection.written == []
+
+
+class TestPlaced(ChunkStoreContract):
+    """The contract, over a collection whose records know their offsets and no numbers."""
+
+    holds_duplicates = False
+
+    def make(self, chunks: Sequence[Any]) -> StoreUnderTest:
+        folder = tempfile.TemporaryDirectory()
+        collection = MemoryCollection(chunks)
+        places = Places(f"{folder.name}/p.db", create=True)
+        backfill(collection, places)
+        collection.asked.clear()
+
+        def close() -> None:
+            places.close()
+            folder.cleanup()
+
+        return StoreUnderTest(
+            VectorChunkStore(PlacedCollection(collection, places)), lambda: len(collection.asked), close
+        )
+
+
+@pytest.mark.parametrize("as_page", [int, str, float])
+def test_pages_are_numbers_however_they_are_written(as_page: Any, tmp_path: Path) -> None:
+    records = [
+        record(f"p{p}-{start}", page=as_page(p), char_start=start) for p, start in ((2, 3), (1, 0), (1, 50), (2, 60))
+    ]
+    assert run(records, tmp_path)[1] == {"p1-0": 0, "p1-50": 1, "p2-3": 2, "p2-60": 3}
+
+
+def test_documents_of_two_tenants_are_two_documents(tmp_path: Path) -> None:
+    records = [
+        record(f"{who}{start}", scope=who, char_start=start) for start in (0, 10, 20) for who in ("acme", "zebra")
+    ]
+    collection = collection_of(records)
+    with Places(tmp_path / "p.db", create=True) as places:
+        made = backfill(collection, places, write=True)
+        assert made.documents == {"offsets": 2}
+        placed = VectorChunkStore(PlacedCollection(collection, places))
+        for store in (placed, VectorChunkStore(collection)):
+            for who in ("acme", "zebra"):
+                found = store.fetch([Window("d", 0, 9)], who)
+                assert sorted((c.metadata.chunk_id, c.metadata.chunk_count) for c in found) == [(0, 3), (1, 3), (2, 3)]
+                assert {c.metadata.scope for c in found} == {who}
+
+
+@pytest.mark.parametrize("odd", [{"chunk_id": "9" * 5000}, {"char_start": 10**30}, {"page": 10**30}])
+def test_one_odd_record_does_not_end_the_run(odd: dict[str, Any], tmp_path: Path) -> None:
+    made, numbers = run([record("a", **{"doc_id": "odd", **odd}), record("b", char_start=0)], tmp_path)
+    assert made.records == 2
+    assert numbers["b"] == 0
+
+
+def test_a_file_of_another_place_or_of_other_names_is_refused(tmp_path: Path) -> None:
+    collection = collection_of([record("a", char_start=0)])
+    with Places(tmp_path / "p.db", create=True) as places:
+        backfill(collection, places, origin="one")
+        with pytest.raises(StoreError, match="name another file"):
+            backfill(collection, places, origin="two")
+        collection.fields = FieldMap(doc_id=("file",))
+        with pytest.raises(StoreError, match="other names of fields: delete it"):
+            backfill(collection, places, origin="one")
+
+
+def test_a_collection_that_cannot_be_written_to_is_one_clear_error(tmp_path: Path) -> None:
+    class ReadOnly(MemoryCollection):
+        write = Collection.write
+
+    collection = ReadOnly()
+    collection.records = [record("a", char_start=0)]
+    with Places(tmp_path / "p.db", create=True) as places, pytest.raises(StoreError, match="cannot be written to"):
+        backfill(collection, places, write=True)

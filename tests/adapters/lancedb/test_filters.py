@@ -1,0 +1,162 @@
+"""LanceDB: values in filters, scopes and indexes."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("lancedb")
+
+import lancedb
+import pyarrow as pa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.lancedb_tables import NAME, fill, keys, table_of
+
+from retrivex.adapters.base.collection import ByIds, Nearest
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, colon_id
+from retrivex.model.window import Window
+from retrivex.testing import contract_chunks, odd_ids
+
+pytestmark = pytest.mark.integration
+
+# ---- values in filters
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True))
+def test_any_text_is_a_value_and_nothing_else(names: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        db = lancedb.connect(folder)
+        rows = {"id": names, "doc_id": names, "chunk_id": [0] * len(names), "text": [f"text {n}" for n in names]}
+        db.create_table(NAME, pa.table({**rows, "scope": names}))
+        store = LanceDBChunkStore(db, NAME)
+        for name in names:
+            assert [chunk.text for chunk in store.fetch([Window(name, 0, 1)], name)] == [f"text {name}"]
+        assert store.fetch([Window(name + "'", 0, 1) for name in names], names) == []
+
+
+def test_odd_names_as_scopes_and_ids(lance: lancedb.DBConnection) -> None:
+    names = [*odd_ids(nul=True), "\\'", "''", "`", "a\\", "') OR ('1'='1"]
+    chunks = [chunk for name in names for chunk in contract_chunks(1, 2, name, name)]
+    fill(lance, chunks)
+    for make_id in (None, colon_id):
+        store = LanceDBChunkStore(lance, NAME, make_id=make_id)
+        for name in names:
+            assert keys(store.fetch([Window(f"{other}-0", 0, 2) for other in names], name)) == [
+                (f"{name}-0", 0),
+                (f"{name}-0", 1),
+            ]
+
+
+def test_thousands_of_windows_without_a_pattern(lance: lancedb.DBConnection) -> None:
+    rows = [(f"doc-{d}", n) for d in range(30) for n in range(200)]
+    columns = {"id": [colon_id(*row) for row in rows], "doc_id": [row[0] for row in rows]}
+    columns |= {"chunk_id": [row[1] for row in rows], "text": [f"text {row}" for row in rows]}  # type: ignore[dict-item]
+    lance.create_table(NAME, pa.table(columns))
+    windows = [Window(f"doc-{d}", n, n + 1 + (n + d) % 3) for d in range(30) for n in range(d % 4, 200, 5)]
+    found = keys(LanceDBChunkStore(lance, NAME).fetch(windows))
+    assert found == sorted((w.doc_id, n) for w in windows for n in range(w.start, min(w.end, 200)))
+
+
+@pytest.mark.parametrize("kind", [pa.int32(), pa.int64(), pa.string(), pa.large_string(), pa.float64()])
+def test_numbers_however_they_are_kept(kind: Any, lance: lancedb.DBConnection) -> None:
+    numbers = pa.array([str(n) for n in range(12)] if pa.types.is_string(kind) else list(range(12)))
+    documents = pa.array([7] * 6 + [70] * 6)
+    columns = {"id": pa.array(range(12)), "doc_id": documents, "chunk_id": numbers.cast(kind)}
+    columns["text"] = pa.array([f"text {n}" for n in range(12)])
+    lance.create_table(NAME, pa.table(columns))
+    assert keys(LanceDBChunkStore(lance, NAME).fetch([Window("7", 2, 12), Window("seven", 2, 12)])) == [
+        ("7", n) for n in range(2, 6)
+    ]
+    by_id = LanceDBChunkStore(lance, NAME, make_id=lambda doc_id, n: str(n) if doc_id == "7" else f"{doc_id}:{n}")
+    assert keys(by_id.fetch([Window("7", 4, 6), Window("x", 0, 2)])) == [("7", 4), ("7", 5)]
+
+
+def test_a_window_beyond_the_numbers_that_a_column_can_hold(lance: lancedb.DBConnection) -> None:
+    rows = {"doc_id": ["d"] * 3, "chunk_id": pa.array([0, 254, 255], pa.uint8()), "text": ["a", "b", "c"]}
+    lance.create_table(NAME, pa.table(rows))
+    store = LanceDBChunkStore(lance, NAME)
+    assert keys(store.fetch([Window("d", 253, 258)])) == [("d", 254), ("d", 255)]
+    assert keys(store.fetch([Window("d", 255, 256)])) == [("d", 255)]
+    assert keys(store.fetch([Window("d", 256, 300)])) == []
+
+
+def test_column_names_that_are_no_plain_words(lance: lancedb.DBConnection) -> None:
+    fields = FieldMap(doc_id="file name", chunk_id="größe", scope="tenant's")
+    fill(lance, [*contract_chunks(2, 4), *contract_chunks(1, 4, "acme", "acme")], fields)
+    store = LanceDBChunkStore(lance, NAME, fields=fields)
+    asked = [Window("doc-1", 1, 3), Window("acme-0", 0, 1)]
+    assert keys(store.fetch(asked)) == [("doc-1", 1), ("doc-1", 2)]
+    assert keys(store.fetch(asked, "acme")) == [("acme-0", 0)]
+
+
+# ---- scope
+
+
+def test_only_the_scope_leaves_the_table(lance: lancedb.DBConnection) -> None:
+    fill(lance, [*contract_chunks(1, 4), *contract_chunks(1, 4, "acme", "acme")])
+    collection = LanceDBCollection(lance, NAME)
+    ids = tuple(colon_id(doc_id, n) for doc_id in ("doc-0", "acme-0") for n in range(4))
+    for scopes, seen in ((frozenset({"acme"}), {"acme-0"}), (frozenset({None}), {"doc-0"}), (frozenset(), set())):
+        records = collection.ask(ByIds(ids, scopes)).records
+        assert {record.payload["doc_id"] for record in records} == seen
+        near = collection.ask(Nearest(np.ones(8, dtype=np.float32), 8, scopes)).records
+        assert {record.payload["doc_id"] for record in near} == seen
+        assert len(near) == 4 * len(seen)
+
+
+def test_a_table_without_scopes_has_only_rows_without_one(lance: lancedb.DBConnection) -> None:
+    fill(lance, contract_chunks(1, 3))
+    store = LanceDBChunkStore(lance, NAME)
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    assert len(store.fetch([Window("doc-0", 0, 3)], ["acme", None])) == 3
+    assert store.fetch([Window("doc-0", 0, 3)], "acme") == []
+    assert store.fetch([Window("doc-0", 0, 3)], []) == []
+
+
+def test_scopes_deep_in_structs_and_under_a_root(lance: lancedb.DBConnection) -> None:
+    tenants = ["acme", None, "zebra"]
+    rows = [
+        {"text": f"text {n}", "metadata": {"source": "d", "chunk_id": n, "acl": {"tenant": {"id": tenant}}}}
+        for n, tenant in enumerate(tenants)
+    ]
+    lance.create_table(NAME, table_of([{"id": str(n), "vector": [1.0] * 8, **row} for n, row in enumerate(rows)]))
+    for fields in (
+        FieldMap(doc_id="source", scope="acl.tenant.id", root="metadata"),
+        FieldMap(doc_id="source", scope="metadata.acl.tenant.id"),
+        FieldMap(doc_id="metadata.source", chunk_id="metadata.chunk_id", scope="acl.tenant.id"),
+    ):
+        store = LanceDBChunkStore(lance, NAME, fields=fields)
+        retriever = LanceDBRetriever(lance, NAME, lambda question: np.ones(8), fields=fields)
+        for number, scope in enumerate(tenants):
+            assert keys(store.fetch([Window("d", 0, 9)], scope)) == [("d", number)]
+            assert [hit.key for hit in retriever.retrieve("x", scope=scope)] == [("d", number)]
+
+
+# ---- the index
+
+
+def test_a_large_table_without_index_is_told_of_with_the_command_that_makes_it(lance: lancedb.DBConnection) -> None:
+    n = 100_000
+    columns = {"doc_id": [f"doc-{i // 100}" for i in range(n)], "chunk_id": [i % 100 for i in range(n)]}
+    table = lance.create_table(NAME, pa.table({**columns, "text": ["x"] * n}))
+    [warning] = LanceDBChunkStore(lance, NAME).warnings
+
+    async def async_warnings() -> tuple[str, ...]:
+        store = LanceDBChunkStore(await lancedb.connect_async(lance.uri), NAME)
+        await store.afetch([Window("doc-7", 10, 20)])
+        return store.warnings
+
+    assert asyncio.run(async_warnings()) == (warning,)
+    command = "table.create_scalar_index('doc_id')"
+    assert warning.endswith(f"all of which are read for neighbours: {command}")
+    exec(command, {"table": table})
+    store = LanceDBChunkStore(lance, NAME)
+    assert store.warnings == ()
+    assert len(store.fetch([Window("doc-7", 10, 20), Window("doc-999", 98, 105)])) == 12

@@ -1,0 +1,141 @@
+"""Documents of LangChain as a chunk store, and other chunk stores under the LangChain retriever."""
+
+import uuid
+from typing import Any
+
+import numpy as np
+import pytest
+
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.documents import Document
+from langchain_text_splitters import MarkdownHeaderTextSplitter
+from support.langchain_world import BEES, CONFIG, QUESTION, ROOMY, Fixed, cut
+
+from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
+from retrivex.errors import ChunkError, StoreError
+from retrivex.stores.memory import InMemoryChunkStore
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.parametrize("kind", ["dict", "store", "documents"])
+def test_every_kind_of_chunk_store(kind: str) -> None:
+    chunks = [
+        Chunk(d.page_content, ChunkMetadata("bees", n, custom_metadata={"title": "Bees"})) for n, d in enumerate(BEES)
+    ]
+    stores = {"dict": {c.key: c for c in chunks}, "store": InMemoryChunkStore(chunks), "documents": iter(BEES)}
+    made = RetriVexRetriever(Fixed(documents=BEES[2:3]), CONFIG, chunk_store=stores[kind]).invoke("eggs")
+    assert [document.metadata["chunk_ids"] for document in made] == [[1, 2, 3]]
+    assert made[0].page_content == "A hive has one queen. She lays all eggs. Drones do not work."
+
+
+def test_what_is_no_store_is_refused() -> None:
+    for wrong in (7, "bees.db", [1, 2], ["bees"]):
+        with pytest.raises(ValueError, match="chunk_store is"):
+            RetriVexRetriever(Fixed(documents=BEES), CONFIG, chunk_store=wrong)
+
+
+def test_store_that_fails_costs_neighbours_only() -> None:
+    class Broken:
+        def fetch(self, windows: Any, scope: Any = None) -> Any:
+            raise OSError("gone fishing")
+
+    made = RetriVexRetriever(Fixed(documents=BEES[1:2]), CONFIG, chunk_store=Broken()).invoke("queen")
+    assert made[0].page_content == "A hive has one queen."
+    assert any("gone fishing" in warning for warning in made[0].metadata["warnings"])
+
+
+def test_one_request_per_question() -> None:
+    class Counting(InMemoryChunkStore):
+        calls = 0
+
+        def fetch(self, windows: Any, scope: Any = None) -> Any:
+            Counting.calls += 1
+            return super().fetch(windows, scope)
+
+    chunks = [Chunk(d.page_content, ChunkMetadata("bees", n)) for n, d in enumerate(BEES)]
+    RetriVexRetriever(Fixed(documents=BEES), CONFIG, chunk_store=Counting(chunks)).invoke("queen")
+    assert Counting.calls == 1
+
+
+def test_hits_without_numbers_are_found_in_the_store(pieces: list[Document], text: str) -> None:
+    hits = [Document(piece.page_content, metadata={"source": "wiki.md"}) for piece in pieces[5:6]]
+    made = RetriVexRetriever(Fixed(documents=hits), ROOMY, chunk_store=pieces).invoke(QUESTION)
+    assert made[0].metadata["chunk_ids"] == [4, 5, 6]
+    assert made[0].page_content in text
+
+
+def test_repeated_texts_are_told_apart_by_their_metadata() -> None:
+    texts = ["Yes.", "Who came?", "Yes.", "Who went?"]
+    pieces = [Document(text, metadata={"source": "talk", "start_index": 10 * n}) for n, text in enumerate(texts)]
+    made = RetriVexRetriever(Fixed(documents=pieces[2:3]), RetrievalConfig(window=0), chunk_store=pieces).invoke("?")
+    assert made[0].metadata["hits"][0]["chunk_id"] == 2
+
+
+def test_pieces_are_numbered_per_source_in_their_order() -> None:
+    mixed = [Document(t, metadata={"source": s}) for s, t in [("a", "a0"), ("b", "b0"), ("a", "a1"), ("b", "b1")]]
+    store = chunk_store_from_documents(mixed)
+    assert {key: chunk.text for key, chunk in store.items()} == {
+        ("a", 0): "a0", ("a", 1): "a1", ("b", 0): "b0", ("b", 1): "b1",
+    }  # fmt: skip
+    assert store["a", 0].metadata.chunk_count == 2
+
+
+def test_offsets_that_start_again_at_every_page_are_not_used() -> None:
+    pages = [("One. ", 1, 0), ("Two. ", 1, 5), ("Three. ", 2, 0), ("Four.", 2, 7)]
+    pieces = [Document(t, metadata={"source": "a.pdf", "page": p, "start_index": s}) for t, p, s in pages]
+    made = RetriVexRetriever(Fixed(documents=pieces[1:2]), CONFIG, chunk_store=pieces).invoke("two")
+    assert [made[0].metadata[key] for key in ("chunk_ids", "pages", "exact")] == [[0, 1, 2], [1, 2], False]
+    assert " ".join(made[0].page_content.split()) == "One. Two. Three."
+
+
+def test_headings_of_the_markdown_splitter_guard() -> None:
+    guide = "# Bees\nThey hum.\n# Cars\nEngines burn petrol.\n"
+    pieces = MarkdownHeaderTextSplitter([("#", "Header 1")]).split_text(guide)
+    for piece in pieces:
+        piece.metadata["source"] = "guide.md"
+    made = RetriVexRetriever(Fixed(documents=pieces[:1]), CONFIG, chunk_store=pieces).invoke("hum")
+    assert made[0].page_content == "They hum."
+    assert made[0].metadata["heading_path"] == ["Bees"]
+
+
+@pytest.mark.parametrize("name", [uuid.UUID(int=7), 7.5, ["bees.md"]])
+def test_names_that_are_neither_text_nor_numbers_are_told_of(name: Any) -> None:
+    foreign = Document("Owls hunt.", metadata={"source": name, "chunk_id": 3})
+    told = f"source is of the type {type(name).__name__}: a document's name must be text that is not empty, or a whole"
+    with pytest.raises(ChunkError, match=f"^'Owls hunt.' names no document: {told}"):
+        chunk_store_from_documents([foreign])
+    made = RetriVexRetriever(Fixed(documents=[foreign]), CONFIG, chunk_store=BEES).invoke("owls")
+    (warning,) = made[0].metadata["warnings"]
+    assert warning.startswith(f"1 of 1 hits stay as they are: {told}")
+
+
+def test_a_store_needs_names_and_whole_numbering() -> None:
+    with pytest.raises(ChunkError, match=r"names no document.*FieldMap"):
+        chunk_store_from_documents([Document("Bees sleep.")])
+    with pytest.raises(ChunkError, match="nothing under doc_id, document_id, source, file_path"):
+        chunk_store_from_documents([Document("Bees sleep.", metadata={"source": None})])
+    with pytest.raises(ChunkError, match="1 of 2 pieces of 'bees' have a chunk number"):
+        chunk_store_from_documents([BEES[0], Document("More.", metadata={"doc_id": "bees"})])
+    with pytest.raises(StoreError, match="not the text"):
+        chunk_store_from_documents([BEES[0], *cut("bees", "Other words.")])
+
+
+def test_own_field_names() -> None:
+    fields = FieldMap(doc_id="file", chunk_id=("part",), scope=())
+    pieces = [
+        Document(d.page_content, metadata={"file": "b", "part": str(n), "scope": "x"}) for n, d in enumerate(BEES)
+    ]
+    made = RetriVexRetriever(Fixed(documents=pieces[2:3]), CONFIG, chunk_store=pieces, fields=fields).invoke("eggs")
+    assert made[0].metadata["chunk_ids"] == [1, 2, 3]
+    assert "part" not in made[0].metadata
+
+
+def test_numbers_that_became_floats_or_text_count() -> None:
+    for number in (2.0, "2", np.int64(2)):
+        hit = Document("She lays all eggs.", metadata={"doc_id": "bees", "chunk_index": number})
+        made = RetriVexRetriever(Fixed(documents=[hit]), CONFIG, chunk_store=BEES).invoke("eggs")
+        assert made[0].metadata["chunk_ids"] == [1, 2, 3]

@@ -1,0 +1,228 @@
+"""Milvus: filters, with and without templates, and indexes."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import re
+from typing import Any
+
+import pytest
+
+pytest.importorskip("milvus_lite")
+
+from hypothesis import given
+from hypothesis import strategies as st
+from milvus_lite.search.filter import parse_expr
+from pymilvus import DataType
+from pymilvus.exceptions import MilvusException
+from support.milvus_collections import AsyncMilvusClient, Recording, Server, numbers, with_async
+
+from retrivex import Chunk, ChunkMetadata
+from retrivex.adapters.base.fields import FieldMap, colon_id
+from retrivex.adapters.milvus import (
+    MilvusChunkStore,
+)
+from retrivex.adapters.milvus.filters import Filter, any_of, parse_schema
+from retrivex.errors import StoreError
+from retrivex.model.window import Window
+from retrivex.testing import contract_chunks, odd_ids
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+_DESCRIBED: dict[str, Any] = {"fields": [{"name": "pk", "is_primary": True}]}
+_COLUMNS = (("doc_id", DataType.VARCHAR), ("chunk_id", DataType.INT64), ("scope", DataType.VARCHAR))
+
+
+# ---- filters
+
+
+def test_values_lie_beside_the_filter(templates: Server) -> None:
+    name = templates.fill(contract_chunks(2, 3), FieldMap(root="metadata"), [("metadata", DataType.JSON)])
+    client = Recording(templates.client)
+    store = MilvusChunkStore(client, name, fields=FieldMap(root="metadata"))  # type: ignore[arg-type]
+    assert len(store.fetch([Window("doc-0", 1, 3), Window("doc-1", 1, 3)])) == 4
+    asked = client.calls[-1]
+    assert asked["filter"] == (
+        '(metadata["doc_id"] in {v0} and metadata["chunk_id"] >= {v1} and metadata["chunk_id"] < {v2})'
+        ' and (not exists metadata["scope"])'
+    )
+    assert asked["filter_params"] == {"v0": ["doc-0", "doc-1"], "v1": 1, "v2": 3}
+
+
+def test_every_odd_id_finds_its_own_record(milvus: Server) -> None:
+    names = odd_ids(nul=True)
+    chunks = [Chunk(f"text {i}", ChunkMetadata(n, 0), contract_chunks(1, 1)[0].embedding) for i, n in enumerate(names)]
+    name = milvus.fill(chunks)
+    for make_id in (None, colon_id):
+        store = MilvusChunkStore(milvus.client, name, make_id=make_id)
+        for i, odd in enumerate(names):
+            assert [chunk.text for chunk in store.fetch([Window(odd, 0, 1)])] == [f"text {i}"]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_is_one_value_to_the_parser_of_milvus_lite(text: str) -> None:
+    lite = parse_schema(_DESCRIBED, {"pk": "VARCHAR"}, [], "milvus_lite-3")
+    written = Filter(lite)
+    assert parse_expr(f"pk == {written.value(text)}").right.value == text
+    assert [one.value for one in parse_expr(written.one_of("pk", [text, text])).values.elements] == [text, text]
+    assert written.values == {}
+    server = Filter(parse_schema(_DESCRIBED, {"pk": "VARCHAR"}, [], "2.6.1"))
+    assert (server.value(text), server.values) == ("{v0}", {"v0": text})
+
+
+@given(st.integers(1, 3000))
+def test_however_many_conditions_are_joined_the_tree_is_flat(count: int) -> None:
+    joined = any_of([f"pk == {n}" for n in range(count)])
+    depths = itertools.accumulate(1 if c == "(" else -1 if c == ")" else 0 for c in joined)
+    assert max(depths) <= math.ceil(math.log2(count))
+    assert re.findall(r"pk == (\d+)", joined) == [str(n) for n in range(count)]
+
+
+@pytest.mark.parametrize("odd", ['a"] or ["b', "back\\slash", "new\nline", "it's"])
+def test_names_of_fields_that_could_be_more_than_names_are_refused(lite: Server, odd: str) -> None:
+    name = lite.fill(contract_chunks(1, 1))
+    with pytest.raises(StoreError, match="Milvus filters by no name with quotes"):
+        MilvusChunkStore(lite.client, name, fields=FieldMap(doc_id=odd)).fetch([Window("d", 0, 1)])
+
+
+def test_names_that_are_words_of_filters_or_none_at_all_are_asked_for_in_brackets(lite: Server) -> None:
+    fields = FieldMap(doc_id="in", chunk_id="part no")
+    store = MilvusChunkStore(lite.client, lite.fill(contract_chunks(1, 3), fields), fields=fields)
+    assert [chunk.key for chunk in store.fetch([Window("doc-0", 1, 2)])] == [("doc-0", 1)]
+
+
+def test_a_collection_without_the_fields_says_so(lite: Server) -> None:
+    columns = [("text", DataType.VARCHAR)]
+    name = lite.fill([], columns=columns, dynamic=False)
+    with pytest.raises(StoreError, match="has no field 'doc_id': its columns are pk, vector, text"):
+        MilvusChunkStore(lite.client, name).fetch([Window("d", 0, 1)])
+
+
+def test_ids_that_arenumbers(lite: Server) -> None:
+    name = f"test_{next(numbers)}"
+    lite.client.create_collection(name, dimension=8)
+    chunk = contract_chunks(1, 1)[0]
+    lite.client.insert(name, [{"id": 7, "vector": list(chunk.embedding), **FieldMap().payload(chunk)}])
+    store = MilvusChunkStore(lite.client, name, make_id=lambda doc_id, n: str(7 + n))
+    assert [found.text for found in store.fetch([Window("doc-0", 0, 1)])] == [chunk.text]
+    with pytest.raises(StoreError, match=r"make_id gave 'doc-0:0': the ids of Milvus .* are whole numbers"):
+        MilvusChunkStore(lite.client, name, make_id=colon_id).fetch([Window("doc-0", 0, 1)])
+
+
+def test_a_scope_in_a_collection_that_has_none_sees_nothing(lite: Server) -> None:
+    columns = [("text", DataType.VARCHAR), ("doc_id", DataType.VARCHAR), ("chunk_id", DataType.INT64)]
+    name = lite.fill([], columns=columns, dynamic=False)
+    row = {"pk": "d:0", "vector": [1.0] * 8, "text": "Bees sleep.", "doc_id": "d", "chunk_id": 0}
+    lite.client.insert(name, [row])
+    store = MilvusChunkStore(lite.client, name)
+    assert len(store.fetch([Window("d", 0, 1)])) == 1
+    assert store.fetch([Window("d", 0, 1)], scope="acme") == []
+
+
+# ---- what is wrong with a collection
+
+
+def test_a_missing_index_is_named_with_what_makes_it(lite: Server) -> None:
+    columns = _COLUMNS
+    store = MilvusChunkStore(lite.client, name := lite.fill(contract_chunks(1, 1), columns=columns))
+    command = store.warnings[0].split("once: ")[1]
+    exec(command, {"client": lite.client})
+    assert MilvusChunkStore(lite.client, name).warnings == ()
+    assert MilvusChunkStore(lite.client, name, make_id=colon_id).warnings == ()
+
+
+@with_async
+def test_an_async_client_alone_is_told_of_a_missing_index_too(lite: Server) -> None:
+    name = lite.fill(contract_chunks(1, 3), columns=_COLUMNS)
+
+    async def warned() -> tuple[str, ...]:
+        client = AsyncMilvusClient(lite.uri)
+        store = MilvusChunkStore(None, name, async_client=client)
+        await store.afetch([Window("doc-0", 0, 3)])
+        await client.close()
+        return store.warnings
+
+    assert asyncio.run(warned()) == MilvusChunkStore(lite.client, name).warnings != ()
+
+
+def test_fields_in_json_want_an_index_on_their_path(templates: Server) -> None:
+    fields = FieldMap(root="metadata")
+    name = templates.fill([], fields, [("metadata", DataType.JSON)])
+    flat, nested = templates.fill([]), MilvusChunkStore(templates.client, name, fields=fields)
+    assert (
+        "params.add_index('metadata', index_type='INVERTED', index_name='by_doc_id', "
+        """params={'json_path': 'metadata["doc_id"]', 'json_cast_type': 'varchar'})"""
+    ) in nested.warnings[0]
+    assert (
+        "params.add_index('chunk_id', index_type='INVERTED', index_name='by_chunk_id', "
+        "params={'json_path': 'chunk_id', 'json_cast_type': 'double'})"
+    ) in MilvusChunkStore(templates.client, flat).warnings[0]
+
+
+@pytest.mark.parametrize("path", ['metadata["doc_id"]', "/doc_id", "/metadata/doc_id"])
+def test_an_index_on_a_path_counts_however_the_server_writes_the_path(templates: Server, path: str) -> None:
+    fields = FieldMap(root="metadata", chunk_id=("doc_id",))
+    client = Recording(templates.client)
+    client.indexes = [{"field_name": "metadata", "index_type": "INVERTED", "json_path": path}]
+    name = templates.fill([], fields, [("metadata", DataType.JSON)])
+    assert MilvusChunkStore(client, name, fields=fields).warnings == ()  # type: ignore[arg-type]
+
+
+def test_a_collection_that_is_not_there_is_said_at_once(lite: Server) -> None:
+    with pytest.raises(StoreError, match="Milvus 'nowhere': its schema cannot be read"):
+        MilvusChunkStore(lite.client, "nowhere")
+
+
+def test_a_collection_that_is_not_loaded_is_refused_with_the_reason(lite: Server) -> None:
+    name = lite.fill(contract_chunks(1, 1))
+    lite.client.release_collection(name)
+    with pytest.raises(StoreError, match=r"refused the request .*load"):
+        MilvusChunkStore(lite.client, name).fetch([Window("doc-0", 0, 1)])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"timeout_s": 0}, "timeout_s is 0"),
+        ({"timeout_s": float("inf")}, "timeout_s is inf"),
+        ({"fields": "langchian"}, "fields is 'langchian'"),
+        ({"vector_name": "text"}, "vector_name is 'text'"),
+    ],
+)
+def test_bad_arguments_are_one_clear_error(lite: Server, given: dict[str, Any], said: str) -> None:
+    name = lite.fill(contract_chunks(1, 1))
+    with pytest.raises(StoreError, match=said):
+        MilvusChunkStore(lite.client, name, **given)
+    with pytest.raises(StoreError, match="client is None"):
+        MilvusChunkStore(None, name)
+    with pytest.raises(StoreError, match="async_client is MilvusClient: give an AsyncMilvusClient"):
+        MilvusChunkStore(lite.client, name, async_client=lite.client)
+
+
+@with_async
+def test_an_async_client_in_the_place_of_the_other_is_one_clear_error(lite: Server) -> None:
+    async def give() -> None:
+        client = AsyncMilvusClient(lite.uri)
+        with pytest.raises(StoreError, match="client is AsyncMilvusClient: give a MilvusClient, or None and"):
+            MilvusChunkStore(client, "any")
+        await client.close()
+
+    asyncio.run(give())
+
+
+def test_what_may_pass_is_asked_again_and_what_will_not_is_not(lite: Server) -> None:
+    client = Recording(lite.client)
+    store = MilvusChunkStore(client, lite.fill(contract_chunks(1, 3)), make_id=colon_id)  # type: ignore[arg-type]
+    client.failures = [MilvusException(1, "service not ready"), MilvusException(901, "node not found")]
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    assert len(client.calls) == 3
+    client.failures = [MilvusException(1100, "invalid parameter")] * 2
+    with pytest.raises(StoreError, match=r"refused the request .*invalid parameter"):
+        store.fetch([Window("doc-0", 0, 3)])
+    assert len(client.calls) == 4

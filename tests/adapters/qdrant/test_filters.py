@@ -1,0 +1,155 @@
+"""Qdrant: filters, scopes and indexes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+pytest.importorskip("qdrant_client")
+
+from qdrant_client import AsyncQdrantClient, QdrantClient, models
+from support.qdrant_collections import NAME, Connection, fill
+
+from retrivex import RetrievalConfig, SpanComposer
+from retrivex.adapters.base.collection import ByIds, Nearest
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever, uuid5_id
+from retrivex.errors import StoreError
+from retrivex.model.window import Window
+from retrivex.testing import contract_chunks
+
+pytestmark = pytest.mark.integration
+
+# ---- filters
+
+
+def test_documents_that_are_kept_as_numbers_are_found(qdrant: Connection) -> None:
+    client, name = qdrant.client, qdrant.name
+    client.create_collection(name, vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT))
+    kept = [(1, 42, 0), (2, 42, 1), (3, "42", 2), (4, "042", 0), (5, 421, 0)]
+    client.upsert(
+        name,
+        [
+            models.PointStruct(id=id, vector=[1, 0], payload={"text": f"{id}", "doc_id": doc_id, "chunk_id": n})
+            for id, doc_id, n in kept
+        ],
+    )
+    store = QdrantChunkStore(client, name)
+    assert sorted(chunk.text for chunk in store.fetch([Window("42", 0, 9)])) == ["1", "2", "3"]
+    assert [chunk.text for chunk in store.fetch([Window("042", 0, 9)])] == ["4"]
+
+
+def test_field_names_that_are_no_plain_words(qdrant: Connection) -> None:
+    client, name = qdrant.client, qdrant.name
+    fields = FieldMap(doc_id="file name", chunk_id="größe", scope="tenant's", root="meta data")
+    chunks = [*contract_chunks(2, 4), *contract_chunks(1, 4, "acme", "acme")]
+    client.create_collection(name, vectors_config=models.VectorParams(size=8, distance=models.Distance.COSINE))
+    client.upsert(
+        name,
+        [
+            models.PointStruct(id=uuid5_id(*c.key), vector=np.asarray(c.embedding).tolist(), payload=fields.payload(c))
+            for c in chunks
+        ],
+    )
+    store = QdrantChunkStore(client, name, fields=fields)
+    asked = [Window("doc-1", 1, 3), Window("acme-0", 0, 1)]
+    assert sorted(chunk.key for chunk in store.fetch(asked)) == [("doc-1", 1), ("doc-1", 2)]
+    assert [chunk.key for chunk in store.fetch(asked, "acme")] == [("acme-0", 0)]
+    assert '\'meta data."file name"' not in store.warnings[0]
+    assert '\'"meta data"."file name"\'' in store.warnings[0]
+
+
+def test_strict_mode_is_not_asked_in_other_ways_without_a_word(qdrant: Connection) -> None:
+    client, server, name = qdrant.client, qdrant.server, qdrant.name
+    fill(client, contract_chunks(1, 3), name=name)
+    client.create_payload_index(name, "doc_id", field_schema="keyword")
+    client.create_payload_index(name, "chunk_id", field_schema="integer")
+    other = AsyncQdrantClient(url=server.url, check_compatibility=False)
+    store = QdrantChunkStore(client, name, async_client=other)
+    server.is_strict = True
+    for found in (store.fetch([Window("nowhere", 0, 3)]), asyncio.run(store.afetch([Window("nowhere", 0, 3)]))):
+        assert found == []
+    [warning] = store.warnings
+    assert "nothing found; chunk numbers as texts were not looked for" in warning
+    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
+    with pytest.raises(StoreError, match="Index required"):
+        QdrantChunkStore(client, name, fields=FieldMap(chunk_id="page")).fetch(
+            [Window("doc-0", 0, 3), Window("7", 0, 1)]
+        )
+
+
+def test_nobody_without_a_scope_sees_anything(qdrant: Connection) -> None:
+    client, name = qdrant.client, qdrant.name
+    fill(client, contract_chunks(1, 3), name=name)
+    assert QdrantChunkStore(client, name).fetch([Window("doc-0", 0, 3)], []) == []
+    assert QdrantRetriever(client, name, lambda question: np.ones(8)).retrieve("x", scope=[]) == []
+
+
+def test_places_that_are_kept_too_often_are_an_error_and_no_gap(qdrant: Connection) -> None:
+    client, name = qdrant.client, qdrant.name
+    [chunk] = contract_chunks(1, 1)
+    vector = np.asarray(chunk.embedding).tolist()
+    client.create_collection(name, vectors_config=models.VectorParams(size=8, distance=models.Distance.COSINE))
+    points = [models.PointStruct(id=n, vector=vector, payload=FieldMap().payload(chunk)) for n in range(9)]
+    client.upsert(name, points)
+    with pytest.raises(StoreError, match="keeps chunks of these windows more than 8 times"):
+        QdrantChunkStore(client, name).fetch([Window("doc-0", 0, 1)])
+    made = SpanComposer(RetrievalConfig(window=0)).compose([], QdrantChunkStore(client, name))
+    assert made.spans == ()
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_only_the_scope_leaves_the_server(local: bool, qdrant: Connection) -> None:
+    name = qdrant.name
+    client = QdrantClient(":memory:") if local else qdrant.client
+    fill(client, [*contract_chunks(1, 4), *contract_chunks(1, 4, "acme", "acme")], name=name)
+    collection = QdrantCollection(client, name)
+    ids = tuple(uuid5_id(doc_id, n) for doc_id in ("doc-0", "acme-0") for n in range(4))
+    for scopes, seen in ((frozenset({"acme"}), {"acme-0"}), (frozenset({None}), {"doc-0"})):
+        records = collection.ask(ByIds(ids, scopes)).records
+        assert {record.payload["doc_id"] for record in records} == seen
+        near = collection.ask(Nearest(np.ones(8, dtype=np.float32), 8, scopes)).records
+        assert {record.payload["doc_id"] for record in near} == seen
+        assert len(near) == 4
+
+
+# ---- the index
+
+
+async def _async_warnings(url: str, name: str) -> tuple[str, ...]:
+    client = AsyncQdrantClient(url=url, check_compatibility=False)
+    store = QdrantChunkStore(client, name)
+    await store.afetch([Window("doc-0", 0, 3)])
+    await client.close()
+    return store.warnings
+
+
+def test_a_missing_index_is_told_of_with_the_command_that_makes_it(qdrant: Connection) -> None:
+    client, server, name = qdrant.client, qdrant.server, qdrant.name
+    fill(client, contract_chunks(1, 3), name=name)
+    [warning] = QdrantChunkStore(client, name).warnings
+    made = f"client.create_payload_index({name!r}, 'doc_id', field_schema='keyword')"
+    assert made in warning
+    assert asyncio.run(_async_warnings(server.url, name)) == (warning,)
+    exec(made, {"client": client})
+    [warning] = QdrantChunkStore(client, name).warnings
+    assert "'doc_id'" not in warning
+    exec(warning[warning.index("client.") :], {"client": client})
+    assert QdrantChunkStore(client, name).warnings == ()
+    assert QdrantChunkStore(client, name, make_id=uuid5_id).warnings == ()
+
+
+def test_the_index_that_llamaindex_makes_is_used(qdrant: Connection) -> None:
+    client, name = qdrant.client, qdrant.name
+    client.create_collection(name, vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE))
+    client.create_payload_index(name, "doc_id", field_schema="keyword")
+    [warning] = QdrantChunkStore(client, name, fields="llamaindex").warnings
+    assert warning.endswith(f": client.create_payload_index({name!r}, 'chunk_id', field_schema='integer')")
+
+
+def test_local_mode_has_no_indexes_and_no_warning() -> None:
+    client = QdrantClient(":memory:")
+    fill(client, contract_chunks(1, 3))
+    assert QdrantChunkStore(client, NAME).warnings == ()

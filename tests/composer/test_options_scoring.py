@@ -1,0 +1,87 @@
+"""Knobs of the score of a span."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.option_builders import made
+from support.strategies import bare, compose, hits_of
+
+from retrivex import Composition, RetrivexError, SeedHit
+from retrivex.scoring.calibrated import shipped_coefficients
+
+
+def factors(**knobs: Any) -> Any:
+    return made({5: 1.0}, window=1, run_cost=0.0, **knobs).spans[0]
+
+
+HONEY = bare("d", ["Wasps build with paper.", "Bees live on honey in winter.", "Ants carry leaves home."])
+
+
+def asked(**knobs: Any) -> Composition:
+    """Compose equal hits on three sentences for a question."""
+    hits = hits_of(HONEY, dict.fromkeys(range(3), 0.5))
+    return compose(hits, HONEY, query="What do bees live on?", window=0, **knobs)
+
+
+def test_scoring() -> None:
+    assert asked(scoring="auto").trace.units[0].beginning == "Bees live on honey in winter."
+    assert asked(scoring="calibrated").confidence is not None
+    assert asked(scoring="weighted").confidence is None
+
+
+def test_coefficients() -> None:
+    model = shipped_coefficients().to_dict()
+    for feature in model["features"].values():
+        feature["weight"] = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        path.write_text(json.dumps({**model, "intercept": -30.0}), encoding="utf-8")
+        made = asked(coefficients=path)
+    assert made.confidence is not None
+    assert made.confidence < asked().confidence  # type: ignore[operator]
+    with pytest.raises(RetrivexError, match="cannot be read"):
+        asked(coefficients=path)
+
+
+def test_boosts() -> None:
+    best = asked(boosts=lambda chunk: 20.0 if chunk.metadata.chunk_id == 2 else 0.0).trace.units[0]
+    assert best.beginning == "Ants carry leaves home."
+
+
+def test_hedge() -> None:
+    texts = ["Pawn moves.", "Rook waits.", "Queen takes it.", "Queen moves on.", "Knight jumps.", "Bishop sleeps."]
+    store = {key: chunk for at, text in enumerate(texts) for key, chunk in bare(f"d{at}", [text]).items()}
+    hits = [SeedHit(chunk, 0.9 - at / 10) for at, chunk in enumerate(store.values())]
+    near = {h: compose(hits, store, query="lady of black or white squares", hedge=h) for h in (0.0, 1.0)}
+    hedged = {h: [unit.beginning for unit in made.trace.units if unit.hedged] for h, made in near.items()}
+    assert hedged[0.0] == []
+    assert "Rook waits." in hedged[1.0]
+
+
+def test_similarity_weight() -> None:
+    assert factors(similarity_weight=2.0).score == pytest.approx(factors().score + 1.0)
+
+
+def test_adjacency_weight() -> None:
+    span = factors()
+    assert factors(adjacency_weight=1.6).score == pytest.approx(span.score + span.adjacency_score)
+
+
+def test_continuity_weight() -> None:
+    assert made({5: 1.0}, window=0, continuity_weight=1.2).spans[0].score == pytest.approx(1.0 + 0.6 + 1.2 * 0.5)
+
+
+def test_parent_weight() -> None:
+    store = bare("d", ["A whole parent."], parent_id="p")
+    span = compose(hits_of(store, {0: 1.0}), store, {"p": "A whole parent."}, parent_weight=3.0).spans[0]
+    assert span.score == pytest.approx(1.0 + 0.6 + 0.1 + 3.0)
+
+
+def test_distance_decay_beta() -> None:
+    assert factors(distance_decay_beta=0.0).adjacency_score == 1.0
+    assert factors(distance_decay_beta=5.0).adjacency_score < factors().adjacency_score

@@ -1,0 +1,52 @@
+"""Spans of one document that show the same text."""
+
+from __future__ import annotations
+
+import pytest
+from support.strategies import make_chunk
+
+from retrivex.composer.spans import once_only
+from retrivex.model.run import Segment
+from retrivex.model.span import Span
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.incremental import JoinCounter
+from retrivex.tokens.tokenizer import get_tokenizer
+
+DOCUMENT = "Bees sleep at night. They dance by day. Ants do neither."
+
+
+def counter() -> JoinCounter:
+    return JoinCounter(TokenCache(get_tokenizer(lambda text: len(text.split()))))
+
+
+def span(*places: tuple[int, int], doc_id: str = "d") -> Span:
+    """A span of pieces of the document, in the order given, each a chunk."""
+    texts = [DOCUMENT[low:high] for low, high in places]
+    starts = [sum(map(len, texts[:at])) for at in range(len(texts))]
+    ids = list(range(len(places)))
+    pieces = zip(ids, starts, texts, places, strict=True)
+    segments = tuple(Segment(at, at + len(text), number, low) for number, at, text, (low, _) in pieces)
+    chunks = [make_chunk(doc_id, number, text) for number, text in zip(ids, texts, strict=True)]
+    return Span(doc_id, ids, chunks, 1.0, places[0][0], places[-1][1], 0, text="".join(texts), segments=segments)
+
+
+def shown(*spans: Span) -> list[str]:
+    return [made.text.strip() for made in once_only(spans, counter())]
+
+
+def test_what_a_longer_span_shows_is_cut() -> None:
+    assert shown(span((0, 39)), span((21, 56))) == ["Bees sleep at night. They dance by day.", "Ants do neither."]
+    assert shown(span((21, 39)), span((0, 39))) == ["Bees sleep at night. They dance by day."]
+
+
+def test_other_documents_and_other_places_are_left_alone() -> None:
+    assert len(shown(span((0, 39)), span((21, 56), doc_id="e"))) == 2
+    apart = shown(span((39, 56)), span((0, 20)), span((20, 39)))
+    assert apart == ["Ants do neither.", "Bees sleep at night.", "They dance by day."]
+
+
+@pytest.mark.parametrize("order", [((40, 56), (0, 20)), ((0, 20), (40, 56))])
+def test_the_pieces_of_a_span_may_stand_in_any_order(order: tuple[tuple[int, int], ...]) -> None:
+    longer = span(*order)
+    assert shown(longer, span((21, 56))) == [longer.text, "They dance by day."]
+    assert shown(longer, span((0, 30))) == [longer.text, "They danc"]

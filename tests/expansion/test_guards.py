@@ -1,0 +1,123 @@
+"""May a window go on? One test for each guard, from both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.strategies import bare, compose, hits_of, make_chunk, make_store, shown_ids
+
+from retrivex import Chunk, RetrievalConfig
+from retrivex.expansion.continuity import neighbour_continuity
+from retrivex.expansion.guards import refusal, shape_goes_on
+from retrivex.text.word_overlap import SignatureCache
+
+
+def asked(left: Chunk, right: Chunk, **knobs: Any) -> str | None:
+    (flow,), _ = neighbour_continuity([left, right], SignatureCache())
+    return refusal(left, right, flow, RetrievalConfig(**knobs))
+
+
+def pair(one: dict[str, Any], two: dict[str, Any], texts: tuple[str, str] = ("Bees sleep.", "Rust hurts.")) -> Any:
+    return make_chunk("d", 0, texts[0], **one), make_chunk("d", 1, texts[1], **two)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "level", "refused"),
+    [
+        (("A",), ("A",), None, False),
+        (("A",), ("B",), None, True),
+        (("A", "x"), ("A", "y"), None, True),
+        (("A", "x"), ("A", "y"), 1, False),
+        (("A", "x"), ("B", "x"), 1, True),
+        (None, (), None, False),
+        (None, ("A",), None, True),
+        (["A"], ("A",), None, False),
+    ],
+)
+def test_heading_paths(left: Any, right: Any, level: int | None, refused: bool) -> None:
+    chunks = pair({"heading_path": left}, {"heading_path": right})
+    assert asked(*chunks, heading_level=level) == ("heading" if refused else None)
+    assert asked(*chunks, heading_level=level, stop_on_heading_change=False) is None
+
+
+@pytest.mark.parametrize(("second", "refused"), [([1.0, 0.1], False), ([0.0, 1.0], True)])
+def test_high_continuity_may_cross_a_heading(second: list[float], refused: bool) -> None:
+    chunks = pair(
+        {"heading_path": ("A",), "embedding": [1.0, 0.0]}, {"heading_path": ("B",), "embedding": second}
+    )  # fmt: skip
+    assert asked(*chunks) == ("heading" if refused else None)
+    assert asked(*chunks, min_continuity=-1.0) is None
+
+
+def test_common_words_may_cross_a_heading_where_there_are_no_embeddings() -> None:
+    headings: tuple[Any, Any] = ({"heading_path": ("A",)}, {"heading_path": ("B",)})
+    alike = pair(*headings, texts=("Honey bees store honey.", "Honey feeds honey bees."))
+    assert asked(*alike) is None
+    assert asked(*alike, min_lexical_continuity=1.0) == "heading"
+    assert asked(*pair(*headings)) == "heading"
+
+
+def test_pages_stop_only_where_asked_for() -> None:
+    chunks = pair({"page": 1}, {"page": 2})
+    assert asked(*chunks) is None
+    assert asked(*chunks, stop_on_page_change=True) == "page"
+
+
+def test_the_floor_holds_everywhere() -> None:
+    unlike = pair({"embedding": [1.0, 0.0]}, {"embedding": [0.0, 1.0]})
+    assert asked(*unlike) is None
+    assert asked(*unlike, continuity_floor=0.3) == "continuity"
+    assert asked(*unlike, lexical_continuity_floor=0.3) is None
+    assert asked(*pair({}, {}), lexical_continuity_floor=0.3) == "continuity"
+    assert asked(*pair({}, {}), continuity_floor=0.3) is None
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_a_boundary_is_closed_from_both_sides(seed: int) -> None:
+    store = make_store(*(make_chunk("d", i, f"t{i}", heading_path=("A",) if i < 2 else ("B",)) for i in range(4)))
+    made = compose(hits_of(store, {seed: 1.0}), store, run_cost=0.0)
+    assert shown_ids(made.spans) == ([0, 1] if seed < 2 else [2, 3])
+
+
+@pytest.mark.parametrize(
+    ("policy", "before", "after", "goes_on"),
+    [
+        ("table", "| a | b |", "| c | d |", True),
+        ("table", "a\tb", "c\td", True),
+        ("table", "| a | b |", "The end.", False),
+        ("list", "- one\n- two", "- three", True),
+        ("list", "- one", "Prose.", False),
+        ("steps", "1. Open it.", "2. Close it.", True),
+        ("steps", "第一步 打开", "第二步 关上", True),
+        ("steps", "1. Open it.", "Done.", False),
+        ("code", "```python\nx = 1", "Any text inside the fence", True),
+        ("code", "```python\nx = 1\n```", "Prose.", False),
+        ("code", "def f():\n    return 1", "    return 2", True),
+    ],
+)
+def test_shapes_that_go_on(policy: Any, before: str, after: str, goes_on: bool) -> None:
+    assert shape_goes_on(before, after, policy) is goes_on
+
+
+def test_grow_until_goes_on_while_a_table_does() -> None:
+    rows = ["| head | row |"] + [f"| {i} | x |" for i in range(5)] + ["Prose at the end.", "More prose."]
+    store = bare("d", rows)
+    hits = hits_of(store, {0: 1.0})
+    assert compose(hits, store, window=1).trace.windows[0].end == 2
+    assert compose(hits, store, window=1, grow_until="table").trace.windows[0].end == 6
+    assert compose(hits, store, window=1, grow_until="table", max_window=3).trace.windows[0].end == 4
+
+
+def test_grow_until_takes_a_callable_that_says_stop() -> None:
+    store = bare("d", [f"part {i}" for i in range(9)])
+    calls = []
+
+    def stop(inner: Chunk, outer: Chunk) -> bool:
+        calls.append((inner.metadata.chunk_id, outer.metadata.chunk_id))
+        return outer.metadata.chunk_id in (0, 7)
+
+    made = compose(hits_of(store, {4: 1.0}), store, window=1, grow_until=stop)
+    assert (made.trace.windows[0].start, made.trace.windows[0].end) == (1, 7)
+    assert (3, 2) in calls
+    assert (5, 6) in calls

@@ -1,0 +1,94 @@
+"""What earlier turns have shown is not shown again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import bare, compose, hits_of, make_chunk, make_store, retrieve, sentences, shown_ids, tile
+
+from retrivex import RetrivexError
+from retrivex.text.ranges import merge_ranges, remaining
+
+SIX = tile("d", sentences("d", 6))
+HITS = hits_of(SIX, {1: 0.9, 4: 0.5})
+
+
+def shown(*exclude: Any, **said: Any) -> list[int]:
+    return shown_ids(compose(HITS, SIX, window=0, exclude=exclude, **said).spans)
+
+
+def test_nothing_excluded() -> None:
+    assert shown() == [1, 4]
+
+
+@pytest.mark.parametrize(
+    "item", [SIX["d", 1], SIX["d", 1].text, ("d", 0, 60), retrieve(HITS[:1], SIX, window=0)[0]], ids=repr
+)  # fmt: skip
+def test_chunks_texts_ranges_and_spans(item: Any) -> None:
+    made = compose(HITS, SIX, window=0, exclude=(item,))
+    assert shown_ids(made.spans) == [4]
+    assert [(hit.chunk_id, hit.reason) for hit in made.dropped] == [(1, "excluded")]
+
+
+def test_a_whole_earlier_answer() -> None:
+    first = compose(HITS[:1], SIX, window=1)
+    second = compose(HITS, SIX, window=1, exclude=[first])
+    assert set(shown_ids(first.spans)).isdisjoint(shown_ids(second.spans))
+    assert shown_ids(second.spans) == [3, 4, 5]
+
+
+def test_part_of_a_chunk_is_cut_out() -> None:
+    text = SIX["d", 1].text
+    start = SIX["d", 1].metadata.char_start or 0
+    middle = (text.index("d1c"), text.index("d1e"))
+    made = compose(HITS[:1], SIX, window=0, exclude=(("d", start + middle[0], start + middle[1]),), run_cost=0.0)
+    assert "d1c" not in made.text
+    assert "d1d" not in made.text
+    assert "d1a d1b" in made.text
+    assert "d1e d1f d1g" in made.text
+    assert all(span.exact for span in made.spans)
+
+
+def test_a_shown_sentence_is_not_repeated_elsewhere() -> None:
+    known = "The honey bee stores nectar for winter."
+    store = bare("d", [f"{known} It sleeps at night in its warm hive."])
+    made = compose(hits_of(store, {0: 1.0}), store, exclude=(f"Earlier: {known}",))
+    assert "nectar" not in made.text
+    assert "sleeps" in made.text
+
+
+def test_a_window_does_not_bring_it_back() -> None:
+    made = compose(HITS[:1], SIX, window=2, exclude=(SIX["d", 0], SIX["d", 2]))
+    assert not {0, 2} & set(shown_ids(made.spans))
+
+
+def test_a_parent_does_not_bring_it_back() -> None:
+    store = tile("d", ["Alpha one two. ", "Beta three four."], parent_id="p")
+    parent = make_chunk("d", 0, "Alpha one two. Beta three four.", 0)
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto"}
+    hits = hits_of(store, {1: 1.0})
+    assert "Alpha" in compose(hits, store, {"p": parent}, **said).text
+    assert "Alpha" not in compose(hits, store, {"p": parent}, exclude=(store["d", 0],), **said).text
+    twice = compose(hits, store, {"p": parent}, pinned=(store["d", 0],), **said)
+    assert twice.text.count("Alpha") == 1
+
+
+@pytest.mark.parametrize("item", [5, None, ("d", 1), {"text": "x"}])
+def test_other_things_are_refused(item: Any) -> None:
+    with pytest.raises(RetrivexError, match="exclude holds"):
+        compose(HITS, make_store(), exclude=(item,))
+
+
+ranges = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 8)).map(lambda p: (p[0], p[0] + p[1])), max_size=8)
+
+
+@given(ranges, st.integers(0, 20), st.integers(1, 20))
+def test_what_remains_is_what_is_not_cut(cuts: list[tuple[int, int]], start: int, size: int) -> None:
+    merged = merge_ranges(cuts)
+    left = {i for low, high in remaining(start, start + size, merged) for i in range(low, high)}
+    assert left == set(range(start, start + size)) - {i for low, high in cuts for i in range(low, high)}
+    assert all(a[1] < b[0] for a, b in pairwise(merged))

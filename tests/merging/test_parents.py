@@ -1,0 +1,229 @@
+"""Parents: the bonus for holding a whole one, and swapping them in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from support.strategies import bare, compose, hits_of, make_chunk, sentences, tile
+
+from retrivex import Chunk, ChunkMetadata, Composition, SeedHit
+from retrivex.merging.parents import place_parent
+from retrivex.stores import InMemoryChunkStore
+
+TEXTS = sentences("d", 6)
+STORE = {
+    key: make_chunk("d", key[1], chunk.text, chunk.metadata.char_start, parent_id=f"p{key[1] // 3}")
+    for key, chunk in tile("d", TEXTS).items()
+}
+PARENTS = {"p0": "".join(TEXTS[:3]), "p1": "".join(TEXTS[3:])}
+
+
+def made(scores: dict[int, float], parents: Any = PARENTS, store: Any = STORE, **said: Any) -> Composition:
+    said = {"window": 0, "return_parents": "auto", **said}
+    return compose(hits_of(STORE, scores), store, parents, **said)
+
+
+def test_a_span_that_covers_most_of_its_parent_becomes_it() -> None:
+    composition = made({0: 0.9, 1: 0.8})
+    (span,) = composition.spans
+    assert span.text == PARENTS["p0"]
+    assert (span.parent_id, span.char_start, span.char_end, span.exact) == ("p0", 0, len(PARENTS["p0"]), True)
+    assert composition.tokens == len(composition.text.split())
+
+
+def test_two_spans_of_one_parent_become_one() -> None:
+    composition = made({0: 0.9, 2: 0.8}, run_cost=0.0)
+    assert [span.parent_id for span in composition.spans] == ["p0"]
+    assert composition.text.count("d0a") == 1
+    assert composition.dropped == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"return_parents": "never"},
+        {"parent_coverage": 0.9},
+        {"max_parent_chars": 50},
+        {"token_budget": 20},
+        {"parents": None},
+        {"parents": {}},
+        {"parents": {"p0": "Something else entirely."}},
+    ],
+    ids=str,
+)
+def test_what_keeps_a_parent_out(said: dict[str, Any]) -> None:
+    composition = made({0: 0.9, 1: 0.8}, **said)
+    assert [span.parent_id for span in composition.spans] == [None]
+    assert composition.spans[0].text == (TEXTS[0] + TEXTS[1]).rstrip()
+
+
+def test_each_parent_for_itself() -> None:
+    composition = made({0: 0.9, 1: 0.8, 5: 0.1}, run_cost=0.0)
+    assert {span.parent_id for span in composition.spans} == {"p0", None}
+
+
+def test_citations_point_into_the_document() -> None:
+    source = "".join(TEXTS)
+    composition = made({3: 0.9, 4: 0.8})
+    for cited in composition.citations:
+        assert source[cited.char_start : cited.char_end] == composition.text[cited.start : cited.end]
+
+
+def test_a_span_over_the_edge_of_a_parent_is_left_alone() -> None:
+    composition = made({2: 0.9, 3: 0.8})
+    assert composition.text.count("d2a") == composition.text.count("d3a") == 1
+
+
+class ParentStore:
+    """Counts what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def fetch_parents(self, parent_ids: Sequence[str], scope: Any = None) -> dict[str, Chunk | str]:
+        self.asked.append(sorted(parent_ids))
+        return {name: PARENTS[name] for name in parent_ids if name in PARENTS}
+
+
+def test_all_parents_in_one_request() -> None:
+    store = ParentStore()
+    composition = made({0: 0.9, 1: 0.8, 4: 0.7}, store)
+    assert store.asked == [["p0", "p1"]]
+    assert composition.trace.requests == 3  # the chunks, the parents, the chunks around those that are known
+
+
+def test_a_chunk_store_with_parents_is_asked_for_them() -> None:
+    store = InMemoryChunkStore(STORE.values(), PARENTS)
+    assert made({0: 0.9, 1: 0.8}, None, store).spans[0].parent_id == "p0"
+
+
+def test_a_failing_parent_store_is_reported() -> None:
+    class Failing(ParentStore):
+        def fetch_parents(self, parent_ids: Sequence[str], scope: Any = None) -> dict[str, Chunk | str]:
+            raise ConnectionError("gone away")
+
+    composition = made({0: 0.9}, Failing())
+    assert composition.spans[0].text == TEXTS[0].rstrip()
+    assert any("gone away" in warning for warning in composition.warnings)
+
+
+def test_a_parent_of_another_scope_is_not_shown() -> None:
+    secret = {"p0": make_chunk("d", 0, PARENTS["p0"], 0, scope="zeta")}
+    assert made({0: 0.9, 1: 0.8}, secret).spans[0].parent_id is None
+
+
+def test_where_a_parent_stands() -> None:
+    child = STORE["d", 4]
+    start = STORE["d", 3].metadata.char_start
+    assert place_parent("p1", PARENTS["p1"], [child]).char_start == start
+    assert place_parent("p1", "other text", [child]).char_start is None
+    lying = Chunk("short", child.metadata.__class__("d", 0, 0, 99))
+    assert place_parent("p1", lying, [child]).char_start is None
+
+
+def test_without_offsets_a_parent_can_still_be_swapped_in() -> None:
+    store = bare("d", TEXTS, parent_id="p")
+    composition = compose(
+        hits_of(store, {0: 0.9, 1: 0.8, 2: 0.7, 3: 0.6}), store, {"p": "".join(TEXTS)}, window=0, return_parents="auto"
+    )
+    assert composition.text.count("d0a") == 1
+
+
+def test_a_parent_does_not_repeat_a_span_that_is_only_partly_located() -> None:
+    source = "Alpha one two. Beta three four. Gamma five six."
+    store = {
+        ("d", 0): make_chunk("d", 0, source[:31], 0),
+        ("d", 1): make_chunk("d", 1, "Not in the document at all."),
+        ("d", 3): make_chunk("d", 3, source[15:], 15, parent_id="p"),
+    }
+    parents = {"p": make_chunk("d", 3, source[15:], 15)}
+    composition = compose(hits_of(store, {0: 0.9, 1: 0.8, 3: 0.7}), store, parents, window=0, return_parents="auto")
+    assert composition.text.count("Beta") == 1
+
+
+def test_a_parent_without_a_place_takes_in_its_own_children_alone() -> None:
+    store = {
+        ("d", 0): make_chunk("d", 0, "Bees sleep. Ants dig.", parent_id="p"),
+        ("d", 1): make_chunk("d", 1, "Flies buzz.", 400, parent_id="q"),
+        ("d", 2): make_chunk("d", 2, "Ants dig.", 500, parent_id="q"),
+    }
+    parents = {"p": "Bees sleep. Ants dig. Wasps sting."}
+    composition = compose(hits_of(store, {0: 0.9, 2: 0.8}), store, parents, window=0, return_parents="auto")
+    assert {(span.parent_id, tuple(span.chunk_ids)) for span in composition.spans} == {("p", (0,)), (None, (2,))}
+
+
+def _scoped(scopes: Sequence[str | None]) -> dict[tuple[str, int], Chunk]:
+    store = {}
+    for key, chunk in tile("d", TEXTS).items():
+        place = chunk.metadata
+        store[key] = Chunk(
+            chunk.text,
+            ChunkMetadata(
+                *key,
+                place.char_start,
+                place.char_end,
+                parent_id="p",
+                scope=scopes[key[1]],
+                page=key[1] + 1,
+                chunk_count=6,
+            ),
+        )
+    return store
+
+
+@pytest.mark.parametrize("window", [0, 1, 2])
+@pytest.mark.parametrize("hidden", range(6))
+@pytest.mark.parametrize("scope", [None, "acme"])
+@pytest.mark.parametrize("make_store", [dict, lambda store: InMemoryChunkStore(store.values())], ids=["dict", "store"])
+def test_a_parent_does_not_show_what_another_scope_owns(
+    window: int, hidden: int, scope: str | None, make_store: Any
+) -> None:
+    # fetched or not: a hidden chunk outside the windows was shown once
+    store = _scoped([("other" if at == hidden else scope) for at in range(6)])
+    seen = {key: 0.9 - key[1] / 10 for key in store if key[1] != hidden}
+    hits = [SeedHit(store[key], score) for key, score in seen.items()][:3]
+    made = compose(
+        hits,
+        make_store(store),
+        {"p": "".join(TEXTS)},
+        window=window,
+        return_parents="auto",
+        parent_coverage=0.2,
+        scope=scope,
+    )
+    assert TEXTS[hidden].strip() not in made.text
+    assert made.text
+
+
+def test_under_a_scope_a_parent_is_shown_only_where_its_chunks_tell_all_of_it() -> None:
+    store = _scoped(["acme"] * 6)
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "scope": "acme"}
+    whole = "".join(TEXTS)
+    shown = compose(hits_of(store, dict.fromkeys(range(4), 0.5)), store, {"p": whole}, **said)
+    assert [span.parent_id for span in shown.spans] == ["p"]
+    more = compose(hits_of(store, dict.fromkeys(range(4), 0.5)), store, {"p": whole + " and a secret"}, **said)
+    assert "secret" not in more.text
+
+
+@pytest.mark.parametrize("as_chunk", [True, False])
+def test_a_swapped_in_parent_says_which_chunks_it_shows(as_chunk: bool) -> None:
+    store, text = _scoped([None] * 6), "".join(TEXTS)
+    parent = make_chunk("d", 0, text, 0) if as_chunk else text
+    said: dict[str, Any] = {"window": 1, "return_parents": "auto", "parent_coverage": 0.3}
+    made = compose(hits_of(store, {1: 0.9}), store, {"p": parent}, **said)
+    (span,) = made.spans
+    assert span.text == text
+    assert span.chunk_ids == [0, 1, 2, 3, 4, 5]
+    assert [str(coverage) for coverage in made.coverage] == ["chunks 0-5 of 6"]
+    (cited,) = made.resolve(TEXTS[5].strip())
+    assert (cited.chunk_id, cited.page) == (5, 6)
+
+
+def test_learning_what_a_parent_holds_takes_one_request_more() -> None:
+    store = _scoped([None] * 6)
+    hits = hits_of(store, {1: 0.9})
+    parents = {"p": "".join(TEXTS)}
+    asked = [compose(hits, store, parents, window=1, return_parents=said).trace.requests for said in ("never", "auto")]
+    assert asked == [2, 3]

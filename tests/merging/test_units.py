@@ -1,0 +1,187 @@
+"""Runs cut into units: nothing lost, nothing twice, no sentence torn."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from fuzz_worlds import World
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import bare, count_words, make_chunk, texts, tile, worlds
+
+from retrivex import Chunk, ChunkMetadata
+from retrivex.merging import units
+from retrivex.merging.sentence_groups import UNIT_TOKENS, group_sentences
+from retrivex.merging.units import Unit, UnitCutter
+from retrivex.model.run import Run, stitch
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import CallableTokenizer
+
+BEES = (
+    "Bees live in hives. A hive has one queen. ",
+    "She lays up to two thousand eggs a day. Workers feed her ",
+    "from morning until night. Drones do no work at all.",
+)
+
+
+def cutter(size: int = UNIT_TOKENS) -> UnitCutter:
+    return UnitCutter(TokenCache(CallableTokenizer(count_words, name="words")), size)
+
+
+def run_of(*chunks: Chunk) -> Run:
+    (run,) = stitch(list(chunks)).runs
+    return run
+
+
+def cut(run: Run, size: int) -> list[str]:
+    return [run.text[unit.start : unit.end].strip() for unit in cutter(size).units([run])]
+
+
+def check_tiling(runs: list[Run], units: Sequence[Unit]) -> None:
+    """Every character that a chunk says lies in one unit of its run."""
+    for number, run in enumerate(runs):
+        own = [unit for unit in units if unit.run == number]
+        seen = [at for unit in own for at in range(unit.start, unit.end)]
+        assert len(seen) == len(set(seen)), "a character lies in two units"
+        said = {at for low, high in run.ranges for at in range(low, high)}
+        assert said <= set(seen)
+        # what else there is are joiners between chunks, inside mended sentences
+        assert all(unit.first < unit.last for unit in own if not said.issuperset(range(unit.start, unit.end)))
+        for unit in own:
+            assert unit.tokens == count_words(run.text[unit.start : unit.end])
+        named = {at for unit in own for at in range(unit.first, unit.last + 1)}
+        assert named == set(range(len(run)))
+    assert [unit.run for unit in units] == sorted(unit.run for unit in units)
+
+
+@settings(max_examples=400)
+@given(worlds(), st.sampled_from([1, 4, 12, UNIT_TOKENS]))
+def test_the_units_of_a_run_tile_it(world: World, size: int) -> None:
+    runs: list[Run] = []
+    for doc_id in sorted(world.sources):
+        row = [chunk for key, chunk in sorted(world.chunks.items()) if key[0] == doc_id]
+        runs += stitch(row).runs
+    made = cutter(size)
+    units = made.units(runs)
+    check_tiling(runs, units)
+    assert made.units(runs) == units  # and again from what it remembers
+    assert units.pick([0, len(units) - 1]) == [units[0], units[len(units) - 1]] if runs else not units
+    chunks = [(number, at) for number, run in enumerate(runs) for at in range(len(run))]
+    for chunk, (run, at) in enumerate(chunks):
+        touching = [number for number, u in enumerate(units) if u.run == run and u.first <= at <= u.last]
+        assert list(units.touching(chunk)) == touching
+
+
+@given(texts, st.integers(1, 60))
+def test_groups_of_sentences_are_the_whole_text(text: str, size: int) -> None:
+    cuts = group_sentences(text, TokenCache(CallableTokenizer(count_words, name="words")), size)
+    assert list(cuts.ends) == sorted(set(cuts.ends))
+    assert cuts.ends[-1] == len(text)
+    parts = [text[low:high] for low, high in zip((0, *cuts.ends), cuts.ends, strict=False)]
+    assert [count_words(part) for part in parts] == list(cuts.tokens)
+
+
+def test_sentences_are_grouped_up_to_a_size() -> None:
+    run = run_of(*tile("d", ["One two three. Four five. Six seven eight nine. Ten."]).values())
+    assert cut(run, 2) == ["One two three.", "Four five.", "Six seven eight nine.", "Ten."]
+    assert len(cut(run, 5)) == 2
+    assert cut(run, 50) == ["One two three. Four five. Six seven eight nine. Ten."]
+
+
+def test_a_sentence_torn_by_the_end_of_a_chunk_is_mended() -> None:
+    run = run_of(*tile("d", BEES).values())
+    made = cut(run, 8)
+    assert "Workers feed her from morning until night." in made
+    assert "".join(made).replace(" ", "") == "".join(BEES).replace(" ", "")
+    (mended,) = [unit for unit in cutter(8).units([run]) if unit.first < unit.last]
+    assert (mended.first, mended.last) == (1, 2)
+
+
+def test_a_sentence_is_mended_where_there_are_no_offsets_either() -> None:
+    run = run_of(*bare("d", ["Workers feed her", "from morning until night."]).values())
+    assert cut(run, 8) == ["Workers feed her from morning until night."]
+
+
+def test_whole_sentences_and_new_lines_are_left_apart() -> None:
+    assert cut(run_of(*tile("d", ["Bees sleep. ", "Ants work."]).values()), 3) == ["Bees sleep.", "Ants work."]
+    assert cut(run_of(*tile("d", ["A title\n", "Ants work."]).values()), 3) == ["A title", "Ants work."]
+
+
+def test_what_has_no_sentences_is_cut_into_units_that_can_be_borne() -> None:
+    words = "word " * 30
+    units = cut(run_of(*tile("d", [words, words, words]).values()), 10)
+    assert "".join(units).replace(" ", "") == "word" * 90
+    assert max(map(count_words, units)) <= 2 * 10
+
+
+def test_scripts_without_spaces_and_marks_are_cut_too() -> None:
+    thai = "ผึ้งนอนในรัง" * 60  # "bees sleep in the hive", without a space or a mark that ends a sentence
+    units = UnitCutter(TokenCache(CallableTokenizer(len, name="characters"))).units(
+        [run_of(*tile("d", [thai]).values())]
+    )
+    assert "".join(thai[unit.start : unit.end] for unit in units) == thai
+    assert max(unit.tokens for unit in units) <= 2 * UNIT_TOKENS + 2
+    assert not any(unicodedata.combining(thai[unit.start]) for unit in units)
+
+
+def test_a_unit_in_an_overlap_belongs_to_both_chunks() -> None:
+    text = "One is here. Two is here. Three is here. Four is here."
+    chunks = [Chunk(text[a:b], ChunkMetadata("d", i, a, b)) for i, (a, b) in enumerate([(0, 40), (26, 54)])]
+    units = cutter(3).units([run_of(*chunks)])
+    (shared,) = [unit for unit in units if text[unit.start : unit.end].strip() == "Three is here."]
+    assert (shared.first, shared.last) == (0, 1)
+
+
+def test_overlapping_chunks_show_their_overlap_once() -> None:
+    text = "Bees live in hives. A hive has one queen. She lays the eggs. Workers feed her."
+    chunks = [make_chunk("d", 0, text[:41], 0), make_chunk("d", 1, text[20:60], 20), make_chunk("d", 2, text[42:], 42)]
+    run = run_of(*chunks)
+    made = cut(run, 4)
+    assert made == ["Bees live in hives.", "A hive has one queen.", "She lays the eggs.", "Workers feed her."]
+    check_tiling([run], cutter(4).units([run]))
+
+
+def test_a_chunk_inside_another_belongs_to_the_units_that_show_it() -> None:
+    text = "Bees live in hives. A hive has one queen. She lays the eggs."
+    run = run_of(make_chunk("d", 0, text, 0), make_chunk("d", 1, text[20:41], 20))
+    units = cutter(4).units([run])
+    assert [(unit.first, unit.last) for unit in units] == [(0, 0), (0, 1), (0, 0)]
+
+
+def test_chinese_is_cut_at_its_own_full_stops() -> None:
+    run = run_of(*bare("d", ["蜜蜂住在蜂巢里。蜂王产卵。冬天很冷,", "工蜂取暖。"]).values())
+    characters = UnitCutter(TokenCache(CallableTokenizer(len, name="characters")), 6)
+    made = [run.text[unit.start : unit.end] for unit in characters.units([run])]
+    assert made[:2] == ["蜜蜂住在蜂巢里。", "蜂王产卵。"]
+    assert "".join(made) == run.text
+
+
+def test_several_runs_are_numbered() -> None:
+    runs = [run_of(*tile(doc_id, BEES).values()) for doc_id in "ab"]
+    units = cutter(8).units(runs)
+    assert {unit.run for unit in units} == {0, 1}
+    check_tiling(runs, units)
+
+
+def test_nothing_gives_nothing() -> None:
+    assert cutter().units([]) == []
+
+
+def test_what_is_remembered_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def group(text: str, *rest: Any) -> Any:
+        read.append(text)
+        return group_sentences(text, *rest)
+
+    monkeypatch.setattr(units, "group_sentences", group)
+    monkeypatch.setattr(units, "_MAX_CHARS", 1000)
+    made, again = cutter(), [f"Bees sleep {number}. " * 10 for number in range(8)]
+    for text in again * 2:
+        assert made.cuts(text).ends[-1] == len(text)
+        made.cuts(text)
+    # two of them are 1000 characters and more: each was read in both rounds, and only once in each
+    assert sorted(read) == sorted(again * 2)

@@ -1,0 +1,152 @@
+"""Words of a question in the candidates: whose language it is does not matter."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import texts
+
+from retrivex.scoring.bm25 import K1, MAX_TERMS, B, bm25, inverse_frequency, question_terms, term_counts
+from retrivex.text.terms import WordPool, lowered
+
+
+def counted(question: str, *stretches: str) -> list[list[int]]:
+    """How often each word stands in each stretch; words that stand in none, or everywhere, have no row."""
+    starts = np.cumsum([0, *(len(stretch) + 2 for stretch in stretches[:-1])])
+    return [[int(count) for count in row] for row in term_counts(question, WordPool.of(stretches), starts).counts]
+
+
+@given(texts)
+def test_lower_case_keeps_every_character_in_its_place(text: str) -> None:
+    made = lowered(text)
+    assert len(made) == len(text)
+    for small, letter in zip(made, text, strict=True):
+        assert small in (letter, letter.lower()) or letter in "Σ"
+
+
+def test_letters_whose_small_form_is_longer_stay() -> None:
+    assert lowered("İZMİR und ÄPFEL") == "İzmİr und äpfel"
+    assert counted("izmir? äpfel?", "ÄPFEL aus İzmir", "Birnen") == [[1, 0]]
+
+
+def test_words_are_looked_for_by_their_stems() -> None:
+    assert counted("treated", "the treatment", "entreated", "nothing") == [[1, 0, 0]]
+    assert counted("the bee", "a bee", "bees", "beehive") == [[1, 0, 0]]
+    assert counted("Königinnen", "Die Königin legt Eier", "Könige", "König") == [[1, 0, 0]]
+
+
+def test_a_word_begins_where_a_word_begins() -> None:
+    assert counted("art", "art", "part", "arts", "the art.") == [[1, 0, 0, 1]]
+
+
+def test_chinese_is_matched_by_pairs_of_characters() -> None:
+    assert question_terms("蜜蜂睡觉") == [("蜜蜂", False), ("蜂睡", False), ("睡觉", False)]
+    assert question_terms("蜂") == [("蜂", False)]
+    assert counted("蜜蜂睡觉", "蜜蜂住在蜂巢里。", "人睡觉。", "冬天") == [[1, 0, 0], [0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [("ミツバチ", "ミツバチは蜜を集める。"), ("ผึ้ง", "ผึ้งทำน้ำผึ้ง"), ("벌집은", "벌집은 크다"), ("Привет?", "привет мир"),
+     ("été", "L'Été dernier"), ("שלום", "שלום עולם"), ("मधुमक्खी", "मधुमक्खी उड़ती है")],
+)  # fmt: skip
+def test_every_script_is_found(question: str, text: str) -> None:
+    found = counted(question, text, "nothing of it", "and here neither")
+    assert found
+    assert all(row[0] > 0 and row[1:] == [0, 0] for row in found)
+
+
+def test_mixed_scripts_and_numbers() -> None:
+    terms = [term for term, _ in question_terms("GPT-4 在2026年")]
+    assert terms[:2] == ["gpt", "4"]
+    assert "2026" in terms
+
+
+@given(texts)
+def test_terms_are_distinct_and_not_too_many(question: str) -> None:
+    terms = [term for term, _ in question_terms(question * 30)]
+    assert len(terms) == len(set(terms)) <= MAX_TERMS
+    assert all(re.fullmatch(r"[^\W_]+", term) for term in terms if term.isascii())
+
+
+@given(texts, st.lists(texts, min_size=1, max_size=5))
+def test_counts_are_of_every_stretch(question: str, stretches: list[str]) -> None:
+    for row in counted(question, *stretches):
+        assert len(row) == len(stretches)
+        assert sum(row) > 0
+
+
+def test_no_words_in_common() -> None:
+    pool = WordPool.of(["bees live in hives"])
+    nowhere, nothing = (term_counts(question, pool, np.array([0])) for question in ("xylophone?", "?!"))
+    assert (nowhere.counts.shape, nowhere.known) == ((0, 1), 0.0)
+    assert (nothing.counts.shape, nothing.known) == ((0, 1), 0.0)
+
+
+def test_letters_that_stand_everywhere_say_nothing() -> None:
+    assert counted("an apple", *["banana bandana cabana"] * 40, "an apple a day") == [[0] * 40 + [1]]
+    assert counted("an apple", *["we buy fruit", "they sell it"] * 20, "an apple a day") == [[0] * 40 + [1]] * 2
+
+
+def slow_bm25(documents: list[list[str]], words: list[str]) -> list[float]:
+    """The formula as it is printed, one word and document at a time."""
+    mean = sum(map(len, documents)) / len(documents)
+    scores = []
+    for document in documents:
+        score = 0.0
+        for word in words:
+            holding = sum(word in other for other in documents)
+            idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
+            count = document.count(word)
+            score += idf * count * (K1 + 1) / (count + K1 * (1 - B + B * len(document) / mean))
+        scores.append(score)
+    return scores
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=12), min_size=1, max_size=8))
+def test_bm25_is_the_formula(documents: list[list[str]]) -> None:
+    words = ["a", "b", "f"]
+    counts = np.array([[document.count(word) for document in documents] for word in words], dtype=float)
+    lengths = np.array([len(document) for document in documents], dtype=float)
+    made = bm25(counts, lengths, inverse_frequency(counts))
+    assert made == pytest.approx(slow_bm25(documents, words))
+    assert (made >= 0).all()
+
+
+ALL_KNOWN = 1.75
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("bees hives", ALL_KNOWN),
+        ("bees xylophone", 0.25 / 1.25),  # short words count a quarter
+        ("bees zebra", 0.5),
+        ("hives zebra", 0.5 + 1 / 12),  # a letter more than every word has
+        ("beekeeper zebra", 1 / 1.25 + 2 / 12),  # looked for as "beekee"
+        ("beekeeper pollination unknowable", 2 / 3 + 6 / 12),  # "pollinat"
+        ("beekeeper pollination inheritance unknowable", 3 / 4 + 9 / 12),  # "inherita": ten letters more, nine count
+        ("xylophone", 0.0),
+        ("?!", 0.0),
+        ("улья zebra", 0.5 + 4 / 12),  # two bytes a letter
+        ("蜜蜂吃什么", ALL_KNOWN),  # pairs across words are no words
+        ("老虎吃什么", 0.0),
+        ("bees 老虎", ALL_KNOWN),
+        ("zebra 蜜蜂", 1 / 1.25 + 2 / 12),
+    ],
+)
+def test_how_much_of_a_question_s_wording_stands_anywhere(question: str, known: float) -> None:
+    pool = WordPool.of(["bees live in hives; beekeepers, pollination, inheritance, улья", "蜜蜂住在蜂箱里"])
+    assert term_counts(question, pool, np.array([0, 60])).known == pytest.approx(known)
+
+
+def test_words_that_stand_everywhere_are_known() -> None:
+    stretches = ["The queen of a hive sleeps. "] * 60
+    starts = np.arange(60) * len(stretches[0])
+    counts, known = term_counts("queen hive sleeps", WordPool.of(stretches), starts)
+    assert (len(counts), known) == (0, ALL_KNOWN)

@@ -1,0 +1,201 @@
+"""Asking a store: one request, in time or not at all; never at the price of the seeds."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import bare, compose, hits_of, make_chunk, sentences, shown_ids, windows
+
+from retrivex import Chunk, SpanComposer, Window
+from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.merging.intervals import merge_windows
+from retrivex.stores.access import split_windows
+
+TEN = bare("d", sentences("d", 10))
+HITS = hits_of(TEN, {5: 1.0})
+
+
+@given(st.lists(windows, max_size=8).map(merge_windows), st.integers(1, 7))
+def test_windows_are_split_into_as_few_requests_as_the_limit_allows(some: list[Window], limit: int) -> None:
+    batches = split_windows(some, limit)
+    wanted = [(w.doc_id, i) for w in some for i in range(w.start, w.end)]
+    assert [(w.doc_id, i) for batch in batches for w in batch for i in range(w.start, w.end)] == wanted
+    assert len(batches) == -(-len(wanted) // limit)
+    assert all(sum(map(len, batch)) <= limit for batch in batches)
+
+
+class Store:
+    """Does as it is told."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def fetch(self, windows: Sequence[Window], scope: Any = None) -> Any:
+        return self.answer(windows)
+
+
+def failing(_: Any) -> Any:
+    raise ConnectionError("no route to host")
+
+
+def half_way(_: Any) -> Any:
+    yield TEN["d", 4]
+    raise OSError("connection reset")
+
+
+def hanging(_: Any) -> Any:
+    time.sleep(3.0)
+    return []
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [(failing, "no route to host"), (half_way, "connection reset"), (hanging, "store_timeout_s=0.05"),
+     (lambda _: None, "TypeError"), (lambda _: [None], "fetch returned NoneType")],
+)  # fmt: skip
+def test_a_failing_store_never_loses_the_seeds(answer: Any, word: str) -> None:
+    made = compose(HITS, Store(answer), store_timeout_s=0.05)
+    assert shown_ids(made.spans) == [5]
+    [warning] = made.warnings  # nobody knows of neighbours that are missing
+    assert "gave no neighbours" in warning
+    assert word in warning
+    with pytest.raises(StoreError):
+        compose(HITS, Store(answer), store_timeout_s=0.05, strict=True)
+
+
+def test_a_hanging_store_is_given_up_in_time() -> None:
+    began = time.perf_counter()
+    with pytest.raises(StoreTimeoutError, match="no answer within"):
+        compose(HITS, Store(hanging), store_timeout_s=0.05, strict=True)
+    assert time.perf_counter() - began < 2.5
+
+
+def test_without_a_limit_the_store_is_asked_in_the_callers_thread() -> None:
+    threads = []
+
+    def answer(_: Any) -> list[Chunk]:
+        threads.append(threading.current_thread())
+        return []
+
+    compose(HITS, Store(answer), store_timeout_s=None)
+    compose(HITS, Store(answer))
+    assert threads[0] is threading.current_thread()
+    assert threads[1] is not threading.current_thread()
+
+
+def test_answers_that_were_not_asked_for_are_left_alone() -> None:
+    others = [TEN["d", 0], make_chunk("other", 5, "Other.")]
+    made = compose(HITS, Store(lambda _: [*others, TEN["d", 4], TEN["d", 4]]), window=1)
+    assert shown_ids(made.spans) == [4, 5]
+
+
+def test_every_chunk_is_checked_for_its_scope() -> None:
+    secret = make_chunk("d", 4, "Secret.", scope="zeta")
+    made = compose(HITS, Store(lambda _: [secret, TEN["d", 6]]), window=1)
+    assert "Secret" not in made.text
+    assert shown_ids(made.spans) == [5, 6]
+
+
+def test_the_scope_is_passed_on() -> None:
+    seen = []
+
+    class Scoped:
+        def fetch(self, windows: Any, scope: Any = None) -> list[Chunk]:
+            seen.append(scope)
+            return []
+
+    compose([], Scoped(), scope="acme")
+    compose([type(HITS[0])(make_chunk("d", 1, "x", scope="acme"), 1.0)], Scoped(), scope="acme")
+    assert seen == ["acme"]
+
+
+def test_entries_filed_under_another_key_are_left_alone() -> None:
+    store = {**TEN, ("d", 4): TEN["d", 9]}
+    assert shown_ids(compose(HITS, store, window=1).spans) == [5, 6]
+
+
+class Lazy(dict[Any, Any]):
+    """A mapping that reads from somewhere when it is asked."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        raise OSError("disk is gone")
+
+
+class Slow(dict[Any, Any]):
+    """A mapping that reads from somewhere far away."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        time.sleep(0.2)
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        time.sleep(1.0)
+        return super().__contains__(key)
+
+
+def test_a_mapping_that_hangs_is_given_up_in_time() -> None:
+    began = time.perf_counter()
+    made = compose(HITS, Slow(TEN), store_timeout_s=0.1, window=4)
+    assert time.perf_counter() - began < 1.6  # nine chunks take 1.8
+    assert shown_ids(made.spans) == [5]
+    assert any("store_timeout_s=0.1" in warning for warning in made.warnings)
+    assert shown_ids(compose(HITS, Slow(TEN), window=1).spans) == [4, 5, 6]
+
+
+def test_a_mapping_that_hangs_does_not_hold_up_the_event_loop() -> None:
+    ticks = 0
+
+    async def both() -> Any:
+        nonlocal ticks
+        task = asyncio.create_task(SpanComposer().acompose(HITS, Slow(TEN), window=1))
+        while not task.done():
+            ticks += 1
+            await asyncio.sleep(0.01)
+        return await task
+
+    assert shown_ids(asyncio.run(both()).spans) == [4, 5, 6]
+    assert ticks > 10
+
+
+def test_a_mapping_of_parents_that_hangs_is_given_up_in_time() -> None:
+    store = bare("d", sentences("d", 3), parent_id="p")
+    said: dict[str, Any] = {"return_parents": "auto", "store_timeout_s": 0.1}
+    made = compose(hits_of(store, {1: 1.0}), store, Slow({"p": "Whole."}), **said)
+    assert any("the parent store gave no parents" in warning for warning in made.warnings)
+
+
+def test_a_plain_dictionary_is_asked_in_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "Thread", None)
+    assert shown_ids(compose(HITS, TEN, window=1).spans) == [4, 5, 6]
+    assert shown_ids(compose(HITS, defaultdict(None, TEN), window=1).spans) == [4, 5, 6]
+
+
+def test_a_mapping_may_fail_too() -> None:
+    made = compose(HITS, Lazy())
+    assert shown_ids(made.spans) == [5]
+    assert any("disk is gone" in warning for warning in made.warnings)
+    with pytest.raises(StoreError, match="disk is gone"):
+        compose(HITS, Lazy(), strict=True)
+
+
+@pytest.mark.parametrize("timeout_s", [None, 5.0, 1e300])
+def test_a_store_that_cancels_does_not_cancel_its_caller(timeout_s: float | None) -> None:
+    def cancels(_: Any) -> Any:
+        raise asyncio.CancelledError("over")
+
+    made = compose(HITS, Store(cancels), store_timeout_s=timeout_s)
+    assert shown_ids(made.spans) == [5]
+    assert any("RuntimeError: CancelledError: over" in warning for warning in made.warnings)
+
+
+def test_patience_longer_than_a_clock_can_count_is_patience() -> None:
+    made = compose(HITS, Store(lambda windows: TEN.values()), store_timeout_s=1e300)
+    assert made.warnings == ()
