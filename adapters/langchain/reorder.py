@@ -9,8 +9,8 @@ from typing import Any
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.fixed_arguments import FixedArguments
 from retrivex.adapters.base.results import log_once
+from retrivex.model.fields import FieldNames
 from retrivex.reorder import Reorderer, ReorderResult
-from retrivex.reorder.fields import FieldNames
 from retrivex.reorder.options import ReorderOptions, Strategy
 
 try:

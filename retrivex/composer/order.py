@@ -1,4 +1,4 @@
-"""The order of a context's spans, as the config asks for it."""
+"""Puts the spans of a context in the order that the config names."""
 
 from __future__ import annotations
 
@@ -7,26 +7,8 @@ from typing import Any, TypeAlias
 
 from retrivex.config import RetrievalConfig
 from retrivex.model.span import Span
-from retrivex.ordering import (
-    AutoSettings,
-    alternating,
-    back_first,
-    best_last,
-    choose_order,
-    chronological,
-    custom,
-    document,
-    document_edges,
-    edge_balanced,
-    front_first,
-    group_by,
-    place,
-    position_weighted,
-    relevance_groups,
-    score_desc,
-    shuffle,
-)
-from retrivex.ordering.strategy import OrderingStrategy
+from retrivex.ordering import AutoSettings, choose_order, group_by, place
+from retrivex.ordering.strategy import ORDERS, Order, OrderingStrategy
 
 OrderNote: TypeAlias = Mapping[str, Any]
 """What the trace says of the order; plain JSON types."""
@@ -44,24 +26,48 @@ def order_spans(
         `value` of the order and how far it can be from the best one.
     """
     if config.ordering_strategy is OrderingStrategy.AUTO:
-        return _chosen(spans, config, question)
+        return _order_by_question(spans, config, question)
     if config.ordering_strategy is OrderingStrategy.PROFILE:
-        return _placed(spans, config)
-    return _ordered(spans, config, config.ordering_strategy), {"strategy": config.ordering_strategy.value}
+        return _order_by_profile(spans, config)
+    return _apply_order(spans, config, config.ordering_strategy), {"strategy": config.ordering_strategy.value}
 
 
-def _ordered(spans: Sequence[Span], config: RetrievalConfig, strategy: OrderingStrategy) -> list[Span]:
-    return _ORDERS[strategy](spans, config)
+def _apply_order(spans: Sequence[Span], config: RetrievalConfig, strategy: OrderingStrategy) -> list[Span]:
+    order = ORDERS[strategy]
+    arguments = _make_arguments(order, spans, config)
+    if strategy is OrderingStrategy.RELEVANCE_GROUPS:
+        # spans that are about equally relevant stand as their documents do
+        return order.function(sorted(spans, key=_locate), **{**arguments, "ranked": False})
+    return order.function(spans, **arguments)
 
 
-def _chosen(spans: Sequence[Span], config: RetrievalConfig, question: str | None) -> tuple[list[Span], OrderNote]:
+def _make_arguments(order: Order, spans: Sequence[Span], config: RetrievalConfig) -> dict[str, Any]:
+    """Return what an order is called with: readers of what it needs, and its options as the config sets them."""
+    made: dict[str, Any] = {}
+    for need in order.needs:
+        if need == "score":
+            made["ranked"] = True  # spans come best first
+        else:
+            made[need] = _READERS[need](spans) if need in _READERS else _make_field_reader(need)
+    for parameter, option in order.options.items():
+        name = _OPTIONS.get(option, option)
+        if name in RetrievalConfig.model_fields:
+            made[parameter] = getattr(config, name)
+    if "field" in made:
+        made["field"] = _make_field_reader(made["field"])
+    return made
+
+
+def _order_by_question(
+    spans: Sequence[Span], config: RetrievalConfig, question: str | None
+) -> tuple[list[Span], OrderNote]:
     choice = choose_order(
         spans,
         question,
         settings=config.auto_order or AutoSettings(),
-        source=_document,
-        position=_places(spans),
-        timestamp=_timestamp,
+        source=_read_document,
+        position=_make_position_reader(spans),
+        timestamp=_read_timestamp,
     )
     note = {
         "strategy": choice.strategy,
@@ -71,13 +77,13 @@ def _chosen(spans: Sequence[Span], config: RetrievalConfig, question: str | None
         "coverage": dict(choice.coverage),
         "fill": choice.fill,
     }
-    if choice.strategy == "group_by":  # by document, whatever field the knob group_by names for its own strategy
-        return group_by(spans, _document, ranked=True), note
-    return _ordered(spans, config, OrderingStrategy(choice.strategy)), note
+    if choice.strategy == "group_by":  # by document, whatever field the option group_by names for its own strategy
+        return group_by(spans, _read_document, ranked=True), note
+    return _apply_order(spans, config, OrderingStrategy(choice.strategy)), note
 
 
-def _placed(spans: Sequence[Span], config: RetrievalConfig) -> tuple[list[Span], OrderNote]:
-    made = place(spans, ranked=True, tokens=_tokens, profile=config.position_profile)
+def _order_by_profile(spans: Sequence[Span], config: RetrievalConfig) -> tuple[list[Span], OrderNote]:
+    made = place(spans, **_make_arguments(ORDERS[OrderingStrategy.PROFILE], spans, config))
     note = {
         "strategy": OrderingStrategy.PROFILE.value,
         "profile": config.position_profile.name,
@@ -87,31 +93,31 @@ def _placed(spans: Sequence[Span], config: RetrievalConfig) -> tuple[list[Span],
     return made.items, note
 
 
-def _document(span: Span) -> str:
+def _read_document(span: Span) -> str:
     return span.doc_id
 
 
-def _tokens(span: Span) -> int:
+def _count_tokens(span: Span) -> int:
     # a tokenizer of the caller's may count none
     return max(1, span.token_count)
 
 
-def _timestamp(span: Span) -> float | None:
+def _read_timestamp(span: Span) -> float | None:
     known = (chunk.metadata.timestamp for chunk in span.chunks)
     return next((time for time in known if time is not None), None)
 
 
-def _document_and_place(span: Span) -> tuple[str, int, int]:
+def _locate(span: Span) -> tuple[str, int, int]:
     return (span.doc_id, span.chunk_ids[0], span.char_start or 0)
 
 
-def _places(spans: Sequence[Span]) -> Callable[[Span], int]:
+def _make_position_reader(spans: Sequence[Span]) -> Callable[[Span], int]:
     """Return what reads the place of a span among those of its document; parts of one chunk go by their offsets."""
-    places = {id(span): place for place, span in enumerate(sorted(spans, key=_document_and_place))}
+    places = {id(span): place for place, span in enumerate(sorted(spans, key=_locate))}
     return lambda span: places[id(span)]
 
 
-def _field(field: str | Callable[[Span], Any]) -> Callable[[Span], Any]:
+def _make_field_reader(field: str | Callable[[Span], Any]) -> Callable[[Span], Any]:
     """Return what reads a field of a span: its own, of its first chunk's metadata, or of the custom metadata there."""
     if callable(field):
         return field
@@ -124,27 +130,13 @@ def _field(field: str | Callable[[Span], Any]) -> Callable[[Span], Any]:
     return read
 
 
-_ORDERS: Mapping[OrderingStrategy, Callable[[Sequence[Span], RetrievalConfig], list[Span]]] = {
-    OrderingStrategy.FRONT_FIRST: lambda spans, _: front_first(spans),
-    OrderingStrategy.BACK_FIRST: lambda spans, _: back_first(spans),
-    OrderingStrategy.SCORE_DESC: lambda spans, _: score_desc(spans, ranked=True),
-    OrderingStrategy.BEST_LAST: lambda spans, _: best_last(spans, ranked=True),
-    OrderingStrategy.EDGE_BALANCED: lambda spans, config: edge_balanced(
-        spans, ranked=True, start_count=config.start_count, end_count=config.end_count
-    ),
-    OrderingStrategy.DOCUMENT: lambda spans, _: document(spans, ranked=True, source=_document, position=_places(spans)),
-    OrderingStrategy.DOCUMENT_EDGES: lambda spans, _: document_edges(
-        spans, ranked=True, source=_document, position=_places(spans)
-    ),
-    OrderingStrategy.CHRONOLOGICAL: lambda spans, config: chronological(
-        spans, ranked=True, timestamp=_timestamp, order=config.chronological_order
-    ),
-    OrderingStrategy.RELEVANCE_GROUPS: lambda spans, config: relevance_groups(
-        sorted(spans, key=_document_and_place), high=config.high_relevance, medium=config.medium_relevance
-    ),
-    OrderingStrategy.ALTERNATING: lambda spans, _: alternating(spans, ranked=True),
-    OrderingStrategy.POSITION_WEIGHTED: lambda spans, _: position_weighted(spans, ranked=True),
-    OrderingStrategy.GROUP_BY: lambda spans, config: group_by(spans, _field(config.group_by), ranked=True),
-    OrderingStrategy.SHUFFLE: lambda spans, config: shuffle(spans, seed=config.order_seed),
-    OrderingStrategy.CUSTOM: lambda spans, config: custom(spans, key=config.order_key),
+_READERS: Mapping[str, Callable[[Sequence[Span]], Callable[[Span], Any]]] = {
+    "source": lambda spans: _read_document,
+    "position": _make_position_reader,
+    "timestamp": lambda spans: _read_timestamp,
+    "tokens": lambda spans: _count_tokens,
 }
+"""What makes the reader of each thing that an order may need; anything else is a field of the metadata."""
+
+_OPTIONS: Mapping[str, str] = {"key": "order_key", "seed": "order_seed", "profile": "position_profile"}
+"""Options of orders that `RetrievalConfig` has under another name."""

@@ -1,10 +1,10 @@
-"""In which order the passages of a context stand; pure functions over anything with a score.
+"""Orders of the passages of a context: pure functions over anything with a score.
 
 Each takes items and returns a new list of them. They sort by score themselves; `ranked=True` trusts the caller. What a
 function reads of an item beside its score is named: a field of the item or of its `metadata`, or a callable.
 """
 
-from retrivex.model.readers import Field
+from retrivex.model.fields import Field
 from retrivex.ordering.automatic import AutoSettings, OrderChoice, auto, choose_order
 from retrivex.ordering.builtin_profiles import PROFILES, profile_of
 from retrivex.ordering.chronological import TimeOrder, chronological

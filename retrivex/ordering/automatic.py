@@ -1,4 +1,4 @@
-"""The order that suits the question, as far as the metadata of the passages allows it."""
+"""Chooses the order by the type of the question and by the metadata that the passages have."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
-from pydantic import Field as Knob
+from pydantic import Field as Option
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, float_of, listed, score_of, values_of
+from retrivex.model.fields import Field, list_items, read_score, read_values
+from retrivex.model.numbers import float_of
 from retrivex.ordering.chronological import chronological
 from retrivex.ordering.cues import COMPARISON_CUES, NARRATIVE_CUES, TEMPORAL_CUES
 from retrivex.ordering.documents import document
 from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.groups import group_by
-from retrivex.ordering.metadata_coverage import Known
+from retrivex.ordering.metadata_coverage import MetadataCoverage
 from retrivex.ordering.questions import Detector, QuestionType, question_type
 from retrivex.ordering.ranking import best_last
 
@@ -27,7 +28,7 @@ AutoStrategy: TypeAlias = Literal["chronological", "document", "group_by", "edge
 
 
 class AutoSettings(BaseModel):
-    """What `auto` goes by.
+    """Thresholds, cues and context window by which `auto` chooses.
 
     The shares are of the items that must have the field in question.
 
@@ -39,17 +40,17 @@ class AutoSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
 
-    timestamp_coverage: float = Knob(default=0.4, ge=0, le=1, description="share with a timestamp for chronological")
-    source_coverage: float = Knob(default=0.4, ge=0, le=1, description="share with a source for document and groups")
-    section_coverage: float = Knob(default=0.3, ge=0, le=1, description="share with a position for document")
-    context_window: int | None = Knob(default=None, ge=1, description="the model's window, in tokens; None: unknown")
-    near_full: float = Knob(
+    timestamp_coverage: float = Option(default=0.4, ge=0, le=1, description="share with a timestamp for chronological")
+    source_coverage: float = Option(default=0.4, ge=0, le=1, description="share with a source for document and groups")
+    section_coverage: float = Option(default=0.3, ge=0, le=1, description="share with a position for document")
+    context_window: int | None = Option(default=None, ge=1, description="the model's window, in tokens; None: unknown")
+    near_full: float = Option(
         default=0.8, gt=0, description="share of the window from which on best_last takes the place of edge_balanced"
     )
-    temporal_cues: tuple[str, ...] = Knob(default=TEMPORAL_CUES, description="words that ask about time")
-    comparison_cues: tuple[str, ...] = Knob(default=COMPARISON_CUES, description="words that ask for a comparison")
-    narrative_cues: tuple[str, ...] = Knob(default=NARRATIVE_CUES, description="words that ask how something goes")
-    detector: Detector | None = Knob(
+    temporal_cues: tuple[str, ...] = Option(default=TEMPORAL_CUES, description="words that ask about time")
+    comparison_cues: tuple[str, ...] = Option(default=COMPARISON_CUES, description="words that ask for a comparison")
+    narrative_cues: tuple[str, ...] = Option(default=NARRATIVE_CUES, description="words that ask how something goes")
+    detector: Detector | None = Option(
         default=None, description="question -> temporal, comparison, narrative or factual, or None for the cues"
     )
 
@@ -59,7 +60,7 @@ DEFAULT_AUTO = AutoSettings()
 
 @dataclass(frozen=True, slots=True)
 class OrderChoice:
-    """What `auto` chose, and why.
+    """The order that `auto` chose, and its reason.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ def choose_order(
     """
     if not isinstance(settings, AutoSettings):
         raise OrderingError(f"settings are {quoted(settings)}: give AutoSettings(...)")
-    items = listed(items)
+    items = list_items(items)
     kind = question_type(
         question,
         temporal=settings.temporal_cues,
@@ -138,17 +139,19 @@ def choose_order(
         narrative=settings.narrative_cues,
         detector=settings.detector,
     )
-    known = Known(
-        values_of(items, timestamp, "timestamp"),
-        values_of(items, source, "source"),
-        values_of(items, position, "position"),
+    known = MetadataCoverage(
+        read_values(items, timestamp, "timestamp"),
+        read_values(items, source, "source"),
+        read_values(items, position, "position"),
     )
-    strategy, reason = _by_question(kind, known, settings)
+    strategy, reason = _choose_by_question(kind, known, settings)
     choice = OrderChoice(strategy, reason, kind, known.coverage, None)
-    return choice if settings.context_window is None else choice.filled(_total(items, tokens), settings)
+    return choice if settings.context_window is None else choice.filled(_sum_tokens(items, tokens), settings)
 
 
-def _by_question(kind: QuestionType, known: Known, settings: AutoSettings) -> tuple[AutoStrategy, str]:
+def _choose_by_question(
+    kind: QuestionType, known: MetadataCoverage, settings: AutoSettings
+) -> tuple[AutoStrategy, str]:
     dated, named, placed = (known.coverage[name] for name in ("timestamp", "source", "section"))
     if kind == "temporal":
         if dated < settings.timestamp_coverage:
@@ -171,9 +174,9 @@ def _by_question(kind: QuestionType, known: Known, settings: AutoSettings) -> tu
     return "edge_balanced", f"narrative question, but only {shares}: the best at both edges"
 
 
-def _total(items: Sequence[Any], tokens: Field) -> float:
+def _sum_tokens(items: Sequence[Any], tokens: Field) -> float:
     """Return the tokens of all items together."""
-    counts = values_of(items, tokens, "token count")
+    counts = read_values(items, tokens, "token count")
     if not all(float_of(count) >= 0 for count in counts):
         raise OrderingError(
             f"token counts are {quoted(counts)}: context_window is set, so each item needs one; name their field with "
@@ -187,7 +190,7 @@ def auto(
     *,
     question: str | None,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     source: Field = "source_id",
     position: Field = "section_index",
     timestamp: Field = "timestamp",
@@ -202,7 +205,7 @@ def auto(
     >>> [note["timestamp"] for note in auto(notes, question="When did it fail?", score="score")]
     [3, 5]
     """
-    items = listed(items)
+    items = list_items(items)
     choice = choose_order(
         items, question, settings=settings, source=source, position=position, timestamp=timestamp, tokens=tokens
     )

@@ -1,4 +1,4 @@
-"""Built-in position profiles, and profiles by whatever names them."""
+"""Built-in position profiles, and the lookup of a profile by name, file or object."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from retrivex.errors import OrderingError, quoted
 from retrivex.ordering.profile import PositionProfile
 
-_U_KNOTS = 41
+_U_CURVE_KNOTS = 41
 """Knots of the u-curve: chords of a parabola, at most 0.0007 above it."""
 
 
-def _u_curve() -> PositionProfile:
-    positions = np.linspace(0.0, 1.0, _U_KNOTS)
+def _make_u_curve() -> PositionProfile:
+    positions = np.linspace(0.0, 1.0, _U_CURVE_KNOTS)
     return PositionProfile(
         tuple(positions),
         tuple((2.0 * positions - 1.0) ** 2),
@@ -26,7 +26,7 @@ def _u_curve() -> PositionProfile:
 
 
 PROFILES: Mapping[str, PositionProfile] = {
-    "u_curve": _u_curve(),
+    "u_curve": _make_u_curve(),
     "lost_in_the_middle": PositionProfile.from_measurements(
         {1: 75.8, 5: 57.2, 10: 53.8, 15: 55.4, 20: 63.2},
         count=20,

@@ -1,4 +1,4 @@
-"""Order by time."""
+"""Orders passages by their timestamps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, all_finite, listed, number_of, quick_reader, quick_values, score_of, values_of
-from retrivex.ordering.ranking import best_first, check_scores, is_descending
+from retrivex.model.fields import Field, list_items, make_quick_reader, read_quickly, read_score, read_values
+from retrivex.model.numbers import all_finite, number_of
+from retrivex.ordering.ranking import check_scores, is_descending, sort_best_first
 
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ def chronological(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     timestamp: Field = "timestamp",
     order: TimeOrder = "asc",
 ) -> list[T]:
@@ -45,18 +46,18 @@ def chronological(
     """
     if not isinstance(order, str) or order not in ("asc", "desc"):
         raise OrderingError(f"order is {quoted(order)}: it must be 'asc', oldest first, or 'desc', newest first")
-    items = listed(items)
-    read = quick_reader(items, timestamp)
+    items = list_items(items)
+    read = make_quick_reader(items, timestamp)
     if read is not None and all_finite(map(read, items)):  # all have a time: no need to know which stands where
-        by_score = items if ranked else best_first(items, check_scores(items, score))
+        by_score = items if ranked else sort_best_first(items, check_scores(items, score))
         return sorted(by_score, key=read, reverse=order == "desc")  # stable: equal times stay by score
-    times = quick_values(items, timestamp)[0] if read is None else None
+    times = read_quickly(items, timestamp)[0] if read is None else None
     all_dated = times is not None and all_finite(times)
     if times is None or not all_dated:
-        times = values_of(items, timestamp, "timestamp")
+        times = read_values(items, timestamp, "timestamp")
         all_dated = all_finite(times)
         if not all_dated:
-            times = [_seconds(value) for value in times]
+            times = [_to_seconds(value) for value in times]
     places: Iterable[int] = range(len(times))
     if not ranked:
         scores = check_scores(items, score)
@@ -74,10 +75,10 @@ def may_be_time(value: Any) -> bool:
 
 def is_time(value: Any) -> bool:
     """Whether a value is a time."""
-    return may_be_time(value) and _seconds(value) is not None
+    return may_be_time(value) and _to_seconds(value) is not None
 
 
-def _seconds(value: Any) -> Any:
+def _to_seconds(value: Any) -> Any:
     """Return what sorts by time; None where there is nothing."""
     if type(value) is int:
         return value

@@ -1,4 +1,4 @@
-"""Words and turns of phrase by which the kind of a question is told, in English and Chinese."""
+"""Words and phrases that indicate the type of a question, in English and Chinese."""
 
 from __future__ import annotations
 

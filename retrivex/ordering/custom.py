@@ -1,4 +1,4 @@
-"""Orders of the caller's own, and the control: none at all."""
+"""Orders by a key or comparison of the caller's, and at random, as the control."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import listed, values_of
+from retrivex.model.fields import list_items, read_values
 
 T = TypeVar("T")
 
-REMEMBERED_ITEMS = 1_000
+MAX_CACHED_ITEMS = 1_000
 """Up to so many items the order of a seed is kept: a seeded generator takes longer to make than to use."""
 
 
@@ -48,12 +48,12 @@ def custom(
     """
     if (key is None) == (compare is None):
         raise OrderingError("custom needs either key=item -> value or compare=(a, b) -> number: give one of the two")
-    items = listed(items)
+    items = list_items(items)
     if compare is not None:
-        keys: list[Any] = list(map(cmp_to_key(_sign(compare)), items))
+        keys: list[Any] = list(map(cmp_to_key(_make_sign(compare)), items))
         rule = "compare must return a number for every two items"
     else:
-        keys, rule = values_of(items, "" if key is None else key, "key"), "keys must be of one comparable type"
+        keys, rule = read_values(items, "" if key is None else key, "key"), "keys must be of one comparable type"
     try:
         places = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         if compare is None:
@@ -72,7 +72,7 @@ def _check_keys(keys: Iterable[Any]) -> None:
             raise ValueError(f"a key is {quoted(key)}")
 
 
-def _sign(compare: Callable[[T, T], float]) -> Callable[[T, T], int]:
+def _make_sign(compare: Callable[[T, T], float]) -> Callable[[T, T], int]:
     def sign(a: T, b: T) -> int:
         difference = compare(a, b)
         if difference != difference:
@@ -102,15 +102,15 @@ def shuffle(items: Iterable[T], *, seed: int = 0) -> list[T]:
     """
     if isinstance(seed, bool) or not isinstance(seed, Integral):
         raise OrderingError(f"seed is {quoted(seed)}: it must be a whole number")
-    items = listed(items)
-    places = _remembered if len(items) <= REMEMBERED_ITEMS else _shuffled
+    items = list_items(items)
+    places = _shuffle_cached if len(items) <= MAX_CACHED_ITEMS else _shuffle_places
     return [items[place] for place in places(len(items), int(seed))]
 
 
-def _shuffled(count: int, seed: int) -> list[int]:
+def _shuffle_places(count: int, seed: int) -> list[int]:
     made = list(range(count))
     random.Random(seed).shuffle(made)
     return made
 
 
-_remembered = lru_cache(maxsize=64)(_shuffled)
+_shuffle_cached = lru_cache(maxsize=64)(_shuffle_places)

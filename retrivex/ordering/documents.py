@@ -1,4 +1,4 @@
-"""Orders that keep the passages of a document together, as the document goes."""
+"""Orders that keep the passages of a document together and in the document's order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, all_finite, listed, number_of, quick_values, score_of, values_of
+from retrivex.model.fields import Field, list_items, read_quickly, read_score, read_values
+from retrivex.model.numbers import all_finite, number_of
 from retrivex.ordering.ranking import check_scores, is_descending
 
 T = TypeVar("T")
@@ -17,7 +18,7 @@ def document(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     source: Field = "source_id",
     position: Field = "section_index",
 ) -> list[T]:
@@ -45,15 +46,15 @@ def document(
     >>> [row[:2] for row in made]
     [('b', 0), ('b', 5), ('a', 1), ('a', 2)]
     """
-    items = listed(items)
-    return [items[i] for group in _documents(items, ranked, score, source, position) for i in group]
+    items = list_items(items)
+    return [items[i] for group in _group_documents(items, ranked, score, source, position) for i in group]
 
 
 def document_edges(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     source: Field = "source_id",
     position: Field = "section_index",
 ) -> list[T]:
@@ -65,21 +66,23 @@ def document_edges(
     >>> made
     ['A0', 'A1', 'C1', 'B1']
     """
-    items = listed(items)
-    groups = _documents(items, ranked, score, source, position)
+    items = list_items(items)
+    groups = _group_documents(items, ranked, score, source, position)
     return [items[i] for group in groups[0::2] + groups[1::2][::-1] for i in group]
 
 
-def _documents(items: Sequence[Any], ranked: bool, score: Field, source: Field, position: Field) -> list[list[int]]:
+def _group_documents(
+    items: Sequence[Any], ranked: bool, score: Field, source: Field, position: Field
+) -> list[list[int]]:
     """Indexes of items by document, best document first, each in its own order."""
-    sources, places = quick_values(items, source, position)
+    sources, places = read_quickly(items, source, position)
     groups = partition(items, source, sources)
     if not ranked:
         sort_by_best(groups, check_scores(items, score))
     if places is None or not all_finite(places):
-        places = values_of(items, position, "position")
+        places = read_values(items, position, "position")
         if not all_finite(places):
-            places = [_number(value, i) for i, value in enumerate(places)]
+            places = [_parse_position(value, i) for i, value in enumerate(places)]
     place = places.__getitem__
     for group in groups:
         if len(group) > 1:
@@ -91,23 +94,23 @@ def partition(items: Sequence[Any], field: Field, own: Sequence[Any] | None = No
     """Indexes of items with the same value of `field`, groups in the order in which they begin.
 
     Items without a value (None or an empty text) are one group. `own` are the values where they are read already, by
-    `quick_values`.
+    `read_quickly`.
 
     Raises
     ------
     OrderingError
         If a value cannot be hashed, as a list or a dictionary.
     """
-    groups = None if own is None else _equal(own, field)
+    groups = None if own is None else _index_by_value(own, field)
     if own is None or groups is None or None in groups:
-        own = values_of(items, field, "field")
-        groups = _equal(own, field)
+        own = read_values(items, field, "field")
+        groups = _index_by_value(own, field)
     if "" in groups:
-        groups = _equal([None if type(value) is str and not value else value for value in own], field)
+        groups = _index_by_value([None if type(value) is str and not value else value for value in own], field)
     return list(groups.values())
 
 
-def _equal(values: Sequence[Hashable], field: Field) -> dict[Hashable, list[int]]:
+def _index_by_value(values: Sequence[Hashable], field: Field) -> dict[Hashable, list[int]]:
     """Return the indexes of each value."""
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     value: Hashable = None
@@ -133,6 +136,6 @@ def sort_by_best(groups: list[list[int]], scores: list[Any]) -> bool:
     return True
 
 
-def _number(value: Any, otherwise: int) -> Any:
+def _parse_position(value: Any, otherwise: int) -> Any:
     number = number_of(value)
     return otherwise if number is None else number

@@ -1,4 +1,4 @@
-"""Orders that put the best passages where a model reads best when its attention is u-shaped: at the edges.
+"""Orders that put the best passages at the edges, where a model with u-shaped attention reads best.
 
 Liu et al., "Lost in the Middle", TACL 2024, arXiv 2307.03172. How much that helps depends on the model.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, score_of
+from retrivex.model.fields import Field, read_score
 from retrivex.ordering.ranking import score_desc
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ def edge_balanced(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     start_count: int | None = None,
     end_count: int | None = None,
 ) -> list[T]:
@@ -47,13 +47,13 @@ def edge_balanced(
     """
     best_first = score_desc(items, ranked=ranked, score=score)
     if start_count is not None or end_count is not None:
-        head, tail = _counts(start_count, end_count)
+        head, tail = _check_counts(start_count, end_count)
         if head + tail < len(best_first):
             return best_first[:head] + best_first[head + tail :] + best_first[head : head + tail]
     return best_first[0::2] + best_first[1::2][::-1]
 
 
-def _counts(start_count: int | None, end_count: int | None) -> tuple[int, int]:
+def _check_counts(start_count: int | None, end_count: int | None) -> tuple[int, int]:
     for name, count in (("start_count", start_count), ("end_count", end_count)):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise OrderingError(f"{name} is {quoted(count)}: give both counts as whole numbers from 0, or neither")
@@ -62,7 +62,7 @@ def _counts(start_count: int | None, end_count: int | None) -> tuple[int, int]:
     return start_count, end_count
 
 
-def alternating(items: Iterable[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
+def alternating(items: Iterable[T], *, ranked: bool = False, score: Field = read_score) -> list[T]:
     """Best, worst, second best, second worst, and so on: strong and weak passages take turns.
 
     A published rule of thumb. What it does is what it says: only its first place follows attention; the second best

@@ -1,4 +1,4 @@
-"""Orders by groups: of relevance, or of the same value of any field."""
+"""Orders by groups: of similar relevance, or with the same value of a field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numbers import Real
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, listed, quick_values, score_of
+from retrivex.model.fields import Field, list_items, read_quickly, read_score
 from retrivex.ordering.documents import partition, sort_by_best
 from retrivex.ordering.ranking import check_scores
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def relevance_groups(
-    items: Iterable[T], *, ranked: bool = False, score: Field = score_of, high: float = 0.7, medium: float = 0.4
+    items: Iterable[T], *, ranked: bool = False, score: Field = read_score, high: float = 0.7, medium: float = 0.4
 ) -> list[T]:
     """Half of the highly relevant first, then the medium, the low, and the other half of the highly relevant last.
 
@@ -43,7 +43,7 @@ def relevance_groups(
         raise OrderingError(
             f"high is {quoted(high)} and medium {quoted(medium)}: give two numbers; high must be at least medium"
         )
-    items = items if type(items) is list else listed(items)
+    items = items if type(items) is list else list_items(items)
     scores = check_scores(items, score)
     ascending = sorted(scores)
     if ascending[::-1] == scores:
@@ -74,7 +74,7 @@ def group_by(
     field: Field,
     *,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     inside: Callable[[Sequence[T]], Iterable[T]] | None = None,
 ) -> list[T]:
     """Items with the same value of `field` together, groups by their best item.
@@ -96,8 +96,8 @@ def group_by(
     >>> group_by("B3 A1 B2 A0".split(), lambda s: s[0], ranked=True, inside=sorted)
     ['B2', 'B3', 'A0', 'A1']
     """
-    items = listed(items)
-    groups = partition(items, field, *quick_values(items, field))
+    items = list_items(items)
+    groups = partition(items, field, *read_quickly(items, field))
     if not ranked:
         scores = check_scores(items, score)
         if sort_by_best(groups, scores) and inside is None:
@@ -106,10 +106,10 @@ def group_by(
     if inside is None:
         edges = [group if len(group) < 3 else group[0::2] + group[1::2][::-1] for group in groups]
         return [items[i] for group in edges for i in group]
-    return [item for group in groups for item in _ordered([items[i] for i in group], inside)]
+    return [item for group in groups for item in _order_group([items[i] for i in group], inside)]
 
 
-def _ordered(group: Sequence[T], inside: Callable[[Sequence[T]], Iterable[T]]) -> list[T]:
+def _order_group(group: Sequence[T], inside: Callable[[Sequence[T]], Iterable[T]]) -> list[T]:
     """Return the items of a group in the order of the caller's function, and no others."""
     try:
         made = list(inside(list(group)))

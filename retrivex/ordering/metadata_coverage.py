@@ -1,16 +1,16 @@
-"""What is known of items: which share has a field that an order reads, and what stands there that it cannot use."""
+"""Measures which share of the items has the metadata that an order reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrivex.model.readers import number_of
+from retrivex.model.numbers import number_of
 from retrivex.ordering.chronological import is_time, may_be_time
 
 
-class Known:
-    """Shares of the items that have a field, and the first value of each that no order can use.
+class MetadataCoverage:
+    """Share of the items that have each field, and the first value that no order can use.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The order that is worth most under a position profile."""
+"""Finds the order with the largest expected attention under a position profile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, float_of, listed, score_of, values_of
+from retrivex.model.fields import Field, list_items, read_score, read_values
+from retrivex.model.numbers import float_of
 from retrivex.ordering.builtin_profiles import profile_of
 from retrivex.ordering.profile import Floats, PositionProfile
 from retrivex.ordering.profile_search import Problem, best_order, upper_bound
@@ -19,13 +20,13 @@ from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
 
-LEAST_LENGTH = 1e-15
+MIN_LENGTH_SHARE = 1e-15
 """Share of the longest length from which on lengths are told apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement(Generic[T]):
-    """An order and what it is worth.
+    """An order, its value, and an upper bound on the value of any order.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def profile(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     tokens: Field | None = None,
     profile: PositionProfile | str | Path = "lost_in_the_middle",
 ) -> list[T]:
@@ -65,7 +66,7 @@ def place(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = score_of,
+    score: Field = read_score,
     tokens: Field | None = None,
     profile: PositionProfile | str | Path = "lost_in_the_middle",
 ) -> Placement[T]:
@@ -95,10 +96,10 @@ def place(
     >>> made.items, round(made.value, 3), made.gap
     (['a', 'cccc', 'bb'], 1.043, 0.0)
     """
-    items = listed(items)
+    items = list_items(items)
     curve = profile_of(profile)
     scores = np.array(check_scores(items, score), dtype=float)
-    lengths = _lengths(items, tokens)
+    lengths = _read_lengths(items, tokens)
     if not len(items):
         return Placement([], 0.0, 0.0)
     ranks = np.arange(len(scores)) if ranked else np.argsort(-scores, kind="stable")
@@ -111,19 +112,21 @@ def place(
     bound = value if proven else max(value, upper_bound(problem))
     made = [items[i] for i in ranks[order].tolist()]
     gap = (bound - value) / abs(bound) if bound else 0.0
-    return Placement(made, _held(value, scale, curve.peak), _held(bound, scale, curve.peak), gap)
+    return Placement(
+        made, _multiply_bounded(value, scale, curve.peak), _multiply_bounded(bound, scale, curve.peak), gap
+    )
 
 
-def _held(value: float, scale: float, peak: float) -> float:
+def _multiply_bounded(value: float, scale: float, peak: float) -> float:
     """Return the product, held at the largest float; the smaller factor first, so that no part of it overflows."""
     product = value * min(scale, peak) * max(scale, peak)
     return max(-sys.float_info.max, min(sys.float_info.max, product))
 
 
-def _lengths(items: Sequence[object], tokens: Field | None) -> Floats:
+def _read_lengths(items: Sequence[object], tokens: Field | None) -> Floats:
     if tokens is None:
         return np.ones(len(items))
-    counts = values_of(items, tokens, "token count")
+    counts = read_values(items, tokens, "token count")
     for item, count in zip(items, counts, strict=True):
         if not float_of(count) > 0:
             raise OrderingError(
@@ -131,4 +134,4 @@ def _lengths(items: Sequence[object], tokens: Field | None) -> Floats:
                 "leave tokens out where all items are about equally long"
             )
     made = np.array(counts, dtype=float)
-    return np.maximum(made / made.max(initial=0.0), LEAST_LENGTH) if len(items) else made
+    return np.maximum(made / made.max(initial=0.0), MIN_LENGTH_SHARE) if len(items) else made

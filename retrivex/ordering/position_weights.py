@@ -1,4 +1,4 @@
-"""Places with weights: the best item gets the best place."""
+"""Orders by weights of the places: the best item gets the place of the largest weight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import Field, float_of, score_of
+from retrivex.model.fields import Field, read_score
+from retrivex.model.numbers import float_of
 from retrivex.ordering.ranking import score_desc
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ def place_weights(
 
 
 def position_weighted(
-    items: Iterable[T], *, ranked: bool = False, score: Field = score_of, weights: Iterable[float] | None = None
+    items: Iterable[T], *, ranked: bool = False, score: Field = read_score, weights: Iterable[float] | None = None
 ) -> list[T]:
     """Give the best item the place of the largest weight, the next best the next, greedily.
 
@@ -70,18 +71,20 @@ def position_weighted(
     ['d', 'c', 'b', 'a']
     """
     best_first = score_desc(items, ranked=ranked, score=score)
-    pick = _usual(len(best_first)) if weights is None else _pick(_listed(weights), len(best_first))
+    pick = (
+        _make_default_pick(len(best_first)) if weights is None else _make_pick(_list_weights(weights), len(best_first))
+    )
     return list(pick(best_first))
 
 
-def _listed(weights: Iterable[float]) -> Sequence[float]:
+def _list_weights(weights: Iterable[float]) -> Sequence[float]:
     try:
         return list(weights)
     except TypeError as error:
         raise OrderingError(f"weights are {quoted(weights)}: give one finite number for each item") from error
 
 
-def _pick(weights: Sequence[float], count: int) -> Callable[[list[T]], Iterable[T]]:
+def _make_pick(weights: Sequence[float], count: int) -> Callable[[list[T]], Iterable[T]]:
     """Return what takes items, best first, to their places."""
     if len(weights) != count or not all(float_of(weight) == weight for weight in weights):
         raise OrderingError(f"weights are {quoted(weights)} for {count} items: give one finite number for each")
@@ -92,5 +95,5 @@ def _pick(weights: Sequence[float], count: int) -> Callable[[list[T]], Iterable[
 
 
 @lru_cache(maxsize=64)
-def _usual(count: int) -> Callable[[list[Any]], Iterable[Any]]:
-    return _pick(place_weights(count), count)
+def _make_default_pick(count: int) -> Callable[[list[Any]], Iterable[Any]]:
+    return _make_pick(place_weights(count), count)

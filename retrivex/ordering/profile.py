@@ -1,4 +1,4 @@
-"""How well a model reads what stands where in its context: attention over the relative token position."""
+"""Position profiles: how well a model reads each relative token position of its context."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.readers import float_of
+from retrivex.model.numbers import float_of
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -23,13 +23,13 @@ SCHEMA = "retrivex.position_profile/1"
 """Name and version of what `to_dict` returns."""
 
 
-_POINT = 1e-9
+_MIN_WIDTH = 1e-9
 """Below this width the difference of two areas is mostly rounding, and the curve is as good as level."""
 
 
 @dataclass(frozen=True)
 class PositionProfile:
-    """Attention, or measured accuracy, as a function of the relative token position: straight lines between knots.
+    """Attention, or measured accuracy, by relative token position, interpolated linearly between knots.
 
     Before the first knot and after the last one it stays level. Only differences count: an order does not change when
     a constant is added to all attentions or all are multiplied by the same positive number.
@@ -99,11 +99,11 @@ class PositionProfile:
         OrderingError
             If they are no numbers; `area` and `mean` likewise.
         """
-        return np.asarray(np.interp(_numbers(position), self._knots, self._levels))
+        return np.asarray(np.interp(_to_array(position), self._knots, self._levels))
 
     def area(self, position: float | Floats) -> Floats:
         """Integral of the attention from 0 to each relative position, any shape, in [0, 1]."""
-        x = _numbers(position)
+        x = _to_array(position)
         left = np.clip(np.searchsorted(self._knots, x, side="right") - 1, 0, max(len(self._knots) - 2, 0))
         return np.asarray(self._areas[left] + (x - self._knots[left]) * (self._levels[left] + self.at(x)) / 2)
 
@@ -112,7 +112,7 @@ class PositionProfile:
         first, last = float_of(start), float_of(end)
         if math.isnan(first) or math.isnan(last):
             raise OrderingError(f"positions are {quoted(start)} and {quoted(end)}: give two numbers from 0 to 1")
-        if last - first < _POINT:
+        if last - first < _MIN_WIDTH:
             return float(self.at(first))
         return float(self.area(last) - self.area(first)) / (last - first)
 
@@ -271,7 +271,7 @@ class PositionProfile:
         return self.name
 
 
-def _numbers(position: float | Floats) -> Floats:
+def _to_array(position: float | Floats) -> Floats:
     try:
         return np.asarray(position, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,4 +1,4 @@
-r"""The search for the order that makes most of a position profile.
+r"""Searches for the order of the largest value under a position profile.
 
 With an item's density :math:`d_i = s_i / l_i` and the attention summed up to a token, :math:`A(t)`, an order is worth
 :math:`\sum_i d_i (A(t_i + l_i) - A(t_i))`, where :math:`t_i` is the sum of the lengths before item i.
@@ -21,23 +21,23 @@ from retrivex.ordering.profile import Floats, PositionProfile
 Order: TypeAlias = NDArray[np.intp]
 """Numbers of items, that of the first place first."""
 
-EXACT_ITEMS = 8
+MAX_EXACT_ITEMS = 8
 """Up to so many items every order counts; with each one more the work more than doubles."""
 
-VALLEY_ITEMS = 256
+MAX_VALLEY_ITEMS = 256
 """Up to so many items all valleys are searched; beyond, one pass over the items is as good as that."""
 
-CELLS = 2048
+MAX_CELLS = 2048
 """Places that the search for a valley tells apart: while it searches, longer contexts are rounded to them."""
 
 ROUNDS = 8
 """How often items are placed anew on a profile of several peaks; measured, the gap hardly shrinks after that."""
 
-MOVED_ITEMS = 24
-MOVES = 50
+MAX_MOVED_ITEMS = 24
+MAX_MOVES = 50
 """Up to so many items, and so often, two are swapped or one moved on a profile of several peaks."""
 
-LONGEST = 64
+REINSERTED_ITEMS = 64
 PASSES = 4
 """With more items, so many of the longest are taken out one by one and put back where they gain most, so often."""
 
@@ -49,7 +49,7 @@ TOLERANCE = 1e-12
 
 
 class Problem:
-    """Items to be placed, best first.
+    """Items to be placed, best first, and the profile that they are placed on.
 
     Parameters
     ----------
@@ -84,14 +84,14 @@ def best_order(problem: Problem) -> tuple[Order, bool]:
     edges = np.array(edge_balanced(range(len(problem)), ranked=True), dtype=np.intp)
     equal = bool((problem.lengths == problem.lengths[0]).all())
     if equal:
-        return _better(problem, edges, [_by_slots(problem)]), True
-    if len(problem) <= EXACT_ITEMS:
-        return _better(problem, edges, [_by_subsets(problem)]), True
+        return _choose_best(problem, edges, [_fill_slots(problem)]), True
+    if len(problem) <= MAX_EXACT_ITEMS:
+        return _choose_best(problem, edges, [_search_subsets(problem)]), True
     if problem.profile.is_valley:
-        search = _by_valley if len(problem) <= VALLEY_ITEMS else _by_sweep
-        return _better(problem, edges, [search(problem)]), False
-    best = _better(problem, edges, [*_settled(problem), _by_peaks(problem)])
-    improved = _moved if len(problem) <= MOVED_ITEMS else _reinserted
+        search = _search_valley if len(problem) <= MAX_VALLEY_ITEMS else _fill_from_ends
+        return _choose_best(problem, edges, [search(problem)]), False
+    best = _choose_best(problem, edges, [*_refill_slots(problem), _fill_from_peaks(problem)])
+    improved = _improve_by_moves if len(problem) <= MAX_MOVED_ITEMS else _reinsert_longest
     return improved(problem, best), False
 
 
@@ -107,7 +107,7 @@ def upper_bound(problem: Problem) -> float:
     return float((problem.density[densest] * covered).sum())
 
 
-def _better(problem: Problem, first: Order, others: list[Order]) -> Order:
+def _choose_best(problem: Problem, first: Order, others: list[Order]) -> Order:
     """Return the best of several orders, the earlier one where they are worth the same."""
     best, worth = first, float(problem.values(first))
     for order in others:
@@ -117,7 +117,7 @@ def _better(problem: Problem, first: Order, others: list[Order]) -> Order:
     return best
 
 
-def _by_slots(problem: Problem, ends: Floats | None = None) -> Order:
+def _fill_slots(problem: Problem, ends: Floats | None = None) -> Order:
     """Give the densest item the slot of the most attention, and so on; exact for items of equal lengths.
 
     Parameters
@@ -135,16 +135,16 @@ def _by_slots(problem: Problem, ends: Floats | None = None) -> Order:
     return made
 
 
-def _settled(problem: Problem) -> list[Order]:
+def _refill_slots(problem: Problem) -> list[Order]:
     """Take the slots from the lengths of the items that stand there, and place the items anew, some times over."""
-    orders = [_by_slots(problem)]
+    orders = [_fill_slots(problem)]
     for _ in range(ROUNDS):
         ends = np.minimum(np.cumsum(problem.lengths[orders[-1]]) / problem.total, 1.0)
-        orders.append(_by_slots(problem, ends))
+        orders.append(_fill_slots(problem, ends))
     return orders
 
 
-def _by_subsets(problem: Problem) -> Order:
+def _search_subsets(problem: Problem) -> Order:
     """Return the best of all orders: what a set of items is worth in front does not depend on what follows."""
     n = len(problem)
     sums = np.zeros(1 << n)
@@ -152,7 +152,7 @@ def _by_subsets(problem: Problem) -> Order:
         sums[1 << item : 2 << item] = sums[: 1 << item] + length
     areas, density = problem.areas(sums).tolist(), problem.density.tolist()
     worth, last = [0.0] * (1 << n), [0] * (1 << n)
-    members = _members(n)
+    members = _list_subsets(n)
     for subset in range(1, 1 << n):
         area = areas[subset]
         worth[subset], last[subset] = max(
@@ -165,20 +165,20 @@ def _by_subsets(problem: Problem) -> Order:
     return np.array(order[::-1], dtype=np.intp)
 
 
-@lru_cache(maxsize=EXACT_ITEMS + 1)
-def _members(n: int) -> list[tuple[int, ...]]:
+@lru_cache(maxsize=MAX_EXACT_ITEMS + 1)
+def _list_subsets(n: int) -> list[tuple[int, ...]]:
     """Items of each subset of n."""
     return [tuple(i for i in range(n) if subset >> i & 1) for subset in range(1 << n)]
 
 
-def _by_valley(problem: Problem) -> Order:
+def _search_valley(problem: Problem) -> Order:
     """Return the best order in which the density falls from both ends inwards.
 
     The densest item goes to the front or to the back, then the next beside what stands there already: how long the
     front is says all about the places left, so that one pass over the items tries all of these orders.
     """
     densest = np.argsort(-problem.density, kind="stable")
-    cells = _cells(problem.lengths.tolist(), problem.total)
+    cells = _count_cells(problem.lengths.tolist(), problem.total)
     lengths = np.maximum(1, np.rint(problem.lengths[densest] * cells / problem.total)).astype(int).tolist()
     total = sum(lengths)
     areas = problem.profile.area(np.arange(total + 1) / total)
@@ -195,8 +195,8 @@ def _by_valley(problem: Problem) -> Order:
     return densest[_walk_back(int(np.argmax(worth)), lengths, in_front)]
 
 
-def _cells(lengths: list[float], total: float) -> int:
-    """Into how many equal cells a context falls so that each length is a whole number of them, `CELLS` at most.
+def _count_cells(lengths: list[float], total: float) -> int:
+    """Into how many equal cells a context falls so that each length is a whole number of them, `MAX_CELLS` at most.
 
     The greatest common divisor, by Euclid: it does not depend on the unit of the lengths.
     """
@@ -204,8 +204,8 @@ def _cells(lengths: list[float], total: float) -> int:
     for length in lengths:
         while length > UNIT_TOLERANCE * total:
             unit, length = length, abs(math.remainder(unit, length))
-        if unit * CELLS < total * (1 - UNIT_TOLERANCE):
-            return CELLS
+        if unit * MAX_CELLS < total * (1 - UNIT_TOLERANCE):
+            return MAX_CELLS
     return round(total / unit)
 
 
@@ -222,10 +222,10 @@ def _walk_back(front: int, lengths: list[int], in_front: list[NDArray[np.bool_]]
     return head[::-1] + tail
 
 
-def _by_sweep(problem: Problem) -> Order:
+def _fill_from_ends(problem: Problem) -> Order:
     """Put the densest item at the end with more attention, the next beside it or at the other end, and so on."""
     densest = np.argsort(-problem.density, kind="stable").tolist()
-    area = _area_table(problem)
+    area = _make_area_table(problem)
     head, tail, front, back = [], [], 0.0, problem.total
     for item in densest:
         length = float(problem.lengths[item])
@@ -238,24 +238,24 @@ def _by_sweep(problem: Problem) -> Order:
     return np.array(head + tail[::-1], dtype=np.intp)
 
 
-def _area_table(problem: Problem) -> Callable[[float], float]:
+def _make_area_table(problem: Problem) -> Callable[[float], float]:
     """Return what looks the attention summed up to a token up, for many calls with one token each."""
-    areas = np.append(problem.areas(np.linspace(0, problem.total, CELLS + 1)), 0.0).tolist()
-    step = problem.total / CELLS
+    areas = np.append(problem.areas(np.linspace(0, problem.total, MAX_CELLS + 1)), 0.0).tolist()
+    step = problem.total / MAX_CELLS
 
     def area(token: float) -> float:
-        cell = min(int(token / step), CELLS - 1)
+        cell = min(int(token / step), MAX_CELLS - 1)
         return float(areas[cell] + (areas[cell + 1] - areas[cell]) * (token / step - cell))
 
     return area
 
 
-def _by_peaks(problem: Problem) -> Order:
+def _fill_from_peaks(problem: Problem) -> Order:
     """Put the densest item at a peak, the next beside what stands at some peak already, wherever attention is most.
 
-    `_by_sweep` for several peaks. Items for which no room is left between two peaks fill the valleys, longest first.
+    `_fill_from_ends` for several peaks. Items that fit nowhere between two peaks fill the valleys, longest first.
     """
-    area, slack = _area_table(problem), UNIT_TOLERANCE * problem.total
+    area, slack = _make_area_table(problem), UNIT_TOLERANCE * problem.total
     tops = [share * problem.total for share in problem.profile.peaks]
     # what stands left of peak p begins at ends[2p + 1], what stands right of it ends at ends[2p + 2]
     ends = [0.0, *(top for top in tops for _ in range(2)), problem.total]
@@ -284,11 +284,11 @@ def _by_peaks(problem: Problem) -> Order:
     return np.array([item for part in made for item in part], dtype=np.intp)
 
 
-def _moved(problem: Problem, order: Order) -> Order:
+def _improve_by_moves(problem: Problem, order: Order) -> Order:
     """Swap two items or move one, whatever gains most, as long as something does."""
     worth = float(problem.values(order))
-    for _ in range(MOVES):
-        neighbours = order[_moves(len(order))]
+    for _ in range(MAX_MOVES):
+        neighbours = order[_list_moves(len(order))]
         values = problem.values(neighbours)
         best = int(np.argmax(values))
         if values[best] <= worth + TOLERANCE * abs(worth):
@@ -297,8 +297,8 @@ def _moved(problem: Problem, order: Order) -> Order:
     return order
 
 
-@lru_cache(maxsize=MOVED_ITEMS + 1)
-def _moves(n: int) -> Order:
+@lru_cache(maxsize=MAX_MOVED_ITEMS + 1)
+def _list_moves(n: int) -> Order:
     """Every order that one swap or one move makes of n items; shape (moves, n)."""
     made: dict[tuple[int, ...], None] = {}
     for i, j in itertools.permutations(range(n), 2):
@@ -309,22 +309,22 @@ def _moves(n: int) -> Order:
     return np.array(list(made), dtype=np.intp)
 
 
-def _reinserted(problem: Problem, order: Order) -> Order:
+def _reinsert_longest(problem: Problem, order: Order) -> Order:
     """Move long items, one at a time, to where the order is worth most: they decide where all others come to stand."""
-    longest = np.argsort(-problem.lengths, kind="stable")[:LONGEST].tolist()
+    longest = np.argsort(-problem.lengths, kind="stable")[:REINSERTED_ITEMS].tolist()
     made, worth = order, float(problem.values(order))
     for _ in range(PASSES):
         before = worth
         for item in longest:
-            moved, value = _best_place(problem, made, item)
+            moved, value = _find_best_place(problem, made, item)
             if value > worth + TOLERANCE * abs(worth):
                 made, worth = moved, value
         if worth == before:
             break
-    return _better(problem, order, [made])
+    return _choose_best(problem, order, [made])
 
 
-def _best_place(problem: Problem, order: Order, item: int) -> tuple[Order, float]:
+def _find_best_place(problem: Problem, order: Order, item: int) -> tuple[Order, float]:
     """Return the order with one item moved to its best place, and what that is worth: all places in one pass."""
     others = order[order != item]
     starts = np.append(0.0, np.cumsum(problem.lengths[others]))

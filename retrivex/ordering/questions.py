@@ -1,4 +1,4 @@
-"""What kind of question is asked, told by words and turns of phrase in English and Chinese."""
+"""Classifies questions by words and phrases in English and Chinese."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QuestionType: TypeAlias = Literal["temporal", "comparison", "narrative", "factua
 Detector: TypeAlias = Callable[[str], QuestionType | None]
 """`detector(question)`: its type, or None to leave it to the cues."""
 
-_WHENEVER = (
+_CONJUNCTION_VERBS = (
     "happens happen happened do does even only especially except error errors fail fails failed crashes break breaks"
 )
 _NUMBER = (
@@ -41,33 +41,33 @@ _THRESHOLD = re.compile(
 )
 """Compares with a number: "older than 30", "more than a dozen", "18 or older"."""
 
-_ANY = re.compile(
+_OPEN_REQUEST = re.compile(
     r" (there|there (?:an?|any|some)|(?:you have|suggest|recommend|find|need|want|know|know of|me|us) (?:an?|any|some))"
     rf" (?:{'|'.join(COMPARATIVES.split())})(?= )"
     rf"| ([到找要荐供]) 更 (?:{'|'.join(map(' '.join, ADJECTIVES.split()))}) 的(?= )"
 )
 """Asks for something, and names no two things to set against each other: "is there a faster way or a shortcut"."""
 
-_I = "(?:to|(?:do|can|could|should|would) (?:i|we|you))"
-_HOW = "(?:怎 么|如 何|怎 样)"
+_FIRST_PERSON = "(?:to|(?:do|can|could|should|would) (?:i|we|you))"
+_CHINESE_HOW = "(?:怎 么|如 何|怎 样)"
 _ADDRESS = re.compile(
-    rf" how {_I} (?:contact|reach (?:you|us|support)|spell(?! check| out )|pronounce"
+    rf" how {_FIRST_PERSON} (?:contact|reach (?:you|us|support)|spell(?! check| out )|pronounce"
     rf"|say(?= (?:\S+ ){{1,12}}in (?:{'|'.join(LANGUAGES.split())}|sign language) ))(?= )"
-    rf"| {_HOW} (?:联 [系络](?! 实 际| 上 下 文)|称 呼|发 音)(?= )"
-    rf"|(?<= [语文话]) {_HOW} [说讲](?! [得好])(?= )| {_HOW} 用(?= (?:\S ){{1,4}}[语文话] [说讲] )"
+    rf"| {_CHINESE_HOW} (?:联 [系络](?! 实 际| 上 下 文)|称 呼|发 音)(?= )"
+    rf"|(?<= [语文话]) {_CHINESE_HOW} [说讲](?! [得好])(?= )| {_CHINESE_HOW} 用(?= (?:\S ){{1,4}}[语文话] [说讲] )"
 )
 """Asks for a number, an address or a word, not for a way to go: "how do I say bee in French", not "say no to them"."""
 
-_WHICHEVER = re.compile(rf"( how {_I} (?:choose|decide)) between(?! (?:\S+ ){{1,20}}and )")
+_UNNAMED_CHOICE = re.compile(rf"( how {_FIRST_PERSON} (?:choose|decide)) between(?! (?:\S+ ){{1,20}}and )")
 """Asks for a way to choose, and names no two things: "how can I decide between two offers"."""
 
-_ANYTHING_ELSE = re.compile(
+_EXTRA_REQUIREMENT = re.compile(
     "( (?:do|will|would|should|must) (?:i|we|you) (?:need|require|bring|show)(?: to (?:bring|show|have|know|do))? more)"
     " than(?= )"
 )
 """Asks what else is needed, and sets nothing against it: "do I need more than ID"."""
 
-_CONJUNCTION = re.compile(rf" ({'|'.join(_WHENEVER.split())}) when(?= )")
+_CONJUNCTION = re.compile(rf" ({'|'.join(_CONJUNCTION_VERBS.split())}) when(?= )")
 """`when` asks nothing: "what happens when a queen dies"."""
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
@@ -88,12 +88,12 @@ _SCENE = re.compile(
 )
 """Sets a scene in time: "in March 2021", "on May 3rd, 1997", 2021年3月, "during the war"."""
 
-_LEFT = (
+_REPLACEMENTS = (
     (_ADDRESS, ""),
-    (_WHICHEVER, r"\1"),
-    (_ANYTHING_ELSE, r"\1"),
+    (_UNNAMED_CHOICE, r"\1"),
+    (_EXTRA_REQUIREMENT, r"\1"),
     (_THRESHOLD, ""),
-    (_ANY, r" \1\2"),
+    (_OPEN_REQUEST, r" \1\2"),
     (_CONJUNCTION, r" \1"),
 )
 """What is left of phrases in which a cue means something else."""
@@ -156,31 +156,31 @@ def question_type(
     if question is not None and not isinstance(question, str):
         raise OrderingError(f"question is {quoted(question)}: give a text, or None where there is no question")
     kinds: tuple[tuple[QuestionType, tuple[str, ...]], ...] = (
-        ("temporal", _cues(temporal, "temporal")),
-        ("comparison", _cues(comparison, "comparison")),
-        ("narrative", _cues(narrative, "narrative")),
+        ("temporal", _check_cues(temporal, "temporal")),
+        ("comparison", _check_cues(comparison, "comparison")),
+        ("narrative", _check_cues(narrative, "narrative")),
     )
     if question is None or not question.strip():
         return "factual"
-    found = _detected(question, detector) if detector is not None else None
+    found = _run_detector(question, detector) if detector is not None else None
     if found is not None:
-        return _known(found)
-    text = _plain(question)
+        return _check_type(found)
+    text = _normalise(question)
     if _asks_a_fact(text):
         kinds = kinds[:2]
     for kind, cues in kinds:
-        if _stands_one(cues, text):
+        if _contains_any(cues, text):
             return kind
-    return "temporal" if _SCENE.search(text) and _stands_one(kinds[0][1], " month ") else "factual"
+    return "temporal" if _SCENE.search(text) and _contains_any(kinds[0][1], " month ") else "factual"
 
 
-def _cues(cues: Sequence[str], name: str) -> tuple[str, ...]:
+def _check_cues(cues: Sequence[str], name: str) -> tuple[str, ...]:
     if isinstance(cues, (list, tuple, set, frozenset)) and all(isinstance(cue, str) for cue in cues):
         return tuple(cues)
     raise OrderingError(f"{name} cues are {quoted(cues)}: give a list of texts")
 
 
-def _detected(question: str, detector: Detector) -> QuestionType | None:
+def _run_detector(question: str, detector: Detector) -> QuestionType | None:
     try:
         return detector(question)
     except Exception as error:  # a callable of the caller's may raise anything
@@ -190,7 +190,7 @@ def _detected(question: str, detector: Detector) -> QuestionType | None:
         ) from error
 
 
-def _known(found: QuestionType) -> QuestionType:
+def _check_type(found: QuestionType) -> QuestionType:
     if not isinstance(found, str) or found not in get_args(QuestionType):
         raise OrderingError(
             f"the detector returned {quoted(found)}: it must be one of {', '.join(get_args(QuestionType))}, or None"
@@ -199,18 +199,18 @@ def _known(found: QuestionType) -> QuestionType:
 
 
 @lru_cache(maxsize=64)
-def _parted(cues: tuple[str, ...]) -> list[list[str]]:
-    """Return the parts of each cue, in the form of `_spaced`; cues of nothing are left out."""
-    parted = [[_spaced(part) for part in cue.split("...") if part.strip()] for cue in cues]
+def _split_cues(cues: tuple[str, ...]) -> list[list[str]]:
+    """Return the parts of each cue, in the form of `_separate_words`; cues of nothing are left out."""
+    parted = [[_separate_words(part) for part in cue.split("...") if part.strip()] for cue in cues]
     return [parts for parts in parted if parts]
 
 
-def _stands_one(cues: tuple[str, ...], text: str) -> bool:
+def _contains_any(cues: tuple[str, ...], text: str) -> bool:
     # most cues begin with what is not there at all, and asking for that first is several times as fast
-    return any(parts[0] in text and _stands(parts, text) for parts in _parted(cues))
+    return any(parts[0] in text and _contains_in_order(parts, text) for parts in _split_cues(cues))
 
 
-def _stands(parts: list[str], text: str) -> bool:
+def _contains_in_order(parts: list[str], text: str) -> bool:
     """Whether all parts stand in the text, one after the other."""
     end = 0
     for part in parts:
@@ -221,11 +221,11 @@ def _stands(parts: list[str], text: str) -> bool:
     return True
 
 
-def _plain(question: str) -> str:
-    text = _spaced(question)
-    for (phrase,) in _parted(NO_CUES):
+def _normalise(question: str) -> str:
+    text = _separate_words(question)
+    for (phrase,) in _split_cues(NO_CUES):
         text = text.replace(phrase, " ")
-    for pattern, left in _LEFT:
+    for pattern, left in _REPLACEMENTS:
         text = pattern.sub(left, text)
     return text
 
@@ -237,7 +237,7 @@ def _asks_a_fact(text: str) -> bool:
     return _CHINESE_FACT.search(text) is not None and _CHINESE_WAY.search(text) is None
 
 
-def _spaced(text: str) -> str:
+def _separate_words(text: str) -> str:
     """Words with a space on each side, each Chinese or Japanese character a word of its own."""
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_TO_SIMPLIFIED)
     return " " + " ".join(_WORD.findall(_IDEOGRAPH.sub(r" \1 ", plain))) + " "

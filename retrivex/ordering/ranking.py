@@ -1,4 +1,4 @@
-"""Best first, best last, or the order given."""
+"""Orders by score alone: best first, best last, or the order given."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from math import isfinite
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.numbers import real
-from retrivex.model.readers import Field, all_finite, listed, named, quick_values, reader, score_of
+from retrivex.model.fields import Field, list_items, make_reader, read_named, read_quickly, read_score
+from retrivex.model.numbers import all_finite, real
 
 T = TypeVar("T")
 
 
-def score_desc(items: Iterable[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
+def score_desc(items: Iterable[T], *, ranked: bool = False, score: Field = read_score) -> list[T]:
     """Best first; items with equal scores keep their order.
 
     Parameters
@@ -32,15 +32,15 @@ def score_desc(items: Iterable[T], *, ranked: bool = False, score: Field = score
     >>> score_desc([{"id": "a", "score": 0.2}, {"id": "b", "score": 0.9}], score="score")
     [{'id': 'b', 'score': 0.9}, {'id': 'a', 'score': 0.2}]
     """
-    items = items if type(items) is list else listed(items)
+    items = items if type(items) is list else list_items(items)
     if ranked:
         return list(items)
     if callable(score) and all_finite(map(score, items)):
         return sorted(items, key=score, reverse=True)
-    return list(best_first(items, check_scores(items, score)))
+    return list(sort_best_first(items, check_scores(items, score)))
 
 
-def best_last(items: Iterable[T], *, ranked: bool = False, score: Field = score_of) -> list[T]:
+def best_last(items: Iterable[T], *, ranked: bool = False, score: Field = read_score) -> list[T]:
     """Best last, next to the question: the reverse of `score_desc`, with the same parameters and errors.
 
     Examples
@@ -53,12 +53,12 @@ def best_last(items: Iterable[T], *, ranked: bool = False, score: Field = score_
 
 def front_first(items: Iterable[T]) -> list[T]:
     """Return the order given."""
-    return list(listed(items))
+    return list(list_items(items))
 
 
 def back_first(items: Iterable[T]) -> list[T]:
     """Return the order given, reversed: what stood first comes last, next to the question."""
-    return list(listed(items))[::-1]
+    return list(list_items(items))[::-1]
 
 
 def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
@@ -70,23 +70,23 @@ def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
         If one is missing, no number, NaN or infinite.
     """
     try:
-        scores = _named(items, score) if isinstance(score, str) else list(map(score, items))
+        scores = _read_scores(items, score) if isinstance(score, str) else list(map(score, items))
         total = sum(scores, 0.0)  # see `all_finite`
         finite = isfinite(total if isinstance(total, float) else real(total))
     except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
         finite = False
     if finite:
         return scores
-    read = reader(score)
-    return [_checked(item, read) for item in items]
+    read = make_reader(score)
+    return [_check_score(item, read) for item in items]
 
 
-def _named(items: Sequence[Any], score: str) -> list[Any]:
-    (scores,) = quick_values(items, score)
-    return named(items, score) if scores is None else scores
+def _read_scores(items: Sequence[Any], score: str) -> list[Any]:
+    (scores,) = read_quickly(items, score)
+    return read_named(items, score) if scores is None else scores
 
 
-def best_first(items: Sequence[T], scores: list[Any]) -> Sequence[T]:
+def sort_best_first(items: Sequence[T], scores: list[Any]) -> Sequence[T]:
     """Return items by their scores, best first: the same sequence where they come so already."""
     if is_descending(scores):
         return items
@@ -98,7 +98,7 @@ def is_descending(scores: list[Any]) -> bool:
     return sorted(scores, reverse=True) == scores
 
 
-def _checked(item: Any, read: Callable[[Any], Any]) -> Any:
+def _check_score(item: Any, read: Callable[[Any], Any]) -> Any:
     try:
         value = read(item)
     except Exception as error:  # whatever a reader of the caller's raises

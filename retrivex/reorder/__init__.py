@@ -1,12 +1,11 @@
-"""Flat passages in a better order: filtered, de-duplicated, weighed, arranged and fitted into a budget."""
+"""Reorders flat passages: filters, deduplicates, weighs and arranges them, and fits them into a budget."""
 
+from retrivex.model.fields import FieldNames
 from retrivex.reorder.diagnostics import DroppedPassage, Explanation, ReorderDiagnostics, ReorderResult
-from retrivex.reorder.fields import FieldNames
 from retrivex.reorder.options import Diversity, ReorderOptions
 from retrivex.reorder.passage import Passage
 from retrivex.reorder.priority import Weights, normalise_scores
-from retrivex.reorder.recipes import reorder_for_chat_history, reorder_for_docs_qa, reorder_for_logs
-from retrivex.reorder.reorderer import Reorderer
+from retrivex.reorder.reorderer import Reorderer, reorder_for_chat_history, reorder_for_docs_qa, reorder_for_logs
 from retrivex.reorder.serialization import deserialize_passages, serialize_passages
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What passages cost: tokens or characters, and how many there may be."""
+"""The budget of a call, in tokens or characters, and the cost of a passage."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.numbers import finite
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.passage import Candidate
-from retrivex.reorder.reading import finite
 from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much text there may be, and how it is counted.
+    """A limit on the text of a call, and how text is counted.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One call of the reorderer: its steps, in their order, and the account of them."""
+"""One call of the Reorderer: its steps in order, with a log."""
 
 from __future__ import annotations
 
@@ -7,28 +7,24 @@ from dataclasses import asdict
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrivex.errors import RetrivexError, quoted
-from retrivex.reorder.account import Account
-from retrivex.reorder.annotation import annotated
-from retrivex.reorder.arrangement import Placed, arrange
+from retrivex.ordering.strategy import Packing
+from retrivex.reorder.arrangement import arrange, choose_strategy
 from retrivex.reorder.budget import Budget
-from retrivex.reorder.choice import chosen_strategy
-from retrivex.reorder.diagnostics import Explanation, ReorderDiagnostics, ReorderResult
-from retrivex.reorder.filtering import filtered, limited
-from retrivex.reorder.fitting import fitted, packing_of
+from retrivex.reorder.diagnostics import CallLog, Explanation, ReorderDiagnostics, ReorderResult, annotate
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.packing import Packing
-from retrivex.reorder.passage import Candidate
-from retrivex.reorder.ranking import rank
-from retrivex.reorder.reading import InputReport, PassageReader, listed
+from retrivex.reorder.packing import fit, resolve_packing
+from retrivex.reorder.passage import Candidate, Placed
+from retrivex.reorder.ranking import filter_candidates, limit, rank
+from retrivex.reorder.reading import InputReport, PassageReader
 from retrivex.rerank import RerankReply, RerankRequest
 
 T = TypeVar("T")
 
-_NAMED = 5  # passages that a warning names
+_MAX_NAMED = 5  # passages that a warning names
 
 
 class _Packed(NamedTuple, Generic[T]):
-    """What stays of a call, in its order, and how that came about."""
+    """The passages that stay, in order, with the strategy and packing that were used."""
 
     kept: list[Placed[T]]
     strategy: str
@@ -38,7 +34,7 @@ class _Packed(NamedTuple, Generic[T]):
 
 
 class Call(Generic[T]):
-    """What happens between passages in and passages out.
+    """The steps of one call, from the passages given to those returned.
 
     Validate, limit, rerank, clamp, filter by score, deduplicate, rank, diversify, choose a strategy (`auto`), group,
     order, pack into the budget, cut to `top_k`. The reranker is asked by the caller of `request` and `rescore`, as it
@@ -48,17 +44,16 @@ class Call(Generic[T]):
     def __init__(self, passages: Iterable[T], query: str | None, options: ReorderOptions) -> None:
         self.options = options
         self.query = query
-        self.account = Account()
+        self.log = CallLog()
         self._rerank: dict[str, Any] = {}
-        with self.account.step("read"):
-            items = listed(passages)
+        with self.log.step("read"):
             reader = PassageReader[T](options.fields, options.validation)
-            candidates = reader.read(items)
+            candidates = reader.read(passages)
             self._report: InputReport = reader.report
-            self.account.dropped.extend(reader.report.dropped)
-            self.account.warnings.extend(reader.report.warnings())
-            self.candidates = limited(candidates, options, self.account)
-        self._input_count, self._used_count = len(items), len(self.candidates)
+            self.log.dropped.extend(reader.report.dropped)
+            self.log.warnings.extend(reader.report.warnings())
+            self.candidates = limit(candidates, options, self.log)
+        self._used_count = len(self.candidates)
 
     def request(self) -> RerankRequest | None:
         """Return what a reranker is to score; None without a reranker, a query or passages."""
@@ -66,25 +61,25 @@ class Call(Generic[T]):
             return None
         if self.query is None or not self.query.strip():
             self._rerank["rerank_skipped"] = True
-            self.account.warnings.append("passages were not reranked: a reranker reads the query; pass query=...")
+            self.log.warnings.append("passages were not reranked: a reranker reads the query; pass query=...")
             return None
         return RerankRequest(self.query, tuple(one.text for one in self.candidates)) if self.candidates else None
 
     def rescore(self, reply: RerankReply) -> None:
         """Take a reranker's scores, or keep the original ones where it failed."""
-        self._rerank["rerank_ms"] = self.account.step_ms.get("rerank")
+        self._rerank["rerank_ms"] = self.log.step_ms.get("rerank")
         if reply.problem is not None or reply.scores is None:
             self._rerank["rerank_failed"] = True
-            self.account.warnings.append(f"passages were not reranked and keep their scores: {reply.problem}")
+            self.log.warnings.append(f"passages were not reranked and keep their scores: {reply.problem}")
             return
         self._rerank["reranked"] = True
         scored = zip(self.candidates, reply.scores.tolist(), strict=True)
         self.candidates = [one._replace(score=score) for one, score in scored]
         if reply.cut:
-            named = ", ".join(quoted(self.candidates[place].id) for place in reply.cut[:_NAMED])
-            self.account.warnings.append(
+            named = ", ".join(quoted(self.candidates[place].id) for place in reply.cut[:_MAX_NAMED])
+            self.log.warnings.append(
                 f"the reranker read only the beginning of {len(reply.cut)} passages, as they are longer than it can "
-                f"read: {named}{', ...' if len(reply.cut) > _NAMED else ''}"
+                f"read: {named}{', ...' if len(reply.cut) > _MAX_NAMED else ''}"
             )
 
     def passages(self) -> list[T]:
@@ -100,28 +95,28 @@ class Call(Generic[T]):
         return [one.ranked.candidate.item for one in self._packed().kept]
 
     def finish(self) -> ReorderResult[T]:
-        """Do the other steps, with an account of them; otherwise as `passages`."""
+        """Do the other steps, with a log of them; otherwise as `passages`."""
         done = self._packed()
-        whys = tuple(_explained(one, place, done.strategy, self.options) for place, one in enumerate(done.kept))
+        whys = tuple(_explain(one, place, done.strategy, self.options) for place, one in enumerate(done.kept))
         passages = [self._noted(one.ranked.candidate, why) for one, why in zip(done.kept, whys, strict=True)]
         return ReorderResult(passages, whys, self._diagnostics(done))
 
     def _packed(self) -> _Packed[T]:
-        account = self.account
-        with account.step("filter"):
-            left = filtered(self.candidates, self.options, account)
+        log = self.log
+        with log.step("filter"):
+            left = filter_candidates(self.candidates, self.options, log)
         budget = Budget.of(self.options)
-        with account.step("rank"):
+        with log.step("rank"):
             ranked = rank(left, self.options)
-        with account.step("choose"):
-            strategy, reason, options = chosen_strategy(ranked, self.query, self.options, budget)
-        with account.step("order"):
+        with log.step("choose"):
+            strategy, reason, options = choose_strategy(ranked, self.query, self.options, budget)
+        with log.step("order"):
             placed = arrange(ranked, strategy, options)
-        with account.step("pack"):
-            packed = fitted(placed, strategy, options, budget)
-            account.drop((placed[at].ranked.candidate for at in packed.over_budget), "budget")
-            account.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
-        return _Packed([placed[at] for at in packed.kept], strategy, reason, packing_of(options, strategy), budget)
+        with log.step("pack"):
+            packed = fit(placed, strategy, options, budget)
+            log.drop((placed[at].ranked.candidate for at in packed.over_budget), "budget")
+            log.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
+        return _Packed([placed[at] for at in packed.kept], strategy, reason, resolve_packing(options, strategy), budget)
 
     def _is_noted(self) -> bool:
         return self.options.include_priority_score or self.options.include_explanation
@@ -129,7 +124,7 @@ class Call(Generic[T]):
     def _diagnostics(self, done: _Packed[T]) -> ReorderDiagnostics:
         used = self._used([one.ranked.candidate for one in done.kept], done.budget)
         diagnostics = ReorderDiagnostics(
-            input_count=self._input_count,
+            input_count=self._report.input_count,
             used_count=self._used_count,
             output_count=len(done.kept),
             strategy=done.strategy,
@@ -137,15 +132,15 @@ class Call(Generic[T]):
             packing=done.packing,
             coerced_scores=self._report.coerced_scores,
             dropped_fields=dict(self._report.dropped_fields),
-            input_truncated=self.account.count("max_input") > 0,
-            below_min_score=self.account.count("min_score"),
-            deduplication=_deduplication(self.options),
-            duplicates_removed=self.account.count("duplicate"),
+            input_truncated=self.log.count("max_input") > 0,
+            below_min_score=self.log.count("min_score"),
+            deduplication=_name_deduplication(self.options),
+            duplicates_removed=self.log.count("duplicate"),
             query_length=None if self.query is None else len(self.query),
-            pruned_by_budget=self.account.count("budget", "top_k"),
-            dropped=tuple(sorted(self.account.dropped, key=lambda one: one.index)),
-            warnings=(*self.account.warnings, *done.budget.warnings),
-            step_ms=self.account.step_ms,
+            pruned_by_budget=self.log.count("budget", "top_k"),
+            dropped=tuple(sorted(self.log.dropped, key=lambda one: one.index)),
+            warnings=(*self.log.warnings, *done.budget.warnings),
+            step_ms=self.log.step_ms,
             **self._rerank,
             **used,
         )
@@ -163,7 +158,7 @@ class Call(Generic[T]):
             return {"budget_unit": "none"}
         used = sum(map(budget.cost, kept))
         if used > budget.limit:
-            self.account.warnings.append(
+            self.log.warnings.append(
                 f"the output takes {used:g} {budget.unit}, more than {budget.limit:g}: min_top_k="
                 f"{self.options.min_top_k} keeps that many passages all the same"
             )
@@ -180,14 +175,14 @@ class Call(Generic[T]):
             notes["priority_score"] = why.priority_score
         if self.options.include_explanation:
             notes["explanation"] = asdict(why)
-        return annotated(candidate, notes, self.options.fields)
+        return annotate(candidate, notes, self.options.fields)
 
 
-def _deduplication(options: ReorderOptions) -> Any:
+def _name_deduplication(options: ReorderOptions) -> Any:
     return "none" if not options.deduplicate else "near" if options.deduplicate_threshold < 1 else "exact"
 
 
-def _explained(placed: Placed[Any], position: int, strategy: str, options: ReorderOptions) -> Explanation:
+def _explain(placed: Placed[Any], position: int, strategy: str, options: ReorderOptions) -> Explanation:
     ranked = placed.ranked
     return Explanation(
         strategy=strategy,

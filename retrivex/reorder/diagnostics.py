@@ -1,12 +1,21 @@
-"""What one call of the reorderer did, in numbers and in words."""
+"""Diagnostics of one call: counts, times, warnings, and the explanation of each passage."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeAlias, TypeVar
+import copy
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+
+from pydantic import BaseModel
+
+from retrivex.errors import PassageError
+from retrivex.model.fields import FieldNames
+from retrivex.reorder.passage import Candidate
 
 T = TypeVar("T")
+
 
 DropReason: TypeAlias = Literal["unusable", "max_input", "min_score", "duplicate", "budget", "top_k"]
 
@@ -26,7 +35,7 @@ class DroppedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a passage stands where it does.
+    """The reason for a passage's place in the output.
 
     Parameters
     ----------
@@ -54,7 +63,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class ReorderDiagnostics:
-    """Counts of one call.
+    """Counts, choices, warnings and times of one call.
 
     Parameters
     ----------
@@ -108,7 +117,7 @@ class ReorderDiagnostics:
 
 @dataclass(frozen=True, slots=True)
 class ReorderResult(Generic[T]):
-    """The passages in their order, and how it came about.
+    """The ordered passages, with explanations and diagnostics.
 
     `explanations` stand beside `passages`, one for each.
     """
@@ -116,3 +125,69 @@ class ReorderResult(Generic[T]):
     passages: list[T]
     explanations: tuple[Explanation, ...]
     diagnostics: ReorderDiagnostics
+
+
+class StepTimer:
+    """Measures how long a step takes; `contextmanager` would take longer than some of the steps."""
+
+    __slots__ = ("_name", "_started", "_step_ms")
+
+    def __init__(self, name: str, step_ms: dict[str, float]) -> None:
+        self._name = name
+        self._step_ms = step_ms
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        took = (time.perf_counter() - self._started) * 1000
+        self._step_ms[self._name] = self._step_ms.get(self._name, 0.0) + took
+
+
+@dataclass(slots=True)
+class CallLog:
+    """Collects the dropped passages, warnings and times of one call."""
+
+    dropped: list[DroppedPassage] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    step_ms: dict[str, float] = field(default_factory=dict)
+
+    def step(self, name: str) -> StepTimer:
+        """Note how long a step takes, in milliseconds."""
+        return StepTimer(name, self.step_ms)
+
+    def drop(self, candidates: Iterable[Candidate[Any]], reason: DropReason) -> None:
+        """Note candidates that are left out."""
+        self.dropped.extend(DroppedPassage(one.place, one.id, reason) for one in candidates)
+
+    def count(self, *reasons: DropReason) -> int:
+        """Return how many passages were left out for `reasons`."""
+        return sum(passage.reason in reasons for passage in self.dropped)
+
+
+def annotate(candidate: Candidate[T], notes: Mapping[str, Any], fields: FieldNames) -> T:
+    """Return a copy of the candidate's passage with `notes` added to its metadata.
+
+    Raises
+    ------
+    PassageError
+        If it is of a kind that cannot be copied with other metadata.
+    """
+    item: Any = candidate.item
+    metadata = {**candidate.metadata, **notes}
+    if isinstance(item, Mapping):
+        return {**item, fields.metadata: metadata}  # type: ignore[return-value]
+    try:
+        if is_dataclass(item):
+            made: Any = replace(item, **{fields.metadata: metadata})  # type: ignore[type-var]
+        elif isinstance(item, BaseModel):
+            made = item.model_copy(update={fields.metadata: metadata})
+        else:
+            made = copy.copy(item)
+            setattr(made, fields.metadata, metadata)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise PassageError(
+            f"a {type(item).__name__} cannot be copied with more metadata ({error}): leave include_priority_score and "
+            "include_explanation off, and read both from reorder_with_diagnostics(...).explanations"
+        ) from error
+    return cast("T", made)

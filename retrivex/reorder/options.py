@@ -1,46 +1,27 @@
-"""Every knob of the reorderer, checked once."""
+"""All options of the Reorderer, validated together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, model_validator
 
 from retrivex.errors import RetrivexError
+from retrivex.model.fields import FieldNames, as_field_names
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, profile_of
+from retrivex.ordering.strategy import ORDERS, OrderingStrategy, Packing
 from retrivex.reorder.diagnostics import ReorderDiagnostics
-from retrivex.reorder.fields import FieldNames, as_field_names
-from retrivex.reorder.packing import Packing
 from retrivex.reorder.priority import Normalization, Weights
 from retrivex.reorder.reading import Validation
 from retrivex.rerank import Reranking
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
-Strategy: TypeAlias = Literal[
-    "edge_balanced",
-    "score_desc",
-    "front_first",
-    "back_first",
-    "best_last",
-    "document",
-    "document_edges",
-    "shuffle",
-    "chronological",
-    "relevance_groups",
-    "group_by",
-    "alternating",
-    "position_weighted",
-    "profile",
-    "custom",
-    "auto",
-]
-
-DOCUMENT_ORDERS = ("document", "document_edges")
+Strategy: TypeAlias = Literal[tuple(strategy.value for strategy in OrderingStrategy)]  # type: ignore[valid-type]
 
 
 class Diversity(BaseModel):
-    """Maximal marginal relevance before the order: passages that repeat others, or their source, lose rank.
+    """Options of maximal marginal relevance: passages that repeat others, or their source, lose rank.
 
     Examples
     --------
@@ -79,7 +60,7 @@ def _as_tokenizer(value: Any) -> Any:
 
 
 class ReorderOptions(BaseModel):
-    """What a `Reorderer` does; frozen, and every knob may be overridden per call.
+    """All options of a `Reorderer`; frozen, and each may be overridden per call.
 
     Raises
     ------
@@ -209,7 +190,7 @@ class ReorderOptions(BaseModel):
                 "strategy='custom' needs either key or compare, and only it reads them",
             ),
             (
-                self.strategy in DOCUMENT_ORDERS and self.group_by == self.document_field,
+                self._follows_documents and self.group_by == self.document_field,
                 f"group_by={self.group_by!r} is what document orders group by anyway: leave it out",
             ),
         ):
@@ -226,6 +207,10 @@ class ReorderOptions(BaseModel):
     def document_field(self) -> str:
         """Field that names the document in document orders."""
         return self.source_field or self.fields.source_id
+
+    @property
+    def _follows_documents(self) -> bool:
+        return self.strategy in ORDERS and ORDERS[self.strategy].follows_documents
 
     def override(self, **changes: Any) -> ReorderOptions:
         """Return a checked copy with `changes`; weights, fields and diversity take single settings too.
@@ -250,8 +235,3 @@ class ReorderOptions(BaseModel):
         if isinstance(top_k, int) and "min_top_k" not in changes and self.min_top_k is not None:
             changes["min_top_k"] = max(1, min(self.min_top_k, top_k))
         return type(self).model_validate({**self.__dict__, **changes})
-
-
-def strategies() -> Sequence[str]:
-    """Return the names of all orders."""
-    return get_args(Strategy)

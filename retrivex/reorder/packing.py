@@ -1,29 +1,32 @@
-"""Which of the ordered passages stay where a budget does not hold all of them."""
+"""Selects which of the ordered passages stay within the budget and the limits of a call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any
 
-Packing: TypeAlias = Literal["prefix", "edge_aware", "best"]
+from retrivex.ordering.strategy import ORDERS, Packing
+from retrivex.reorder.budget import Budget
+from retrivex.reorder.options import ReorderOptions
+from retrivex.reorder.passage import Placed
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Positions that stay, in order, and those that each rule left out."""
+    """Positions of the passages that stay, and of those that each limit leaves out."""
 
     kept: list[int]
     over_budget: list[int]
     over_top_k: list[int]
 
 
-def edge_visits(positions: Sequence[int]) -> list[int]:
+def visit_from_edges(positions: Sequence[int]) -> list[int]:
     """Return positions from the edges inwards: first, last, second, last but one, ...
 
     Examples
     --------
-    >>> edge_visits(range(5))
+    >>> visit_from_edges(range(5))
     [0, 4, 1, 3, 2]
     """
     half = (len(positions) + 1) // 2
@@ -64,19 +67,19 @@ def pack(
         return Packed(everything, [], [])
     fitting = everything
     if cost is not None and budget is not None:
-        fitting = sorted(_fit(_visits(everything, packing, ranks), cost, budget, stop=packing == "prefix"))
+        fitting = sorted(_fit(_order_visits(everything, packing, ranks), cost, budget, stop=packing == "prefix"))
     if min_top_k is not None and len(fitting) < min_top_k:
-        fitting = sorted(_visits(everything, packing, ranks)[:min_top_k])
+        fitting = sorted(_order_visits(everything, packing, ranks)[:min_top_k])
     kept = fitting
     if top_k is not None and len(fitting) > top_k:
-        kept = sorted(_visits(fitting, packing, ranks)[:top_k])
+        kept = sorted(_order_visits(fitting, packing, ranks)[:top_k])
     return Packed(kept, _without(everything, fitting), _without(fitting, kept))
 
 
-def _visits(positions: Sequence[int], packing: Packing, ranks: Sequence[int]) -> list[int]:
+def _order_visits(positions: Sequence[int], packing: Packing, ranks: Sequence[int]) -> list[int]:
     if packing == "best":
         return sorted(positions, key=ranks.__getitem__)
-    return edge_visits(positions) if packing == "edge_aware" else list(positions)
+    return visit_from_edges(positions) if packing == "edge_aware" else list(positions)
 
 
 def _fit(visits: Sequence[int], cost: Callable[[int], float], budget: float, *, stop: bool) -> list[int]:
@@ -94,3 +97,20 @@ def _fit(visits: Sequence[int], cost: Callable[[int], float], budget: float, *, 
 def _without(positions: Sequence[int], others: Sequence[int]) -> list[int]:
     taken = set(others)
     return [position for position in positions if position not in taken]
+
+
+def resolve_packing(options: ReorderOptions, strategy: str) -> Packing:
+    """Return how an order is packed."""
+    return ORDERS[strategy].packing if options.packing == "auto" else options.packing
+
+
+def fit(placed: Sequence[Placed[Any]], strategy: str, options: ReorderOptions, budget: Budget) -> Packed:
+    """Return which of the passages stay, and what the limits leave out."""
+    return pack(
+        [one.ranked.rank for one in placed],
+        resolve_packing(options, strategy),
+        cost=lambda at: budget.cost(placed[at].ranked.candidate),
+        budget=budget.limit,
+        min_top_k=options.min_top_k,
+        top_k=options.top_k,
+    )

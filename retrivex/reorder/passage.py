@@ -1,4 +1,4 @@
-"""A passage: a retrieved text with a score, and what the steps know of it."""
+"""Passages: as given, as read, as ranked, and as placed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Passage:
 
 
 class Candidate(NamedTuple, Generic[T]):
-    """A passage as it was read: the caller's own object, and checked values beside it.
+    """A passage as read: the caller's object with its validated fields.
 
     `place` is its index in the input. `timestamp`, `section_index`, `page` and `source_reliability` are None where
     unknown.
@@ -68,7 +68,7 @@ class Candidate(NamedTuple, Generic[T]):
 
 
 class Ranked(NamedTuple, Generic[T]):
-    """A candidate that is left after filtering, with what it is ordered by.
+    """A candidate after filtering, with its priority and rank.
 
     Parameters
     ----------
@@ -86,20 +86,28 @@ class Ranked(NamedTuple, Generic[T]):
     rank: int
 
 
-def rows(kind: type[R], *columns: Iterable[Any]) -> list[R]:
+class Placed(NamedTuple, Generic[T]):
+    """A passage in its place, with the part of the order and the group that it belongs to."""
+
+    ranked: Ranked[T]
+    placement: str
+    group: str | None
+
+
+def make_rows(kind: type[R], *columns: Iterable[Any]) -> list[R]:
     """Return named tuples made of columns, as long as the shortest; nothing in Python is called for one of them."""
     make: Any = tuple.__new__
     return list(map(make, repeat(kind), zip(*columns, strict=False)))
 
 
-def group_key(value: Any) -> str | None:
+def name_group(value: Any) -> str | None:
     """Return the name of the group that a metadata value stands for; None for none, empty or not a plain value.
 
     Numbers and names are compared as text, so that 7, 7.0 and "7" are one document.
 
     Examples
     --------
-    >>> [group_key(value) for value in (7, 7.0, "7", True, "", None, ["a"])]
+    >>> [name_group(value) for value in (7, 7.0, "7", True, "", None, ["a"])]
     ['7', '7', '7', 'true', None, None, None]
     """
     if type(value) is str:

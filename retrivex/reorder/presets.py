@@ -1,4 +1,4 @@
-"""Options for common cases, by name."""
+"""Named sets of options for common cases."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def preset_knobs(name: PresetName, **knobs: Any) -> dict[str, Any]:
-    """Return the knobs of a preset with `knobs` on top.
+def preset_options(name: PresetName, **changes: Any) -> dict[str, Any]:
+    """Return the options of a preset with `changes` on top.
 
     A `top_k` below the preset's own `min_top_k` lowers that.
 
@@ -46,13 +46,13 @@ def preset_knobs(name: PresetName, **knobs: Any) -> dict[str, Any]:
 
     Examples
     --------
-    >>> preset_knobs("standard", top_k=2)
+    >>> preset_options("standard", top_k=2)
     {'strategy': 'edge_balanced', 'packing': 'edge_aware', 'min_top_k': 2, 'top_k': 2}
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise RetrivexError(f"preset {quoted(name)} does not exist: choose one of {', '.join(PRESETS)}")
-    made = {**PRESETS[name], **knobs}
-    top_k = knobs.get("top_k")
-    if isinstance(top_k, int) and "min_top_k" not in knobs and "min_top_k" in made:
+    made = {**PRESETS[name], **changes}
+    top_k = changes.get("top_k")
+    if isinstance(top_k, int) and "min_top_k" not in changes and "min_top_k" in made:
         made["min_top_k"] = max(1, min(made["min_top_k"], top_k))
     return made

@@ -1,4 +1,4 @@
-"""What a passage is worth before it is placed: its normalised score, weighted with what its metadata says."""
+"""Priorities of passages: the normalised score, weighted with time, section and source reliability."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.numbers import finite
 from retrivex.reorder.passage import Candidate
-from retrivex.reorder.reading import finite
 
 Normalization: TypeAlias = Literal["none", "min_max", "z_score", "softmax"]
 
 
 class Weights(BaseModel):
-    """What score, time, position and source count for; all but the score's are 0 unless set.
+    """Weights of score, time, section and source reliability; all but the score's default to 0.
 
     Examples
     --------
@@ -58,10 +58,10 @@ def normalise_scores(scores: Sequence[float], method: Normalization, temperature
     >>> normalise_scores([2.0, 4.0], "z_score")
     [-1.0, 1.0]
     """
-    return _normalised(_checked(scores, method, temperature), method, temperature)
+    return _normalise(_check_arguments(scores, method, temperature), method, temperature)
 
 
-def _normalised(scores: list[float], method: Normalization, temperature: float) -> list[float]:
+def _normalise(scores: list[float], method: Normalization, temperature: float) -> list[float]:
     if method == "none" or not scores:
         return scores
     if method == "min_max":
@@ -69,7 +69,7 @@ def _normalised(scores: list[float], method: Normalization, temperature: float) 
     return _z_scores(scores) if method == "z_score" else _softmax(scores, temperature)
 
 
-def _checked(scores: Sequence[float], method: str, temperature: float) -> list[float]:
+def _check_arguments(scores: Sequence[float], method: str, temperature: float) -> list[float]:
     if not isinstance(method, str) or method not in get_args(Normalization):
         raise RetrivexError(f"method is {quoted(method)}: choose one of {', '.join(get_args(Normalization))}")
     if not (finite(temperature) or 0) > 0:
@@ -83,7 +83,7 @@ def _checked(scores: Sequence[float], method: str, temperature: float) -> list[f
     return given
 
 
-def priorities(
+def compute_priorities(
     candidates: Sequence[Candidate[Any]], weights: Weights, method: Normalization = "none", temperature: float = 1.0
 ) -> list[float]:
     r"""Return the priority of each candidate.
@@ -93,7 +93,7 @@ def priorities(
     with the normalised score, and timestamp, section index and reliability each brought to [0, 1] over those
     candidates that have one. The others, and all where all are equal, count 0.
     """
-    scores = _normalised([candidate.score for candidate in candidates], method, temperature)
+    scores = _normalise([candidate.score for candidate in candidates], method, temperature)
     total = [weights.similarity * score for score in scores]
     for weight, field in (
         (weights.time, "timestamp"),
@@ -101,12 +101,12 @@ def priorities(
         (weights.source_reliability, "source_reliability"),
     ):
         if weight:
-            shares = _shares(list(map(attrgetter(field), candidates)))
+            shares = _scale_known(list(map(attrgetter(field), candidates)))
             total = [sum_ + weight * share for sum_, share in zip(total, shares, strict=True)]
     return total
 
 
-def _shares(values: Sequence[float | None]) -> list[float]:
+def _scale_known(values: Sequence[float | None]) -> list[float]:
     known = [value for value in values if value is not None]
     scaled = iter(_min_max(known, equal=0.0))
     return [0.0 if value is None else next(scaled) for value in values]

@@ -1,4 +1,4 @@
-"""Candidates by relevance, and where diversity is asked for, by how little they repeat what is better."""
+"""Filters and deduplicates candidates, and ranks them by priority or by maximal marginal relevance."""
 
 from __future__ import annotations
 
@@ -9,14 +9,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import PassageError, quoted
-from retrivex.reorder.fields import MISSING, read_field
+from retrivex.model.fields import MISSING, read_field
+from retrivex.reorder.diagnostics import CallLog, DroppedPassage
 from retrivex.reorder.options import Diversity, ReorderOptions
-from retrivex.reorder.passage import Candidate, Ranked, group_key, rows
-from retrivex.reorder.priority import priorities
+from retrivex.reorder.passage import Candidate, Ranked, make_rows, name_group
+from retrivex.reorder.priority import compute_priorities
+from retrivex.similarity.deduplicate import find_duplicates
 from retrivex.similarity.mmr import pick_diverse
 from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
 
 T = TypeVar("T")
+
+
+def limit(candidates: Sequence[Candidate[T]], options: ReorderOptions, log: CallLog) -> list[Candidate[T]]:
+    """Return the first `max_input` candidates, or all.
+
+    Raises
+    ------
+    PassageError
+        If there are more and `max_input_behavior` is `raise`.
+    """
+    most = options.max_input
+    if most is None or len(candidates) <= most:
+        return list(candidates)
+    if options.max_input_behavior == "raise":
+        raise PassageError(
+            f"{len(candidates)} passages are more than max_input={most}: give fewer, raise it, or pass "
+            "max_input_behavior='truncate'"
+        )
+    log.drop(candidates[most:], "max_input")
+    log.warnings.append(f"only the first {most} of {len(candidates)} passages are taken (max_input)")
+    return list(candidates[:most])
+
+
+def filter_candidates(candidates: Sequence[Candidate[T]], options: ReorderOptions, log: CallLog) -> list[Candidate[T]]:
+    """Clamp scores, then leave out what scores too low, then duplicates."""
+    left = list(candidates)
+    if options.score_clamp is not None:
+        low, high = options.score_clamp
+        left = [one._replace(score=min(high, max(low, one.score))) for one in left]
+    if options.min_score is not None:
+        log.drop((one for one in left if one.score < options.min_score), "min_score")
+        left = [one for one in left if one.score >= options.min_score]
+    return _deduplicate(left, options, log) if options.deduplicate else left
+
+
+def _deduplicate(candidates: Sequence[Candidate[T]], options: ReorderOptions, log: CallLog) -> list[Candidate[T]]:
+    duplicates = find_duplicates(
+        candidates,
+        options.deduplicate_threshold,
+        options.deduplicate_keep,
+        text=lambda one: one.text,
+        score=lambda one: one.score,
+    )
+    for found in duplicates:
+        one = candidates[found.position]
+        log.dropped.append(DroppedPassage(one.place, one.id, "duplicate", candidates[found.kept].id))
+    gone = {found.position for found in duplicates}
+    return [one for position, one in enumerate(candidates) if position not in gone]
 
 
 def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ranked[T]]:
@@ -25,26 +75,26 @@ def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ra
     They come in input order; with diversity in the order in which it picked them, and the rest, beyond
     `max_candidates`, in input order.
     """
-    worth = priorities(candidates, options.weights, options.score_normalization, options.softmax_temperature)
+    worth = compute_priorities(candidates, options.weights, options.score_normalization, options.softmax_temperature)
     best_first = sorted(range(len(worth)), key=worth.__getitem__, reverse=True)  # stable: of equals the first
     if options.diversity is None or len(worth) < 2:
         by_place = sorted(range(len(worth)), key=best_first.__getitem__)
-        return rows(Ranked, candidates, range(len(worth)), worth, worth, by_place)
+        return make_rows(Ranked, candidates, range(len(worth)), worth, worth, by_place)
     count = options.diversity.max_candidates or len(worth)
-    picked = _picked(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
+    picked = _pick_diverse(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
     rest = best_first[count:]
     # equal priorities keep equal keys among the rest, and all of these stay below what was picked
-    keys = dict(zip(picked, range(len(picked), 0, -1), strict=True)) | _below_zero(rest, worth)
+    keys = dict(zip(picked, range(len(picked), 0, -1), strict=True)) | _number_below_zero(rest, worth)
     ranks = {index: rank for rank, index in enumerate([*picked, *rest])}
     return [Ranked(candidates[i], i, worth[i], float(keys[i]), ranks[i]) for i in [*picked, *sorted(rest)]]
 
 
-def _below_zero(rest: Sequence[int], worth: Sequence[float]) -> dict[int, int]:
+def _number_below_zero(rest: Sequence[int], worth: Sequence[float]) -> dict[int, int]:
     steps = {priority: -step for step, priority in enumerate(dict.fromkeys(worth[i] for i in rest))}
     return {i: steps[worth[i]] for i in rest}
 
 
-def _picked(
+def _pick_diverse(
     candidates: Sequence[Candidate[Any]], worth: Sequence[float], top: Sequence[int], diversity: Diversity, field: str
 ) -> list[int]:
     """Return `top` in the order in which maximal marginal relevance picks it."""
@@ -52,10 +102,10 @@ def _picked(
     places = sorted(top)
     chosen = [candidates[i] for i in places]
     # passages without a source count as of one, as in rag-chunk-reorder
-    sources = [group_key(read_field(one.metadata, diversity.source_field or field)) or "" for one in chosen]
+    sources = [name_group(read_field(one.metadata, diversity.source_field or field)) or "" for one in chosen]
     picks = pick_diverse(
         [worth[i] for i in places],
-        _likeness(chosen, diversity.embedding_field),
+        _make_similarity(chosen, diversity.embedding_field),
         relevance_weight=diversity.relevance_weight,
         sources=sources,
         source_penalty=diversity.source_penalty,
@@ -63,10 +113,10 @@ def _picked(
     return [places[i] for i in picks.order]
 
 
-def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None) -> Likeness:
+def _make_similarity(candidates: Sequence[Candidate[Any]], embedding_field: str | None) -> Likeness:
     if embedding_field is None:
         return TextLikeness([one.text for one in candidates])
-    rows = [_embedding(one, embedding_field) for one in candidates]
+    rows = [_read_embedding(one, embedding_field) for one in candidates]
     lengths = [0 if row is None else len(row) for row in rows]
     odd = next((i for i, length in enumerate(lengths) if not length or length != lengths[0]), None)
     if odd is not None:
@@ -77,7 +127,7 @@ def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None)
     return EmbeddingLikeness(np.stack([row for row in rows if row is not None]))
 
 
-def _embedding(candidate: Candidate[Any], field: str) -> NDArray[np.float64] | None:
+def _read_embedding(candidate: Candidate[Any], field: str) -> NDArray[np.float64] | None:
     found = read_field(candidate.item, field)
     found = read_field(candidate.metadata, field) if found is MISSING else found
     try:

@@ -1,4 +1,4 @@
-"""Passages as they come in: dictionaries or objects, checked once and never changed."""
+"""Reads and validates passages given as dictionaries or objects, without changing them."""
 
 from __future__ import annotations
 
@@ -6,28 +6,36 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from numbers import Integral, Real
+from itertools import repeat
+from numbers import Integral
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 from uuid import UUID
 
 from retrivex.errors import PassageError, quoted
-from retrivex.reorder.columns import faultless
+from retrivex.model.fields import MISSING, FieldNames, as_list, read_column, read_field
+from retrivex.model.numbers import all_finite, finite
 from retrivex.reorder.diagnostics import DroppedPassage
-from retrivex.reorder.fields import MISSING, FieldNames, read_field
-from retrivex.reorder.passage import GROUPABLE, Candidate, group_key
+from retrivex.reorder.passage import GROUPABLE, Candidate, make_rows, name_group
 
 T = TypeVar("T")
 
 Validation: TypeAlias = Literal["strict", "coerce"]
 
 _VALIDATIONS = get_args(Validation)
-_SHOWN = 5  # passages that a warning names
+_MAX_NAMED = 5  # passages that a warning names
+
+_NUMBERS = frozenset((float, int))
+_NAMES = frozenset((str, int))
+_SOURCES = frozenset((str, int, float, bool, type(None)))
+_TEXTS = frozenset((str,))
+_DICTIONARIES = frozenset((dict,))
 
 
 @dataclass(slots=True)
 class InputReport:
-    """What `coerce` had to mend, by kind."""
+    """The number of passages given, and the faults that `coerce` repaired, by kind."""
 
+    input_count: int = 0
     coerced_scores: int = 0
     dropped_fields: Counter[str] = field(default_factory=Counter)
     dropped: list[DroppedPassage] = field(default_factory=list)
@@ -35,11 +43,11 @@ class InputReport:
 
     def warnings(self) -> list[str]:
         """Return one sentence for each kind of fault, naming the first few passages."""
-        return [f"{fault}: {_some(places)}" for fault, places in self.faults.items()]
+        return [f"{fault}: {_name_first(places)}" for fault, places in self.faults.items()]
 
 
 class PassageReader(Generic[T]):
-    """Reads passages; keeps a report of what was wrong with them.
+    """Reads passages, and keeps a report of their faults.
 
     Parameters
     ----------
@@ -64,8 +72,9 @@ class PassageReader(Generic[T]):
         PassageError
             If `passages` is no collection of passages, or, under `strict`, at the first fault.
         """
-        items = listed(passages)
-        found = faultless(items, self._fields)
+        items = as_list(passages, "dictionaries or objects with an id, a text and a score")
+        self.report.input_count = len(items)
+        found = read_faultless(items, self._fields)
         if found is None:
             candidates = [self._read(item, place, len(items)) for place, item in enumerate(items)]
             found = [candidate for candidate in candidates if candidate is not None]
@@ -170,7 +179,7 @@ class PassageReader(Generic[T]):
             return None
         if not isinstance(value, GROUPABLE):
             self._leave_out(name, place, value, "a string or a number")
-        return group_key(value)
+        return name_group(value)
 
     def _leave_out(self, name: str, place: int, value: Any, rule: str) -> None:
         self._fault(f"field {name!r} left out", place, value, rule)
@@ -197,49 +206,111 @@ class PassageReader(Generic[T]):
         self.report.faults["passages that share an id"] = shared
 
 
-def listed(passages: Iterable[T]) -> list[T]:
-    """Return passages as a list.
+def _name_first(places: Sequence[str]) -> str:
+    more = f" and {len(places) - _MAX_NAMED} more" if len(places) > _MAX_NAMED else ""
+    return ", ".join(places[:_MAX_NAMED]) + more
 
-    Raises
-    ------
-    PassageError
-        If they are one passage, a string, or nothing that can be gone through.
+
+# ---- all at once: several times as fast as one by one
+
+
+class _FallbackNeededError(Exception):
+    """Raised where a value needs validation of its own, so that passages are read one by one."""
+
+
+def read_faultless(items: Sequence[T], names: FieldNames) -> list[Candidate[T]] | None:
+    """Return a candidate for each passage; None where one may have a fault or holds values of rarer types.
+
+    `PassageReader` then reads them one by one, and says what is wrong with which.
     """
     try:
-        given = None if isinstance(passages, (str, bytes, Mapping)) else iter(passages)
-    except TypeError:
-        given = None
-    if given is None:
-        raise PassageError(
-            f"passages are a {type(passages).__name__}: give a list of dictionaries or objects with an id, a text and "
-            "a score"
-        )
-    return list(given)
-
-
-def finite(value: Any) -> float | None:
-    """Return a finite number as a float, and None for anything else; True and False are no numbers.
-
-    Examples
-    --------
-    >>> [finite(value) for value in (3, float("nan"), "0.5", True)]
-    [3.0, None, None, None]
-    """
-    if type(value) is float or type(value) is int:
-        return _in_range(value)
-    if not isinstance(value, Real) or isinstance(value, bool):
+        return _read_candidates(items, names)
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; one by one it is said where
         return None
-    return _in_range(value)
 
 
-def _in_range(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
+def _read_candidates(items: Sequence[T], names: FieldNames) -> list[Candidate[T]]:
+    count = len(items)
+    texts = _require_types(_read_path(items, names.text), _TEXTS)
+    found = _read_path(items, names.metadata)
+    metadata = _require_types([{} if one is MISSING or one is None else one for one in found], _DICTIONARIES)
+    known = metadata if any(metadata) else []
+    return make_rows(
+        Candidate,
+        items,
+        range(count),
+        _read_ids(items, names.id),
+        texts,
+        _read_scores(items, names.score),
+        metadata,
+        _read_token_counts(items, known, names.token_count),
+        _read_sources(known, names.source_id),
+        _read_numbers(known, names.section_index),
+        _read_numbers(known, names.timestamp),
+        _read_numbers(known, names.page),
+        _read_numbers(known, names.source_reliability),
+    )
 
 
-def _some(places: Sequence[str]) -> str:
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return ", ".join(places[:_SHOWN]) + more
+def _read_path(items: Sequence[Any], name: str) -> list[Any]:
+    """Return what `read_field` reads of each."""
+    return [read_field(item, name) for item in items] if "." in name else read_column(items, name, MISSING)
+
+
+def _require_types(values: Any, types: frozenset[Any]) -> Any:
+    if not types.issuperset(map(type, values)):
+        raise _FallbackNeededError
+    return values
+
+
+def _read_ids(items: Sequence[Any], name: str | None) -> Sequence[str | int]:
+    if name is None:
+        return [f"passage-{place}" for place in range(len(items))]
+    ids: list[str | int] = _require_types(_read_path(items, name), _NAMES)
+    if "" in ids:
+        raise _FallbackNeededError
+    return ids
+
+
+def _read_scores(items: Sequence[Any], name: str | None) -> list[float]:
+    if name is None:
+        return [(len(items) - place) / len(items) for place in range(len(items))]
+    return [score or 0.0 for score in _to_floats(_read_path(items, name))]
+
+
+def _to_floats(values: Sequence[Any]) -> list[float]:
+    if not all_finite(_require_types(values, _NUMBERS)):
+        raise _FallbackNeededError
+    return list(map(float, values))
+
+
+def _read_token_counts(items: Sequence[Any], metadata: Sequence[dict[str, Any]], name: str) -> Any:
+    own = _read_path(items, name)
+    if own.count(MISSING) + own.count(None) < len(own):
+        return _require_not_negative(_to_floats(own))
+    return _require_not_negative(_read_numbers(metadata, name))
+
+
+def _require_not_negative(counts: Any) -> Any:
+    if isinstance(counts, list) and any(count is not None and count < 0 for count in counts):
+        raise _FallbackNeededError
+    return counts
+
+
+def _read_numbers(metadata: Sequence[dict[str, Any]], name: str) -> Any:
+    """Return the numbers of a field, None where there is none; an endless row of that where it is in no metadata."""
+    if not metadata:
+        return repeat(None)
+    found = _read_path(metadata, name)
+    given = [value for value in found if value is not None and value is not MISSING]
+    if not given:
+        return repeat(None)
+    numbers = iter(_to_floats(given))
+    return [None if value is None or value is MISSING else next(numbers) for value in found]
+
+
+def _read_sources(metadata: Sequence[dict[str, Any]], name: str) -> Any:
+    if not metadata:
+        return repeat(None)
+    found = [None if value is MISSING else value for value in _read_path(metadata, name)]
+    return list(map(name_group, _require_types(found, _SOURCES)))

@@ -1,4 +1,4 @@
-"""The reorderer: flat passages in, the same passages in a better order out."""
+"""The Reorderer: takes flat passages and returns them in a better order, within a budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retrivex.errors import RetrivexError
 from retrivex.reorder.call import Call
 from retrivex.reorder.diagnostics import ReorderResult
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.presets import PresetName, preset_knobs
+from retrivex.reorder.presets import PresetName, preset_options
 from retrivex.reorder.streaming import awindows, windows
 
 T = TypeVar("T")
@@ -26,13 +26,13 @@ class Reorderer:
 
     Parameters
     ----------
-    options : all knobs at once
-    knobs : or some of them, on top
+    options : all options at once
+    changes : or some of them, on top
 
     Raises
     ------
     pydantic.ValidationError
-        A `ValueError` naming the knob, the value given and the rule it breaks.
+        A `ValueError` naming the option, the value given and the rule it breaks.
 
     Examples
     --------
@@ -43,16 +43,17 @@ class Reorderer:
     [1, 3]
     """
 
-    def __init__(self, options: ReorderOptions | None = None, **knobs: Any) -> None:
+    def __init__(self, options: ReorderOptions | None = None, **changes: Any) -> None:
         if options is not None and not isinstance(options, ReorderOptions):
             raise RetrivexError(
-                f"options are a {type(options).__name__}: give ReorderOptions, or knobs by name, as strategy='document'"
+                f"options are a {type(options).__name__}: give ReorderOptions, or options by name, as "
+                "strategy='document'"
             )
-        self.options = ReorderOptions(**knobs) if options is None else options.override(**knobs)
+        self.options = ReorderOptions(**changes) if options is None else options.override(**changes)
 
     @classmethod
-    def preset(cls, name: PresetName, **knobs: Any) -> Self:
-        """Return a reorderer for a common case, with `knobs` on top.
+    def preset(cls, name: PresetName, **changes: Any) -> Self:
+        """Return a reorderer for a common case, with `changes` on top.
 
         `standard`: best at the edges, at least four passages. `narrative`: as the documents go. `temporal`: oldest
         first. `diverse`: no repetition among the best. `auto`: by the question. `docs_qa`, `chat_history` and `logs`:
@@ -63,7 +64,7 @@ class Reorderer:
         RetrivexError
             If there is no such preset.
         """
-        return cls(**preset_knobs(name, **knobs))
+        return cls(**preset_options(name, **changes))
 
     def __repr__(self) -> str:
         changed = {name: getattr(self.options, name) for name in self.options.model_fields_set}
@@ -76,7 +77,7 @@ class Reorderer:
         ----------
         passages : dictionaries or objects; none, and their order, are changed
         query : the question; `auto` and rerankers read it
-        overrides : knobs for this call
+        overrides : options for this call
 
         Raises
         ------
@@ -107,7 +108,7 @@ class Reorderer:
         call = Call(passages, _question(query), self.options.override(**overrides))
         request = call.request()
         if request is not None and call.options.reranker is not None:
-            with call.account.step("rerank"):
+            with call.log.step("rerank"):
                 reply = call.options.reranker.run(request)
             call.rescore(reply)
         return call
@@ -116,7 +117,7 @@ class Reorderer:
         call = Call(passages, _question(query), self.options.override(**overrides))
         request = call.request()
         if request is not None and call.options.reranker is not None:
-            with call.account.step("rerank"):
+            with call.log.step("rerank"):
                 reply = await call.options.reranker.arun(request)
             call.rescore(reply)
         return call
@@ -189,3 +190,43 @@ def _question(query: Any) -> str | None:
     if query is not None and not isinstance(query, str):
         raise RetrivexError(f"query is a {type(query).__name__}: give the question as a string, or None")
     return query
+
+
+def reorder_for_docs_qa(passages: Iterable[T], query: str | None = None, **changes: Any) -> list[T]:
+    """Order passages for a question to documents: by its type, near-duplicates left out, bad values mended.
+
+    Parameters
+    ----------
+    passages, query : as in `Reorderer.reorder`
+    changes : any of `ReorderOptions`, on top of preset `docs_qa`
+
+    Examples
+    --------
+    >>> texts = ["Bees sleep in winter.", "A hive has one queen."]
+    >>> passages = [{"id": i, "text": text, "score": 0.5 + i / 10} for i, text in enumerate(texts)]
+    >>> [passage["id"] for passage in reorder_for_docs_qa(passages, "Who rules a hive?")]
+    [1, 0]
+    """
+    return Reorderer.preset("docs_qa", **changes).reorder(passages, query)
+
+
+def reorder_for_chat_history(passages: Iterable[T], query: str | None = None, **changes: Any) -> list[T]:
+    """Order turns or memories of a conversation: the most relevant at the edges, bad values mended.
+
+    Parameters
+    ----------
+    passages, query : as in `Reorderer.reorder`
+    changes : any of `ReorderOptions`, on top of preset `chat_history`
+    """
+    return Reorderer.preset("chat_history", **changes).reorder(passages, query)
+
+
+def reorder_for_logs(passages: Iterable[T], query: str | None = None, **changes: Any) -> list[T]:
+    """Order events: newest first, bad values mended.
+
+    Parameters
+    ----------
+    passages, query : as in `Reorderer.reorder`
+    changes : any of `ReorderOptions`, on top of preset `logs`
+    """
+    return Reorderer.preset("logs", **changes).reorder(passages, query)

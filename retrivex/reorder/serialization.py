@@ -1,4 +1,4 @@
-"""Passages as JSON, and back."""
+"""Writes passages as JSON and reads them back."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from retrivex.errors import PassageError, quoted
-from retrivex.reorder.fields import FieldNames, as_field_names
+from retrivex.model.fields import FieldNames, as_field_names
+from retrivex.model.numbers import finite
 from retrivex.reorder.passage import WRITABLE_BITS, Candidate, Passage
-from retrivex.reorder.reading import PassageReader, Validation, finite
+from retrivex.reorder.reading import PassageReader, Validation
 
 _SKIP: Final = object()
 
@@ -43,30 +44,30 @@ def serialize_passages(
     names = FieldNames() if fields is None else FieldNames.model_validate(as_field_names(fields))
     candidates = PassageReader[Any](names, "strict").read(passages)
     try:
-        rows = [_row(candidate, skip_unserializable) for candidate in candidates]
+        rows = [_make_row(candidate, skip_unserializable) for candidate in candidates]
         return json.dumps(rows, ensure_ascii=False, allow_nan=False)
     except RecursionError as error:
         raise PassageError("metadata of a passage is too deep for JSON, or holds itself: make it flat") from error
 
 
-def _row(candidate: Candidate[Any], skip: bool) -> dict[str, Any]:
-    name = _plain(candidate.id, f"the id of passage {candidate.place}", skip=False)
+def _make_row(candidate: Candidate[Any], skip: bool) -> dict[str, Any]:
+    name = _to_plain(candidate.id, f"the id of passage {candidate.place}", skip=False)
     row: dict[str, Any] = {"id": name, "text": candidate.text, "score": candidate.score}
-    row["metadata"] = _plain(candidate.metadata, f"metadata of passage {name!r}", skip)
+    row["metadata"] = _to_plain(candidate.metadata, f"metadata of passage {name!r}", skip)
     if candidate.token_count is not None:
         row["token_count"] = candidate.token_count
     return row
 
 
-def _plain(value: Any, where: str, skip: bool) -> Any:
+def _to_plain(value: Any, where: str, skip: bool) -> Any:
     """Return `value` in JSON's own types, or `_SKIP`."""
-    if value is None or isinstance(value, (str, bool)) or (isinstance(value, int) and _writable(value)):
+    if value is None or isinstance(value, (str, bool)) or (isinstance(value, int) and _is_writable(value)):
         return value
     if isinstance(value, Mapping):
-        pairs = [(name, _plain(inner, f"{where}, {name!r}", skip)) for name, inner in value.items()]
+        pairs = [(name, _to_plain(inner, f"{where}, {name!r}", skip)) for name, inner in value.items()]
         return {str(name): inner for name, inner in pairs if inner is not _SKIP}
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray)):
-        inner = [_plain(one, where, skip) for one in value]
+        inner = [_to_plain(one, where, skip) for one in value]
         return [one for one in inner if one is not _SKIP]
     number = finite(value)
     if number is not None:
@@ -81,7 +82,7 @@ def _plain(value: Any, where: str, skip: bool) -> Any:
     )
 
 
-def _writable(value: int) -> bool:
+def _is_writable(value: int) -> bool:
     if value.bit_length() < WRITABLE_BITS:
         return True
     try:

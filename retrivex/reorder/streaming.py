@@ -1,4 +1,4 @@
-"""Passages that come in one by one, a window at a time."""
+"""Splits a stream of passages into windows."""
 
 from __future__ import annotations
 

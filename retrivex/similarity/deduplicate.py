@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from retrivex.errors import RetrivexError, quoted
-from retrivex.model.fields import as_list, scores_of, texts_of
-from retrivex.model.readers import Field
+from retrivex.model.fields import Field, as_list, scores_of, texts_of
 from retrivex.similarity.near_duplicates import Repeats, repeats
 
 T = TypeVar("T")

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import PassageError, RetrivexError, quoted
-from retrivex.model.fields import as_list, scores_of, texts_of, values_of
-from retrivex.model.readers import Field
+from retrivex.model.fields import Field, as_list, read_passages, scores_of, texts_of
 from retrivex.similarity.pairwise import EmbeddingLikeness, Floats, Likeness, TextLikeness
 
 T = TypeVar("T")
@@ -154,7 +153,7 @@ def _brought_to_unit(values: Floats) -> Floats:
 
 
 def _sources(passages: Sequence[Any], field: Field) -> list[Hashable | None]:
-    sources = values_of(passages, field)
+    sources = read_passages(passages, field)
     for position, found in enumerate(sources):
         try:
             hash(found)
@@ -174,7 +173,7 @@ def _families(sources: Sequence[Hashable | None]) -> NDArray[np.int64]:
 
 
 def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
-    rows = [_vector(value) for value in values_of(passages, field)]
+    rows = [_vector(value) for value in read_passages(passages, field)]
     sizes = [0 if row is None else len(row) for row in rows]
     for position, size in enumerate(sizes):
         if not size or size != sizes[0]:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.errors import OrderingError
-from retrivex.model.readers import reader
+from retrivex.model.fields import make_reader
 from retrivex.ordering import chronological, document, document_edges, group_by, relevance_groups
 
 
@@ -174,7 +174,7 @@ def test_a_name_reads_what_a_callable_reads_whatever_the_passages_are(
 ) -> None:
     items = [KINDS[kind or own](score, known) for own, score, known in drawn]
     said: dict[str, Any] = {"ranked": ranked, "score": "score"}
-    read = {name: reader(name) for name in ("score", "doc", "place", "time")}
+    read = {name: make_reader(name) for name in ("score", "doc", "place", "time")}
     reads: dict[str, Any] = {"ranked": ranked, "score": read["score"]}
     for order in (document, document_edges):
         made = order(items, source="doc", position="place", **said)
@@ -194,7 +194,7 @@ class Row(UserDict[str, Any]):
 def test_a_mapping_among_objects_is_read_as_one(direction: Any, expected: list[int]) -> None:
     items = [SimpleNamespace(time=5), Row(time=9), Row(time=1)]
     made = chronological(items, ranked=True, timestamp="time", order=direction)
-    assert list(map(reader("time"), made)) == expected
+    assert list(map(make_reader("time"), made)) == expected
     alike = chronological(
         [SimpleNamespace(time=time) for time in (5, 9, 1)], ranked=True, timestamp="time", order=direction
     )
@@ -245,5 +245,5 @@ def test_what_passages_are_made_of_does_not_matter(rows: list[Any], is_alike: bo
         chronological,
         lambda items, **named: group_by(items, "source_id", **named),
     ):
-        made = [[reader("id")(item) for item in order(items, score="score")] for items in shapes]
+        made = [[make_reader("id")(item) for item in order(items, score="score")] for items in shapes]
         assert made[1:] == made[:1] * 3

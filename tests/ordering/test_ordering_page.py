@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from retrivex import ordering
 from retrivex.cli import app
 from retrivex.ordering.strategy import OrderingStrategy
 
@@ -91,4 +90,3 @@ def test_everything_that_the_other_libraries_export_has_a_row(name: str) -> None
 def test_every_order_is_described() -> None:
     listed = PAGE[PAGE.index("## The orders") : PAGE.index("## Position profiles")]
     assert all(f"`{strategy.value}`" in listed for strategy in OrderingStrategy)
-    assert all(hasattr(ordering, strategy.value) for strategy in OrderingStrategy)

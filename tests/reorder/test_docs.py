@@ -1,15 +1,13 @@
-"""The page names every knob, every strategy, every field and every preset, with its default."""
+"""The page names every knob, every field and every preset, with its default."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from retrivex.reorder import FieldNames, ReorderOptions
-from retrivex.reorder.options import Strategy
 from retrivex.reorder.presets import PRESETS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reorder.md"
@@ -30,9 +28,3 @@ def test_every_knob_is_there() -> None:
 def test_every_field_and_preset_is_there() -> None:
     assert first_cells("Fields") == set(FieldNames.model_fields)
     assert first_cells("Presets") == set(PRESETS)
-
-
-def test_every_strategy_is_there() -> None:
-    row = re.search(r"^\| `strategy` .*$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert row is not None
-    assert all(name in row[0] for name in get_args(Strategy))

@@ -12,7 +12,7 @@ from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.metrics.arguments import list_of, name_list, number_row, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
-from retrivex.model.readers import values_of
+from retrivex.model.fields import read_values
 from retrivex.reorder import Reorderer
 
 
@@ -69,7 +69,7 @@ def relevant_at_edges(ordered: Sequence[Any], case: OrderCase) -> float:
     """
     passages, (case,) = list_of(ordered, "ordered"), _cases([case])
     wanted = name_list(case.relevant, "relevant")
-    names = values_of(passages, "id", "the id")
+    names = read_values(passages, "id", "the id")
     places: dict[Hashable, float] = {}
     for at, (name, weight) in enumerate(zip(names, edge_weights(len(passages)).tolist(), strict=True)):
         places.setdefault(one_name(name, f"the id of ordered[{at}]"), weight)

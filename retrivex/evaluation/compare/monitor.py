@@ -14,7 +14,7 @@ from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.metrics.arguments import list_of, name_list, one_name
 from retrivex.evaluation.metrics.positions import edge_weights
-from retrivex.model.readers import Field, reader
+from retrivex.model.fields import Field, make_reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class ReorderMonitor:
     """
 
     def __init__(self, name: Field = "id") -> None:
-        self._read = reader(name)
+        self._read = make_reader(name)
         self._moves: list[Move] = []
 
     def record(self, before: Sequence[Any], after: Sequence[Any], known: Iterable[Hashable]) -> None:
