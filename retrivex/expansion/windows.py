@@ -8,7 +8,7 @@ from math import ceil
 
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.continuity import Continuity, SharedWords, neighbour_continuity
-from retrivex.expansion.guards import Refusal, refusal, stop_rule
+from retrivex.expansion.guards import guards_of, refusal, stop_rule
 from retrivex.expansion.seeds import Seed
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.model.window import Window
@@ -32,7 +32,7 @@ class Expansion:
     """
 
     windows: list[Window] = field(default_factory=list)
-    refused: dict[ChunkKey, Refusal] = field(default_factory=dict)
+    refused: dict[ChunkKey, str] = field(default_factory=dict)
     continuity: Mapping[ChunkKey, Continuity] = field(default_factory=dict)
     holes: set[ChunkKey] = field(default_factory=set)
     mixed: bool = False
@@ -117,12 +117,8 @@ class _Walker:
         self.made = made
         self.ends = ends
         self.stop: Callable[[Chunk, Chunk], bool] | None = stop_rule(config)
-        # without these only another heading can refuse a neighbour
-        self.asks_everywhere = (
-            config.continuity_floor is not None
-            or config.lexical_continuity_floor is not None
-            or config.stop_on_page_change
-        )
+        self.guards = guards_of(config)
+        self.asks_everywhere = any(guard.within_section for guard in self.guards)
 
     def walk(self, seed: ChunkKey, step: int, reach: int) -> int:
         """Return the last chunk id reached, going by `step` (+1 or -1); stops for good at the first refusal."""
@@ -149,8 +145,8 @@ class _Walker:
             here, inner = key[1], outer
         return here
 
-    def _refusal(self, left: Chunk, right: Chunk) -> Refusal | None:
-        return refusal(left, right, self.made.continuity[right.key], self.config)
+    def _refusal(self, left: Chunk, right: Chunk) -> str | None:
+        return refusal(left, right, self.made.continuity[right.key], self.config, self.guards)
 
     def _miss(self, key: ChunkKey, inner: Chunk) -> None:
         chunk_id, count = key[1], inner.metadata.chunk_count
