@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, cast, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from retrivex.merging.offsets import Axis
 from retrivex.merging.sentence_groups import UNIT_TOKENS, Cuts, group_sentences
 from retrivex.model.run import Run
+from retrivex.text.cache import TextCache
 from retrivex.tokens.cache import TokenCache
 
 Integers = NDArray[np.int64]
@@ -24,6 +24,10 @@ _TAIL = 8  # characters in which the end of a sentence is looked for, from the e
 _MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered
 _PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
 _NUMBER = 8  # bytes
+
+
+def _size(text: str) -> int:
+    return len(text) + _PER_TEXT
 
 
 class Unit(NamedTuple):
@@ -163,25 +167,17 @@ class UnitCutter:
     def __init__(self, cache: TokenCache, size: int = UNIT_TOKENS) -> None:
         self.cache = cache
         self.size = size
-        self._known: dict[str, _Known] = {}
-        self._chars = 0
-        self._lock = threading.Lock()
+        self._known = TextCache[str, _Known](_MAX_CHARS, _size)
 
     def cuts(self, text: str) -> Cuts:
         """Return where a chunk's text may be cut."""
-        return self._look_up(text).cuts
+        return self._look_up([text])[0].cuts
 
-    def _look_up(self, text: str) -> _Known:
-        found = self._known.get(text)
-        if found is None:
-            found = _Known.of(text, group_sentences(text, self.cache, self.size))
-            with self._lock:
-                if self._chars > _MAX_CHARS:
-                    self._known.clear()
-                    self._chars = 0
-                self._known[text] = found
-                self._chars += len(text) + _PER_TEXT
-        return found
+    def _look_up(self, texts: Sequence[str]) -> list[_Known]:
+        return self._known.find(texts, lambda fresh: map(self._read, fresh))
+
+    def _read(self, text: str) -> _Known:
+        return _Known.of(text, group_sentences(text, self.cache, self.size))
 
     def units(self, runs: Sequence[Run]) -> Units:
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
@@ -189,10 +185,7 @@ class UnitCutter:
         Sentences that a chunk's end cuts through are mended: the two parts become one unit.
         """
         axis = Axis(runs)
-        known = list(map(self._known.get, axis.texts))
-        if None in known:
-            known = list(map(self._look_up, axis.texts))
-        return _Cutting(axis, cast("list[_Known]", known), self.cache, 2 * self.size).units()
+        return _Cutting(axis, self._look_up(axis.texts), self.cache, 2 * self.size).units()
 
 
 class _Cutting:

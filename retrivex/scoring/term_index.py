@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.merging.offsets import GAP, Axis
 from retrivex.model.run import Run
+from retrivex.text.cache import TextCache
 from retrivex.text.terms import WordPool, Words, index_words, is_in_word, is_letter, lowered
 
 _MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
@@ -20,13 +19,15 @@ _WINDOW = 16  # characters in which a word is read anew: twice as many as are ke
 _SEPARATOR = "\n" * GAP
 
 
+def _size(text: str) -> int:
+    return len(text) + _PER_TEXT
+
+
 class WordIndex:
     """Remembers the words of the chunks it has seen, up to `_MAX_CHARS` characters. Safe for several threads."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Words] = {}
-        self._chars = 0
-        self._lock = threading.Lock()
+        self._known = TextCache[str, Words](_MAX_CHARS, _size)
 
     def pool(self, axis: Axis) -> WordPool:
         """Return where the words of all runs begin."""
@@ -44,19 +45,7 @@ class WordIndex:
 
     def _indexed(self, texts: Sequence[str]) -> list[Words]:
         """Return the words of each text, those met for the first time all at once."""
-        remembered = self._known  # replaced as a whole by other threads, never emptied
-        found = list(map(remembered.get, texts))
-        if None not in found:
-            return cast("list[Words]", found)
-        fresh = list(dict.fromkeys([text for text, one in zip(texts, found, strict=True) if one is None]))
-        read = dict(zip(fresh, index_words([lowered(text) for text in fresh]), strict=True))
-        with self._lock:
-            if self._chars > _MAX_CHARS:
-                self._known = {}
-                self._chars = 0
-            self._known.update(read)
-            self._chars += sum(map(len, fresh)) + _PER_TEXT * len(fresh)
-        return [read[text] if one is None else one for text, one in zip(texts, found, strict=True)]
+        return self._known.find(texts, lambda fresh: index_words(list(map(lowered, fresh))))
 
 
 def _tiled(axis: Axis, words: Sequence[Words]) -> NDArray[np.bool_]:
