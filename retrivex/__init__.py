@@ -3,20 +3,25 @@
 Hits in, context out: whole passages, in a sensible order, inside a token budget, every character traceable.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
 from retrivex.composition.composition import Citation, Composition, Coverage
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.merging.intervals import interval_graph
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.ordering.strategy import OrderingStrategy
-from retrivex.reorder import Passage, Reorderer
-from retrivex.similarity.deduplicate import deduplicate
 from retrivex.version import __version__
+
+if TYPE_CHECKING:
+    from retrivex.merging.intervals import interval_graph
+    from retrivex.reorder import Passage, Reorderer
+    from retrivex.similarity.deduplicate import deduplicate
 
 __all__ = [
     "BatchItem",
@@ -41,3 +46,23 @@ __all__ = [
     "deduplicate",
     "interval_graph",
 ]
+
+# imported on first use: most programs need none of them, and they are half of what importing would cost
+_ON_FIRST_USE = {
+    "Passage": "retrivex.reorder",
+    "Reorderer": "retrivex.reorder",
+    "deduplicate": "retrivex.similarity.deduplicate",
+    "interval_graph": "retrivex.merging.intervals",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_ON_FIRST_USE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
