@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from retrivex.errors import RerankError, RerankUnavailableError, quoted
 from retrivex.model.readers import float_of
 from retrivex.rerank.calling import check_seconds
-from retrivex.retry_after import retry_after
+from retrivex.timeouts import retry_after
 from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer, without_surrogates
 
 try:

@@ -12,7 +12,7 @@ from retrivex.errors import StoreError
 from retrivex.evaluation.answering.answer_cache import AnswerCache, KeptAnswer, cache_key
 from retrivex.evaluation.answering.limits import RateLimit, SpendCap
 from retrivex.evaluation.answering.model import Usage
-from retrivex.retry_after import retry_after
+from retrivex.timeouts import retry_after
 
 
 @given(
