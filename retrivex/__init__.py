@@ -6,8 +6,6 @@ Hits in, context out: whole passages, in a sensible order, inside a token budget
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
-from retrivex.composition.composition import Citation, Composition, Coverage
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Chunk, ChunkMetadata
@@ -19,6 +17,8 @@ from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.version import __version__
 
 if TYPE_CHECKING:
+    from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
+    from retrivex.composition.composition import Citation, Composition, Coverage
     from retrivex.merging.intervals import interval_graph
     from retrivex.reorder import Passage, Reorderer
     from retrivex.similarity.deduplicate import deduplicate
@@ -47,10 +47,16 @@ __all__ = [
     "interval_graph",
 ]
 
-# imported on first use: most programs need none of them, and they are half of what importing would cost
+# what runs is imported on first use: a program that needs the data types alone pays for nothing else
 _ON_FIRST_USE = {
+    "BatchItem": "retrivex.composer.composer",
+    "Citation": "retrivex.composition.composition",
+    "ComposeRequest": "retrivex.composer.composer",
+    "Composition": "retrivex.composition.composition",
+    "Coverage": "retrivex.composition.composition",
     "Passage": "retrivex.reorder",
     "Reorderer": "retrivex.reorder",
+    "SpanComposer": "retrivex.composer.composer",
     "deduplicate": "retrivex.similarity.deduplicate",
     "interval_graph": "retrivex.merging.intervals",
 }
