@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.text.scripts import UNSPACED_TERMS
+
 Keys = NDArray[np.uint64]
 Places = NDArray[np.int64]
 
-_UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-_FIRST_UNSPACED = _UNSPACED[0]
+_IS_UNSPACED = re.compile(f"[{UNSPACED_TERMS}]")
+_FIRST_UNSPACED = UNSPACED_TERMS[0]
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 _HALF = 4  # characters in a number, 16 bits each

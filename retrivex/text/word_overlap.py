@@ -6,6 +6,7 @@ import re
 from zlib import crc32
 
 from retrivex.text.cache import TextCache
+from retrivex.text.scripts import CJK_WORDS
 
 SIGNATURE_BITS = 2048
 
@@ -13,7 +14,7 @@ MIN_WORD = 4  # letters; shorter words of most languages are function words that
 
 _WORDS = re.compile(r"[^\W_]+")
 
-_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+_CJK = re.compile(f"[{CJK_WORDS}]")
 
 
 def word_signature(text: str) -> int:
