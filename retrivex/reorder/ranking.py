@@ -15,6 +15,7 @@ from retrivex.reorder.passage import Candidate, Ranked, group_key, rows
 from retrivex.reorder.priority import priorities
 from retrivex.similarity.mmr import pick_diverse
 from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
+from retrivex.similarity.vectors import finite_vector
 
 T = TypeVar("T")
 
@@ -80,8 +81,5 @@ def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None)
 def _embedding(candidate: Candidate[Any], field: str) -> NDArray[np.float64] | None:
     found = read_field(candidate.item, field)
     found = read_field(candidate.metadata, field) if found is MISSING else found
-    try:
-        row = np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    return row if row.ndim == 1 and row.size and np.isfinite(row).all() else None
+    row = finite_vector(found)
+    return row if row is not None and row.size else None

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from retrivex.model.chunk import Chunk
 from retrivex.model.run import Run
 from retrivex.scoring.scorer import Valuation
-from retrivex.similarity.pairwise import EmbeddingLikeness, Floats, Likeness, TextLikeness
+from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
+from retrivex.similarity.vectors import Floats, as_matrix
 
 
 def discounted(valuation: Valuation, runs: Sequence[Run], diversity: float) -> tuple[Valuation, list[str]]:
@@ -64,11 +65,7 @@ def _likeness(chunks: Sequence[Chunk]) -> tuple[Likeness, list[str]]:
     rows = [chunk.embedding for chunk in chunks]
     if all(row is None for row in rows):
         return TextLikeness([chunk.text for chunk in chunks]), []
-    try:
-        matrix = np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        matrix = np.empty(0)
-    if matrix.ndim == 2:
+    if (matrix := as_matrix(rows)) is not None:
         return EmbeddingLikeness(matrix), []
     return TextLikeness([chunk.text for chunk in chunks]), [
         "not all candidates have embeddings of one size: diversity compared their texts"

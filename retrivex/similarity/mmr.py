@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from retrivex.errors import PassageError, RetrivexError, quoted
 from retrivex.model.fields import as_list, scores_of, texts_of, values_of
 from retrivex.model.readers import Field
-from retrivex.similarity.pairwise import EmbeddingLikeness, Floats, Likeness, TextLikeness
+from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
+from retrivex.similarity.vectors import Floats, finite_vector
 
 T = TypeVar("T")
 
@@ -121,7 +122,7 @@ def pick_diverse(
         If a weight is out of range, the relevance is no row of finite numbers, or there are not as many sources.
     """
     relevance_weight, source_penalty = _weights(relevance_weight, source_penalty)
-    values = _vector(relevance)
+    values = finite_vector(relevance)
     if values is None:
         raise RetrivexError(f"relevance is {quoted(relevance)}: give one finite number a passage")
     if not callable(getattr(likeness, "of", None)):
@@ -174,7 +175,7 @@ def _families(sources: Sequence[Hashable | None]) -> NDArray[np.int64]:
 
 
 def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
-    rows = [_vector(value) for value in values_of(passages, field)]
+    rows = [finite_vector(value) for value in values_of(passages, field)]
     sizes = [0 if row is None else len(row) for row in rows]
     for position, size in enumerate(sizes):
         if not size or size != sizes[0]:
@@ -185,14 +186,6 @@ def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
     return EmbeddingLikeness(
         np.array([row for row in rows if row is not None]).reshape(len(rows), max(sizes, default=0))
     )
-
-
-def _vector(value: Any) -> Floats | None:
-    try:
-        row = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return row if row.ndim == 1 and np.isfinite(row).all() else None
 
 
 def _weights(relevance_weight: float, source_penalty: float) -> tuple[float, float]:

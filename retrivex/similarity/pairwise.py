@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retrivex.similarity.trigrams import trigrams
-from retrivex.similarity.vectors import with_norms
-
-Floats = NDArray[np.float64]
+from retrivex.similarity.vectors import Floats, unit_rows
 
 
 class Likeness(Protocol):
@@ -70,8 +67,7 @@ class EmbeddingLikeness:
     """
 
     def __init__(self, embeddings: Floats) -> None:
-        rows, norms = with_norms(embeddings)
-        self._units = rows / np.where(norms > 0, norms, 1.0)[:, None] * (norms > 0)[:, None]
+        self._units = unit_rows(embeddings)
 
     def of(self, passage: int) -> Floats:
         """Return the likeness of all to one, shape (n,), in [0, 1]."""
