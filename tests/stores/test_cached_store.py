@@ -211,10 +211,10 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     program = """
 import sys
-from retrivex.intervals import Window
+from retrivex.model.window import Window
 from retrivex.stores import CachedChunkStore
 from retrivex.stores.memory import InMemoryChunkStore
-from retrivex.stores.sqlite_cache import SQLiteCache
+from retrivex.stores.cache.sqlite import SQLiteCache
 from retrivex.testing import contract_chunks
 chunks = contract_chunks(3, 12)
 with SQLiteCache(sys.argv[1]) as cache:
