@@ -10,8 +10,16 @@ from typing import Any, NoReturn, TypeVar
 from retrivex.errors import LoadError, RetrivexError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.model.json_fields import given, integer, listing, mapping, number, optional_string, string
-from retrivex.model.serialization import chunk_from_dict
+from retrivex.model.serialization import (
+    chunk_from_dict,
+    given,
+    integer,
+    listing,
+    mapping,
+    number,
+    optional_string,
+    string,
+)
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Default limit for one line; the file as a whole is read line by line and may be of any size."""

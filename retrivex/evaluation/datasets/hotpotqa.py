@@ -12,7 +12,7 @@ from retrivex.evaluation.datasets.fields import list_of, pair_of, place_in, stri
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_list
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.model.json_fields import as_string, listing
+from retrivex.model.serialization import as_string, listing
 from retrivex.text.sentences import trimmed
 
 

@@ -12,7 +12,7 @@ from retrivex.evaluation.datasets.fields import strings_of, words_of
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Factor, Question
-from retrivex.model.json_fields import string
+from retrivex.model.serialization import string
 from retrivex.text.sentences import trimmed
 
 TASKS_WITHOUT_QUESTION: Mapping[str, str] = {

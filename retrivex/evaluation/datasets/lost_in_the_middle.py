@@ -13,7 +13,7 @@ from retrivex.evaluation.datasets.fields import list_of, object_of, pair_of, pla
 from retrivex.evaluation.datasets.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.model.json_fields import string
+from retrivex.model.serialization import string
 from retrivex.text.sentences import trimmed
 
 

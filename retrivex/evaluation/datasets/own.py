@@ -15,7 +15,7 @@ from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Factor, Question
 from retrivex.evaluation.labelled import FORMS, EvidenceFinder
 from retrivex.loading import SUPPORTED_SUFFIXES, LoadProblem, document_from_dict, load_documents
-from retrivex.model.json_fields import as_string, is_finite
+from retrivex.model.serialization import as_string, is_finite
 
 Documents: TypeAlias = Mapping[str, str] | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """Texts by their names, or files and folders."""

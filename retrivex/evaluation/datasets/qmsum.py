@@ -12,7 +12,7 @@ from retrivex.evaluation.datasets.fields import list_of, object_of, pair_of, str
 from retrivex.evaluation.datasets.files import Record, read_each, read_lines
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.model.json_fields import string
+from retrivex.model.serialization import string
 
 
 def qmsum(path: Path) -> EvidenceSet:

@@ -11,7 +11,7 @@ from retrivex.evaluation.datasets.fields import list_of, object_of, strings_of, 
 from retrivex.evaluation.datasets.files import AnyRecord, Record, number_records, read_each, read_json
 from retrivex.evaluation.datasets.gathering import Gathering
 from retrivex.evaluation.evidence import Evidence, EvidenceSet, Question
-from retrivex.model.json_fields import integer, string
+from retrivex.model.serialization import integer, string
 
 _NEAR = 8  # characters that a quoted answer may stand away from its offset
 _GAP = "\n\n"
