@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.merging.offsets import Axis
-from retrivex.merging.sentence_groups import UNIT_TOKENS, Cuts, group_sentences
 from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
+from retrivex.text.sentences import may_cut, sentence_ranges
 from retrivex.tokens.cache import TokenCache
 
 Integers = NDArray[np.int64]
+
+UNIT_TOKENS = 50
+"""Tokens of a group of sentences, about; a longer sentence is a unit of its own, up to two groups long."""
 
 _ENDS_SENTENCE = frozenset(".!?。！？｡…:;：；\"'”’»)）]】」』》|`")
 _TAIL = 8  # characters in which the end of a sentence is looked for, from the end of a text
@@ -130,6 +133,62 @@ class Units(Sequence[Unit]):
 
 def _rows(fields: Sequence[Integers]) -> list[Unit]:
     return list(map(Unit._make, zip(*[row.tolist() for row in fields], strict=True)))
+
+
+class Cuts(NamedTuple):
+    """Where a chunk's text may be cut.
+
+    Parameters
+    ----------
+    ends : end of each group of sentences, ascending; the last is the length of the text
+    tokens : of each group
+    """
+
+    ends: tuple[int, ...]
+    tokens: tuple[int, ...]
+
+
+def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cuts:
+    """Group the sentences of a text, as many as have some `size` tokens together.
+
+    White space belongs to the group that it follows.
+
+    Examples
+    --------
+    >>> from retrivex.tokens.tokenizer import CallableTokenizer
+    >>> words = TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words"))
+    >>> group_sentences("Bees sleep. Ants work. They never rest.", words, size=5)
+    Cuts(ends=(23, 39), tokens=(4, 3))
+    """
+    # as many characters as have `size` tokens on average in this text: each group is then counted once, exactly
+    room = size * len(text) / max(1, cache.count(text))
+    starts = [start for start, _ in sentence_ranges(text)]
+    edges = _bearable([*starts[1:], len(text)], text, int(room) + 1)
+    ends: list[int] = []
+    begun = 0
+    for end in edges:
+        if ends and end - begun <= room:
+            ends[-1] = end
+        else:
+            begun = ends[-1] if ends else 0
+            ends.append(end)
+    counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
+    return Cuts(tuple(ends), tuple(counts))
+
+
+def _bearable(edges: Sequence[int], text: str, room: int) -> list[int]:
+    """Cut sentences that are longer than two groups: some scripts end none with a mark, and tables have none."""
+    made: list[int] = []
+    begun = 0
+    for end in edges:
+        while end - begun > 2 * room:
+            space = max(text.rfind(" ", begun, begun + room), text.rfind("\n", begun, begun + room)) + 1
+            begun = space if space > begun else next(at for at in range(begun + room, end + 1) if may_cut(text, at))
+            made.append(begun)
+        if end > begun:
+            made.append(end)
+        begun = end
+    return made
 
 
 class _Known(NamedTuple):
