@@ -14,7 +14,7 @@ from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.model.window import Window
 from retrivex.text.word_overlap import SignatureCache
 
-MOST_WIDENED = 40
+MAX_WIDENING = 40
 """Neighbours on each side that `pool_factor` asks for at most, in chunks."""
 
 
@@ -70,7 +70,7 @@ def widened_reach(
     counts = count_many([seed.chunk.text for seed in seeds])
     growing = sum(count for count, may in zip(counts, grows, strict=True) if may)
     missing = config.pool_factor * config.token_budget - sum(counts)
-    wanted = min(ceil(missing / (2 * growing)), MOST_WIDENED) if missing > 0 and growing else 0
+    wanted = min(ceil(missing / (2 * growing)), MAX_WIDENING) if missing > 0 and growing else 0
     return (max(before, wanted) if before else 0), (max(after, wanted) if after else 0)
 
 

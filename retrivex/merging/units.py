@@ -11,7 +11,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.merging.offsets import Axis
+from retrivex.merging.offsets import OffsetIndex
 from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
 from retrivex.text.sentences import may_cut, sentence_ranges
@@ -67,7 +67,7 @@ class Units(Sequence[Unit]):
     joined : whether each goes on from the one before it, in the same run
     """
 
-    axis: Axis
+    axis: OffsetIndex
     run: Integers
     first: Integers
     last: Integers
@@ -163,7 +163,7 @@ def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cu
     # as many characters as have `size` tokens on average in this text: each group is then counted once, exactly
     room = size * len(text) / max(1, cache.count(text))
     starts = [start for start, _ in sentence_ranges(text)]
-    edges = _bearable([*starts[1:], len(text)], text, int(room) + 1)
+    edges = _split_long([*starts[1:], len(text)], text, int(room) + 1)
     ends: list[int] = []
     begun = 0
     for end in edges:
@@ -176,7 +176,7 @@ def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cu
     return Cuts(tuple(ends), tuple(counts))
 
 
-def _bearable(edges: Sequence[int], text: str, room: int) -> list[int]:
+def _split_long(edges: Sequence[int], text: str, room: int) -> list[int]:
     """Cut sentences that are longer than two groups: some scripts end none with a mark, and tables have none."""
     made: list[int] = []
     begun = 0
@@ -191,7 +191,7 @@ def _bearable(edges: Sequence[int], text: str, room: int) -> list[int]:
     return made
 
 
-class _Known(NamedTuple):
+class _CachedCuts(NamedTuple):
     """What is remembered of a chunk's text.
 
     Parameters
@@ -207,11 +207,11 @@ class _Known(NamedTuple):
     open: bool | None
 
     @classmethod
-    def of(cls, text: str, cuts: Cuts) -> _Known:
+    def of(cls, text: str, cuts: Cuts) -> _CachedCuts:
         # a text that ends with nothing but white space leaves it to what stands before
-        told = len(text) >= _TAIL or bool(text.strip())
+        is_known = len(text) >= _TAIL or bool(text.strip())
         ends, tokens = (np.array(row, dtype=np.int64).tobytes() for row in (cuts.ends, cuts.tokens))
-        return cls(cuts, ends, tokens, _goes_on(text[-_TAIL:]) if told else None)
+        return cls(cuts, ends, tokens, _is_unfinished(text[-_TAIL:]) if is_known else None)
 
 
 class UnitCutter:
@@ -226,24 +226,24 @@ class UnitCutter:
     def __init__(self, cache: TokenCache, size: int = UNIT_TOKENS) -> None:
         self.cache = cache
         self.size = size
-        self._known = TextCache[str, _Known](_MAX_CHARS, _size)
+        self._known = TextCache[str, _CachedCuts](_MAX_CHARS, _size)
 
     def cuts(self, text: str) -> Cuts:
         """Return where a chunk's text may be cut."""
         return self._look_up([text])[0].cuts
 
-    def _look_up(self, texts: Sequence[str]) -> list[_Known]:
+    def _look_up(self, texts: Sequence[str]) -> list[_CachedCuts]:
         return self._known.find(texts, lambda fresh: map(self._read, fresh))
 
-    def _read(self, text: str) -> _Known:
-        return _Known.of(text, group_sentences(text, self.cache, self.size))
+    def _read(self, text: str) -> _CachedCuts:
+        return _CachedCuts.of(text, group_sentences(text, self.cache, self.size))
 
     def units(self, runs: Sequence[Run]) -> Units:
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
 
-        Sentences that a chunk's end cuts through are mended: the two parts become one unit.
+        Sentences that a chunk's end cuts through are repaired: the two parts become one unit.
         """
-        axis = Axis(runs)
+        axis = OffsetIndex(runs)
         return _Cutting(axis, self._look_up(axis.texts), self.cache, 2 * self.size).units()
 
 
@@ -255,10 +255,10 @@ class _Cutting:
     axis : the chunks
     known : what is remembered of each
     cache : counts what is not
-    most : tokens of a mended unit
+    most : tokens of a repaired unit
     """
 
-    def __init__(self, axis: Axis, known: Sequence[_Known], cache: TokenCache, most: int) -> None:
+    def __init__(self, axis: OffsetIndex, known: Sequence[_CachedCuts], cache: TokenCache, most: int) -> None:
         self.axis = axis
         self.known = known
         self.cache = cache
@@ -269,9 +269,9 @@ class _Cutting:
         self.run = axis.run.repeat(sizes)
         self.first = (np.arange(len(known)) - axis.firsts[axis.run]).repeat(sizes)
         self.last = self.first.copy()
-        self.tokens = _together([one.tokens for one in known])
+        self.tokens = _concatenate([one.tokens for one in known])
         lows = axis.starts - axis.bases[axis.run]
-        self.end = _together(ends) + lows.repeat(sizes)
+        self.end = _concatenate(ends) + lows.repeat(sizes)
         self.start = np.empty_like(self.end)
         self.start[1:] = self.end[:-1]
         self.start[self.begins] = lows
@@ -303,10 +303,10 @@ class _Cutting:
         """Let the units of a chunk begin where those before it end."""
         text = self.axis.runs[run].text
         if low >= reached:
-            if _goes_on(text[max(0, reached - _TAIL) : reached], text[reached:low]):
-                self._mend(int(self.begins[chunk]), chunk, text)
+            if _is_unfinished(text[max(0, reached - _TAIL) : reached], text[reached:low]):
+                self._merge(int(self.begins[chunk]), chunk, text)
             return
-        self._note_inside(chunk, low, min(high, reached))
+        self._extend_inside(chunk, low, min(high, reached))
         ends, at = self.known[chunk].cuts.ends, int(self.begins[chunk])
         over = bisect_right(ends, reached - low)
         self.kept[at : at + over] = False
@@ -315,10 +315,10 @@ class _Cutting:
         at += over
         self.start[at] = reached
         self.tokens[at] = self.cache.count(text[reached : int(self.end[at])])
-        self._mend(at, chunk, text)
+        self._merge(at, chunk, text)
 
-    def _mend(self, at: int, chunk: int, text: str) -> None:
-        """Melt a unit into the one before it, if they are not too long together."""
+    def _merge(self, at: int, chunk: int, text: str) -> None:
+        """Merge a unit into the one before it, if they are not too long together."""
         before = self._before(at)
         if self.tokens[before] + self.tokens[at] <= self.most:
             self.kept[at] = False
@@ -331,7 +331,7 @@ class _Cutting:
             at -= 1
         return at
 
-    def _note_inside(self, chunk: int, low: int, high: int) -> None:
+    def _extend_inside(self, chunk: int, low: int, high: int) -> None:
         """Let the units that show the beginning of a chunk, or all of it, before its turn say so."""
         at = int(self.begins[chunk])
         run, position = self.run[at], self.first[at]
@@ -345,11 +345,11 @@ class _Cutting:
                 self.last[at] = max(self.last[at], position)
 
 
-def _together(parts: Sequence[bytes]) -> Integers:
+def _concatenate(parts: Sequence[bytes]) -> Integers:
     return np.frombuffer(bytearray().join(parts), dtype=np.int64)
 
 
-def _goes_on(before: str, joiner: str = "") -> bool:
+def _is_unfinished(before: str, joiner: str = "") -> bool:
     """Whether a sentence goes on across the place where a text ends, with a joiner behind it."""
     between = before + joiner
     solid = between.rstrip()

@@ -14,7 +14,7 @@ from retrivex.reorder.options import Diversity, ReorderOptions
 from retrivex.reorder.passage import Candidate, Ranked, group_key, rows
 from retrivex.reorder.priority import priorities
 from retrivex.similarity.mmr import pick_diverse
-from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
+from retrivex.similarity.pairwise import EmbeddingSimilarity, Similarity, TextSimilarity
 from retrivex.similarity.vectors import finite_vector
 
 T = TypeVar("T")
@@ -64,9 +64,9 @@ def _picked(
     return [places[i] for i in picks.order]
 
 
-def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None) -> Likeness:
+def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None) -> Similarity:
     if embedding_field is None:
-        return TextLikeness([one.text for one in candidates])
+        return TextSimilarity([one.text for one in candidates])
     rows = [_embedding(one, embedding_field) for one in candidates]
     lengths = [0 if row is None else len(row) for row in rows]
     odd = next((i for i, length in enumerate(lengths) if not length or length != lengths[0]), None)
@@ -75,7 +75,7 @@ def _likeness(candidates: Sequence[Candidate[Any]], embedding_field: str | None)
             f"passage {quoted(candidates[odd].id)} has no embedding under {embedding_field!r} like that of the others: "
             "each needs one, of finite numbers and the same length; leave embedding_field out to compare texts"
         )
-    return EmbeddingLikeness(np.stack([row for row in rows if row is not None]))
+    return EmbeddingSimilarity(np.stack([row for row in rows if row is not None]))
 
 
 def _embedding(candidate: Candidate[Any], field: str) -> NDArray[np.float64] | None:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from retrivex.errors import PassageError, RetrivexError, quoted
 from retrivex.model.fields import as_list, scores_of, texts_of, values_of
 from retrivex.model.readers import Field
-from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
+from retrivex.similarity.pairwise import EmbeddingSimilarity, Similarity, TextSimilarity
 from retrivex.similarity.vectors import Floats, finite_vector
 
 T = TypeVar("T")
@@ -73,10 +73,10 @@ def diversify(
     ranked = sorted(range(len(given)), key=lambda i: -scores[i])
     top = sorted(ranked[:most])  # of equals, the first in the order given is picked
     chosen = [given[i] for i in top]
-    likeness = TextLikeness(texts_of(chosen, text)) if embedding is None else _embeddings(chosen, embedding)
+    similarity = TextSimilarity(texts_of(chosen, text)) if embedding is None else _embeddings(chosen, embedding)
     picked = pick_diverse(
         [scores[i] for i in top],
-        likeness,
+        similarity,
         relevance_weight=relevance_weight,
         sources=_sources(chosen, source),
         source_penalty=source_penalty,
@@ -100,7 +100,7 @@ class Picks:
 
 def pick_diverse(
     relevance: ArrayLike,
-    likeness: Likeness,
+    similarity: Similarity,
     *,
     relevance_weight: float,
     sources: Sequence[Hashable | None] | None = None,
@@ -111,7 +111,7 @@ def pick_diverse(
     Parameters
     ----------
     relevance : shape (n,), on any scale: the least counts as 0, the best as 1
-    likeness : of the same passages
+    similarity : of the same passages
     relevance_weight : lambda, in [0, 1]
     sources : n values; None for a passage without one
     source_penalty : sigma
@@ -125,9 +125,9 @@ def pick_diverse(
     values = finite_vector(relevance)
     if values is None:
         raise RetrivexError(f"relevance is {quoted(relevance)}: give one finite number a passage")
-    if not callable(getattr(likeness, "of", None)):
+    if not callable(getattr(similarity, "of", None)):
         raise RetrivexError(
-            f"likeness is {quoted(likeness)}: give a TextLikeness or an EmbeddingLikeness of the passages"
+            f"similarity is {quoted(similarity)}: give a TextSimilarity or an EmbeddingSimilarity of the passages"
         )
     worth = relevance_weight * _brought_to_unit(values)
     count = len(worth)
@@ -142,7 +142,7 @@ def pick_diverse(
         best = int(np.where(waiting, marginal, -np.inf).argmax())
         order.append(best)
         waiting[best] = False
-        repeated[waiting] = np.maximum(repeated, likeness.of(best))[waiting]
+        repeated[waiting] = np.maximum(repeated, similarity.of(best))[waiting]
         penalty[(family == family[best]) & (family >= 0)] += source_penalty
     return Picks(order, repeated)
 
@@ -174,7 +174,7 @@ def _families(sources: Sequence[Hashable | None]) -> NDArray[np.int64]:
     return np.array([-1 if one is None else numbers.setdefault(one, len(numbers)) for one in sources], dtype=np.int64)
 
 
-def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
+def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingSimilarity:
     rows = [finite_vector(value) for value in values_of(passages, field)]
     sizes = [0 if row is None else len(row) for row in rows]
     for position, size in enumerate(sizes):
@@ -183,7 +183,7 @@ def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
                 f"passage {position} has {size or 'no'} finite numbers in a row as its embedding, the first one has "
                 f"{sizes[0]}: each needs one, of the same model; leave `embedding` out to compare texts"
             )
-    return EmbeddingLikeness(
+    return EmbeddingSimilarity(
         np.array([row for row in rows if row is not None]).reshape(len(rows), max(sizes, default=0))
     )
 

@@ -11,7 +11,7 @@ from retrivex.similarity.trigrams import trigrams
 from retrivex.similarity.vectors import Floats, unit_rows
 
 
-class Likeness(Protocol):
+class Similarity(Protocol):
     """Compares one of n passages with all of them."""
 
     def of(self, passage: int) -> Floats:
@@ -19,7 +19,7 @@ class Likeness(Protocol):
         ...
 
 
-class TextLikeness:
+class TextSimilarity:
     """Jaccard similarity of character trigrams; texts of less than three characters are like equal ones alone.
 
     Parameters
@@ -28,7 +28,7 @@ class TextLikeness:
 
     Examples
     --------
-    >>> TextLikeness(["banana", "banana split", "cherry"]).of(0).round(2).tolist()
+    >>> TextSimilarity(["banana", "banana split", "cherry"]).of(0).round(2).tolist()
     [1.0, 0.33, 0.0]
     """
 
@@ -49,11 +49,11 @@ class TextLikeness:
         counted = np.append(0, np.cumsum(self._held[self._ids]))
         self._held[own] = False
         common = counted[self._ends] - counted[self._ends - self._sizes]
-        alike: Floats = common / (self._sizes + self._sizes[passage] - common)
-        return alike
+        similarity: Floats = common / (self._sizes + self._sizes[passage] - common)
+        return similarity
 
 
-class EmbeddingLikeness:
+class EmbeddingSimilarity:
     """Cosine of embeddings, 0 where it is negative or an embedding is all zero.
 
     Parameters
@@ -62,7 +62,7 @@ class EmbeddingLikeness:
 
     Examples
     --------
-    >>> EmbeddingLikeness(np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])).of(0).round(2).tolist()
+    >>> EmbeddingSimilarity(np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])).of(0).round(2).tolist()
     [1.0, 0.71, 0.0]
     """
 
@@ -71,6 +71,6 @@ class EmbeddingLikeness:
 
     def of(self, passage: int) -> Floats:
         """Return the likeness of all to one, shape (n,), in [0, 1]."""
-        alike: Floats = np.clip(self._units @ self._units[passage], 0.0, 1.0)
-        alike[passage] = 1.0
-        return alike
+        similarity: Floats = np.clip(self._units @ self._units[passage], 0.0, 1.0)
+        similarity[passage] = 1.0
+        return similarity

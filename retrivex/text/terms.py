@@ -34,7 +34,7 @@ _UNKNOWN, _OTHER, _SPACED, _ALONE = 0, 1, 2, 3
 _kinds = np.zeros(0x110000, dtype=np.uint8)
 
 
-class Words(NamedTuple):
+class TermPositions(NamedTuple):
     """The words of a text, n of them.
 
     Their numbers are kept as bytes: those of a hundred texts are joined in a tenth of the time that arrays take.
@@ -43,14 +43,14 @@ class Words(NamedTuple):
     ----------
     places : int32 of shape (n,), offset of the first character of each
     keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
-    prints : uint16 of shape (n,), made of the first two characters, by which most words are told apart
+    fingerprints : uint16 of shape (n,), made of the first two characters, by which most words are told apart
     begins, ends : whether the text begins with a letter, and ends with one
     text : in lower case
     """
 
     places: bytes
     keys: bytes
-    prints: bytes
+    fingerprints: bytes
     begins: bool
     ends: bool
     text: str
@@ -118,7 +118,7 @@ def split_words(text: str) -> list[tuple[str, bool]]:
     return [(word, kind == _ALONE) for word, kind in found if kind != _OTHER]
 
 
-def index_words(texts: Sequence[str]) -> list[Words]:
+def index_words(texts: Sequence[str]) -> list[TermPositions]:
     """Find the words of each text, given in lower case."""
     # all at once: what an array costs is the same for one text and for a hundred; the end is room for the last word
     codes, kinds = _kinds_of("\n".join([*texts, "\n" * 2 * _HALF]))
@@ -127,14 +127,14 @@ def index_words(texts: Sequence[str]) -> list[Words]:
     if in_word[0]:
         begins = np.concatenate(([0], begins))
     keys = _first_letters(codes, in_word, begins)
-    prints, rows = _prints(keys[0]), keys.T
+    fingerprints, rows = _fingerprints(keys[0]), keys.T
     starts = np.cumsum([0, *[len(text) + 1 for text in texts]])
     edges = np.searchsorted(begins, starts).tolist()
     return [
-        Words(
+        TermPositions(
             (begins[a:b] - start).astype(np.int32).tobytes(),
             rows[a:b].tobytes(),
-            prints[a:b].tobytes(),
+            fingerprints[a:b].tobytes(),
             *_edges_in_words(in_word, start, len(text)),
             text,
         )
@@ -154,7 +154,7 @@ def _first_letters(codes: NDArray[np.uint32], in_word: NDArray[np.bool_], begins
     return keys
 
 
-def _prints(heads: Keys) -> NDArray[np.uint16]:
+def _fingerprints(heads: Keys) -> NDArray[np.uint16]:
     first, second = heads >> np.uint64(48), heads >> np.uint64(32) & np.uint64(0xFFFF)
     return (first * np.uint64(_SPREAD) + second).astype(np.uint16)
 
@@ -163,7 +163,7 @@ def _edges_in_words(in_word: NDArray[np.bool_], start: int, size: int) -> tuple[
     return bool(size and in_word[start]), bool(size and in_word[start + size - 1])
 
 
-class WordPool:
+class TermIndex:
     """The words of all candidates of a query on one axis of characters, two characters between texts.
 
     Parameters
@@ -176,7 +176,7 @@ class WordPool:
 
     def __init__(
         self,
-        parts: Sequence[Words],
+        parts: Sequence[TermPositions],
         bases: Sequence[int] | Places,
         make_text: Callable[[], str],
         make_texts: Callable[[], Sequence[str]],
@@ -186,21 +186,21 @@ class WordPool:
         if not parts:
             parts, bases = index_words([""]), [0]
         self._bases = np.asarray(bases, dtype=np.int64)
-        places, keys, prints, _, _, _ = zip(*parts, strict=True)
+        places, keys, fingerprints, _, _, _ = zip(*parts, strict=True)
         self._places = np.frombuffer(b"".join(places), dtype=np.int32)
         self._ends = np.array(list(map(len, places))).cumsum() // self._places.itemsize
-        # these can be mended
+        # these can be repaired
         self._keys = np.frombuffer(bytearray().join(keys), dtype=np.uint64).reshape(-1, 2)
-        self._prints = np.frombuffer(bytearray().join(prints), dtype=np.uint16)
+        self._fingerprints = np.frombuffer(bytearray().join(fingerprints), dtype=np.uint16)
         self._kept = np.ones(len(self._places), dtype=np.bool_)
 
-    def mend(self, dropped: Sequence[tuple[int, int]], torn: Sequence[int], windows: Sequence[str]) -> None:
+    def repair(self, dropped: Sequence[tuple[int, int]], split: Sequence[int], windows: Sequence[str]) -> None:
         """Make words right where stretches overlap, or part them.
 
         Parameters
         ----------
         dropped : ranges of numbers of words that are none
-        torn : numbers of words that are longer than their stretch knows
+        split : numbers of words that are longer than their stretch knows
         windows : text from the beginning of each of those, in lower case
         """
         for first, end in dropped:
@@ -208,11 +208,11 @@ class WordPool:
         codes, kinds = _kinds_of("\n".join([*windows, "\n" * 2 * _HALF]))
         begins = np.cumsum([0, *[len(window) + 1 for window in windows[:-1]]])[: len(windows)]
         keys = _first_letters(codes, kinds == _SPACED, begins)
-        self._keys[torn] = keys.T
-        self._prints[torn] = _prints(keys[0])
+        self._keys[split] = keys.T
+        self._fingerprints[split] = _fingerprints(keys[0])
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> WordPool:
+    def of(cls, texts: Sequence[str]) -> TermIndex:
         """Return the pool of some texts."""
         low = [lowered(text) for text in texts]
         bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in low[:-1]]])
@@ -250,13 +250,13 @@ class WordPool:
 
         Examples
         --------
-        >>> pool = WordPool.of(["Bees are busy.", "A bee?"])
+        >>> pool = TermIndex.of(["Bees are busy.", "A bee?"])
         >>> [found.tolist() for found in pool.find([("bee", False), ("bee", True)])]
         [[0, 0, 1], [0, 18, 18]]
         """
         keys, masks = _keys(terms)
         any_second = any(len(term) == 1 and not whole for term, whole in terms)
-        words = np.arange(len(self._prints)) if any_second else self._likely(keys[:, 0])
+        words = np.arange(len(self._fingerprints)) if any_second else self._likely(keys[:, 0])
         heads, tails = self._keys.take(words, axis=0).T
         match = ((heads & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
         numbers = match // max(1, len(words))
@@ -275,8 +275,8 @@ class WordPool:
     def _likely(self, heads: Keys) -> Places:
         """Numbers of the words whose first two letters are those of a term, given by characters 1 to 4."""
         wanted = np.zeros(1 << 16, dtype=np.bool_)
-        wanted[_prints(heads)] = True
-        return wanted.take(self._prints).nonzero()[0]
+        wanted[_fingerprints(heads)] = True
+        return wanted.take(self._fingerprints).nonzero()[0]
 
     def anywhere(self, term: str) -> Places:
         """Return where on the axis a term stands, in or outside words."""
@@ -290,7 +290,7 @@ class WordPool:
 
         Examples
         --------
-        >>> WordPool.of(["banana"]).count("an")
+        >>> TermIndex.of(["banana"]).count("an")
         2
         """
         if not letters.isascii() or letters[0] == letters[-1] != letters:
@@ -303,7 +303,7 @@ class WordPool:
 
 
 def _keys(terms: Sequence[tuple[str, bool]]) -> tuple[Keys, Keys]:
-    """Return the numbers of terms as in `Words`, and the masks of what the words they find have in common.
+    """Return the numbers of terms as in `TermPositions`, and the masks of what the words they find have in common.
 
     Both of shape (t, 2).
     """
