@@ -1,4 +1,4 @@
-"""How well one chunk goes on from the one before it: by embeddings where there are any, by common words elsewhere."""
+"""Continuity of neighbouring chunks: cosine of their embeddings, or word overlap where there are none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from retrivex.text.word_overlap import SignatureCache
 
 
 class Continuity(NamedTuple):
-    """Likeness of two neighbouring chunks.
+    """Continuity of two neighbouring chunks.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class Continuity(NamedTuple):
 
 
 class SharedWords(Mapping[ChunkKey, Continuity]):
-    """Continuity of each chunk of a row with the one before it by their words, compared when somebody asks.
+    """Word overlap of each chunk in a row with the one before it, computed when it is asked for.
 
-    Most guards and the calibrated scorer do not: of many neighbours only those that are shown are ever asked for.
+    Most guards and the calibrated scorer do not ask: only the overlaps of neighbours that are shown are computed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Following links from hits to chunks of other documents, hop by hop, one request a hop."""
+"""Link expansion: breadth-first search from the hits along chunk links, one store request per hop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from retrivex.stores.access import ChunkReply, ChunkRequest, ParentReply, Parent
 
 @dataclass(slots=True)
 class LinkReport:
-    """Requests that following took, and what went wrong."""
+    """The store requests of a link expansion, and its warnings."""
 
     requests: int = 0
     warnings: list[str] = field(default_factory=list)

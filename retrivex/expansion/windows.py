@@ -1,4 +1,4 @@
-"""Seeds -> windows: each seed grows to its neighbours until a guard refuses."""
+"""Windows: each seed grows to its neighbouring chunks until a guard stops it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_WIDENING = 40
 
 @dataclass(slots=True)
 class Expansion:
-    """What the seeds grew to.
+    """The windows that the seeds grew to, and where growth stopped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Windows on a document's chunk axis, and the interval graph they form."""
+"""Merging of windows that overlap or touch, and the interval graph they form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chunks of all candidate runs of a query, one after the other on one axis of characters."""
+"""The offset index: chunks and runs of a query as arrays of offsets in one joined text."""
 
 from __future__ import annotations
 

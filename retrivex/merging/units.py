@@ -1,4 +1,4 @@
-"""Runs -> units: groups of whole sentences, small enough to be worth or not worth their tokens as a whole."""
+"""Units: groups of whole sentences of a run, which are scored and selected as a whole."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _size(text: str) -> int:
 
 
 class Unit(NamedTuple):
-    """A stretch of a run that is valued and picked as a whole.
+    """A group of sentences of a run, scored and selected as a whole.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _split_long(edges: Sequence[int], text: str, room: int) -> list[int]:
 
 
 class _CachedCuts(NamedTuple):
-    """What is remembered of a chunk's text.
+    """The cached cuts of a chunk's text.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class _CachedCuts(NamedTuple):
 
 
 class UnitCutter:
-    """Cuts runs into units; remembers cuts of the texts it has seen. Safe for several threads.
+    """Cuts runs into units, with a cache of the cuts of texts; safe for several threads.
 
     Parameters
     ----------

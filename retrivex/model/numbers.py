@@ -1,4 +1,4 @@
-"""Real numbers, whatever type they come in."""
+"""Conversion of any real number type to float."""
 
 from __future__ import annotations
 

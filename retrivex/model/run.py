@@ -1,4 +1,4 @@
-"""Chunks -> runs: neighbouring chunks joined into one text, nothing doubled, nothing invented."""
+"""Runs: neighbouring chunks joined into one text, without repeated overlaps and without invented text."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Gap(NamedTuple):
 
 
 class Stitched(NamedTuple):
-    """What `stitch` made of chunks.
+    """The runs that `stitch` made of chunks, and the problems it found.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Asking a reranker: in batches, at once, in time, again where that helps; its answer is checked, never trusted."""
+"""Calls of a reranker: batches, concurrency, time limit, retries, and checks of its answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RerankRequest:
 
 @dataclass(frozen=True, slots=True)
 class RerankReply:
-    """What a reranker gave.
+    """The answer of a reranker.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class RerankReply:
 
 @dataclass(frozen=True)
 class Reranking:
-    """A reranker and how it is asked.
+    """A reranker with its call policy: batches, concurrency, time limit, retries.
 
     Whatever a reranker does, `scores` returns: a failure is a reply with a `problem` and no scores.
 
@@ -65,7 +65,7 @@ class Reranking:
     concurrency : batches that may be under way at the same time
     timeout_s : seconds that all batches together may take; None waits for ever
     retries : how often a batch is tried again after a failure that may pass; a refusal (status 4xx, but for 429, which
-        asks for patience) or an answer that is wrong is never asked for again
+        asks to wait) or an answer that is wrong is never asked for again
     backoff_s : seconds before the first new attempt, doubled for every further one; an endpoint that says how long to
         wait is left alone for that long, or given up on at once where `timeout_s` does not leave the time
     score_scale : range of its scores, as with hits: `unbounded`, `cosine` or `unit`; a score outside is an error

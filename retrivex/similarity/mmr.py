@@ -1,4 +1,4 @@
-r"""Passages that add something: by what they are worth and by how little they repeat.
+r"""Maximal marginal relevance: passages chosen for their relevance and against repetition.
 
 Maximal marginal relevance picks one passage after another, each time the one with the largest
 
@@ -86,7 +86,7 @@ def diversify(
 
 @dataclass(frozen=True, slots=True)
 class Picks:
-    """What maximal marginal relevance picks.
+    """The choice of maximal marginal relevance.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How alike passages are, one against all: by embeddings, or by their trigrams."""
+"""Similarity of one passage to all others, by embeddings or by character trigrams."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from retrivex.similarity.vectors import Floats, unit_rows
 
 
 class Similarity(Protocol):
-    """Compares one of n passages with all of them."""
+    """Similarity of one of n passages to all of them."""
 
     def of(self, passage: int) -> Floats:
-        """Return the likeness of all to one, shape (n,), in [0, 1]."""
+        """Return the similarity of all to one, shape (n,), in [0, 1]."""
         ...
 
 
@@ -41,7 +41,7 @@ class TextSimilarity:
         self._held = np.zeros(len(known), dtype=bool)
 
     def of(self, passage: int) -> Floats:
-        """Return the likeness of all to one, shape (n,), in [0, 1]."""
+        """Return the similarity of all to one, shape (n,), in [0, 1]."""
         if not self._sizes[passage]:
             return np.array([float(text == self._texts[passage]) for text in self._texts])
         own = self._ids[self._ends[passage] - self._sizes[passage] : self._ends[passage]]
@@ -70,7 +70,7 @@ class EmbeddingSimilarity:
         self._units = unit_rows(embeddings)
 
     def of(self, passage: int) -> Floats:
-        """Return the likeness of all to one, shape (n,), in [0, 1]."""
+        """Return the similarity of all to one, shape (n,), in [0, 1]."""
         similarity: Floats = np.clip(self._units @ self._units[passage], 0.0, 1.0)
         similarity[passage] = 1.0
         return similarity

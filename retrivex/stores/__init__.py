@@ -1,4 +1,4 @@
-"""Where chunks live: in memory, in one SQLite file, or in whatever implements `ChunkStore`."""
+"""Chunk stores: in memory, in one SQLite file, or anything that implements `ChunkStore`."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

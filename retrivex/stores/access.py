@@ -1,4 +1,4 @@
-"""Asking a store: one request, sync or async, in time or not at all; never at the price of the seeds."""
+"""Store access: one request, sync or async, with a time limit; a store that fails never costs the seeds."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
 
 @dataclass(frozen=True, slots=True)
 class ChunkRequest:
-    """Chunks that are wanted; `windows` do not overlap."""
+    """A request for the chunks of windows, which do not overlap."""
 
     windows: tuple[Window, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ParentRequest:
-    """Parents that are wanted."""
+    """A request for parents."""
 
     parent_ids: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class ChunkReply:
-    """What a store gave.
+    """The answer of a chunk store.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ChunkReply:
 
 @dataclass(slots=True)
 class ParentReply:
-    """What a parent store gave; fields as in `ChunkReply`."""
+    """The answer of a parent store; fields as in `ChunkReply`."""
 
     parents: dict[str, Chunk | str] = field(default_factory=dict)
     problem: str | None = None

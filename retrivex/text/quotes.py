@@ -1,4 +1,4 @@
-"""Finding a quote again, although a model has re-wrapped, re-cased or re-quoted it."""
+"""Finds a quote in a text although a model changed its line breaks, case or quotation marks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Character ranges of the scripts written without spaces between words, for the brackets of a regular expression.
 
-Each set that some part of the package needs is named here once: they differ on purpose, as told beside each.
+Each set that a part of the package needs is named here once; the sets differ on purpose, for the reason beside each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sentence boundaries with exact offsets; the smallest pieces a chunk or a unit is cut at."""
+"""Sentence boundaries with exact offsets."""
 
 from __future__ import annotations
 

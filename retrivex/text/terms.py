@@ -1,4 +1,4 @@
-"""Where the words of texts begin, so that a question's words are found by comparing numbers.
+"""A term index: the positions of the words of texts, found by comparing numbers instead of strings.
 
 A word is a run of letters and digits of any alphabet; it is kept as its first eight characters, in two numbers.
 Characters of scripts that are written without spaces make no words: they are looked for in the text.
@@ -27,7 +27,7 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 _HALF = 4  # characters in a number, 16 bits each
 _SEPARATOR = "\n\n"
-_SPREAD = 1021  # odd and larger than most alphabets, so that few pairs of letters have the same print
+_SPREAD = 1021  # odd and larger than most alphabets, so that few pairs of letters have the same fingerprint
 
 # kinds of characters, found out when a character is first met
 _UNKNOWN, _OTHER, _SPACED, _ALONE = 0, 1, 2, 3
@@ -35,7 +35,7 @@ _kinds = np.zeros(0x110000, dtype=np.uint8)
 
 
 class TermPositions(NamedTuple):
-    """The words of a text, n of them.
+    """The n words of a text: where they begin, and their first letters as numbers.
 
     Their numbers are kept as bytes: those of a hundred texts are joined in a tenth of the time that arrays take.
 
@@ -164,7 +164,7 @@ def _edges_in_words(in_word: NDArray[np.bool_], start: int, size: int) -> tuple[
 
 
 class TermIndex:
-    """The words of all candidates of a query on one axis of characters, two characters between texts.
+    """The words of all candidates of a query, by their offsets in the candidates' joined text.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class TermIndex:
         self._kept = np.ones(len(self._places), dtype=np.bool_)
 
     def repair(self, dropped: Sequence[tuple[int, int]], split: Sequence[int], windows: Sequence[str]) -> None:
-        """Make words right where stretches overlap, or part them.
+        """Correct the words at the boundaries of overlapping stretches, and of stretches that split a word.
 
         Parameters
         ----------

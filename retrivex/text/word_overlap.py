@@ -1,4 +1,4 @@
-"""How many words two texts share, by signatures that are quick to compare."""
+"""Word overlap of two texts, computed from bit signatures of their words."""
 
 from __future__ import annotations
 

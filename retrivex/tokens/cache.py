@@ -1,4 +1,4 @@
-"""Token counts by text, kept between queries."""
+"""A cache of token counts by text, kept between queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _size(text: str) -> int:
 
 
 class TokenCache:
-    """Remembers the counts of a tokenizer; itself a tokenizer, for use on hot paths and from several threads.
+    """A tokenizer that caches the counts of another one; safe for several threads.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Counting the tokens of joined text without reading all of it again.
+"""Incremental token counts: the tokens of a joined text from the counts of its parts.
 
 A byte-pair tokenizer of the GPT family first cuts a text into words with a regular expression and never merges
 across a cut. In "...letter, space, letter..." it always cuts before the space, whatever stands around it. So the
@@ -24,7 +24,7 @@ _CUT = re.compile(r"[a-zA-Z](?= [a-zA-Z])")
 
 
 class _Edges(NamedTuple):
-    """What stands before the first and behind the last safe cut of a part, each with its tokens."""
+    """The text before the first and after the last safe cut of a part, with their token counts."""
 
     head: str
     head_count: int
@@ -37,7 +37,7 @@ _NO_CUTS = _Edges("", 0, "", 0)
 
 
 class JoinCounter:
-    """Counts joined texts; remembers the edges of the parts it has seen, and what it has read across joins.
+    """Counts the tokens of joined texts; caches the edges of parts and the counts across joins.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What full-text search sees of a text and of a question: one place for both, so that they agree.
+"""Full-text search terms of texts and of questions, made in one place so that they agree.
 
 FTS5's own tokenizer (`porter unicode61`) splits at spaces, folds case and accents and stems English words. Scripts
 that are written without spaces would become one token a sentence; here their runs are cut into overlapping pairs of

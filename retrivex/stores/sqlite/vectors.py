@@ -1,4 +1,4 @@
-"""Vectors: float32 rows of length one as bytes, searched exactly with numpy, a block at a time."""
+"""Exact nearest-neighbour search over float32 unit vectors, stored as bytes and read in blocks."""
 
 from __future__ import annotations
 
