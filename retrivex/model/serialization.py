@@ -80,11 +80,11 @@ def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:
     >>> chunk_from_dict({"doc_id": "bees", "chunk_id": 3, "text": "Bees sleep.", "page": 2}).metadata.page
     2
     """
-    fields = given(record, CHUNK_KEYS, ChunkError)
+    fields = check_keys(record, CHUNK_KEYS, ChunkError)
     heading_path = fields.get("heading_path")
     metadata = ChunkMetadata(
         doc_id=string(fields, "doc_id", ChunkError),
-        chunk_id=integer(needed(fields, "chunk_id", ChunkError), "chunk_id", ChunkError),
+        chunk_id=integer(require(fields, "chunk_id", ChunkError), "chunk_id", ChunkError),
         char_start=_optional_integer(fields, "char_start"),
         char_end=_optional_integer(fields, "char_end"),
         parent_id=optional_string(fields, "parent_id", ChunkError),
@@ -160,7 +160,7 @@ def _embedding(value: Any) -> list[float] | None:
     return [float(n) for n in numbers]
 
 
-def given(record: Mapping[str, Any], known: tuple[str, ...], error: type[RetrivexError]) -> dict[str, Any]:
+def check_keys(record: Mapping[str, Any], known: tuple[str, ...], error: type[RetrivexError]) -> dict[str, Any]:
     """Return the keys that have a value; an unknown key is an error that names the known ones."""
     unknown = sorted(set(record) - set(known))
     if unknown:
@@ -171,7 +171,7 @@ def given(record: Mapping[str, Any], known: tuple[str, ...], error: type[Retrive
     return {key: value for key, value in record.items() if value is not None}
 
 
-def needed(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> Any:
+def require(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> Any:
     """Return the value of a key that must be there."""
     if key not in fields:
         raise error(f"{key} is missing: every line needs it; got {', '.join(fields) or 'no keys'}")
@@ -180,7 +180,7 @@ def needed(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> A
 
 def string(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> str:
     """Return a string that must be there."""
-    return as_string(needed(fields, key, error), key, error)
+    return as_string(require(fields, key, error), key, error)
 
 
 def optional_string(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> str | None:

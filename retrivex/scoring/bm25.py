@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.text.terms import TermIndex, is_unspaced, lowered, split_words
+from retrivex.text.terms import TermIndex, is_unspaced, lowercase, split_words
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -52,7 +52,7 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     [('蜜蜂', False), ('蜂睡', False), ('睡觉', False)]
     """
     terms: dict[str, bool] = {}
-    for word, unspaced in split_words(lowered(question)):
+    for word, unspaced in split_words(lowercase(question)):
         if unspaced:
             for at in range(max(1, len(word) - 1)):
                 terms[word[at : at + 2]] = False

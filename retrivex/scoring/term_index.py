@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from retrivex.merging.offsets import RUN_SEPARATOR_CHARS, OffsetIndex
 from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
-from retrivex.text.terms import TermIndex, TermPositions, index_words, is_in_word, is_letter, lowered
+from retrivex.text.terms import TermIndex, TermPositions, index_words, is_in_word, is_letter, lowercase
 
 _MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
 _PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
@@ -40,15 +40,15 @@ class TermIndexer:
         pool = TermIndex(
             boundaries.parts,
             axis.starts,
-            lambda: _SEPARATOR.join(map(lowered, texts)),
-            lambda: list(map(lowered, texts)),
+            lambda: _SEPARATOR.join(map(lowercase, texts)),
+            lambda: list(map(lowercase, texts)),
         )
-        pool.repair(boundaries.dropped, boundaries.split, [lowered(window) for window in boundaries.windows])
+        pool.repair(boundaries.dropped, boundaries.split, [lowercase(window) for window in boundaries.windows])
         return pool
 
     def _indexed(self, texts: Sequence[str]) -> list[TermPositions]:
         """Return the words of each text, those met for the first time all at once."""
-        return self._known.find(texts, lambda fresh: index_words(list(map(lowered, fresh))))
+        return self._known.find(texts, lambda fresh: index_words(list(map(lowercase, fresh))))
 
 
 def _tiled(axis: OffsetIndex, words: Sequence[TermPositions]) -> NDArray[np.bool_]:
@@ -92,7 +92,7 @@ class _Boundaries:
         by_chunks = [number for number in numbers if not _has_worded_joiner(axis.runs[number])]
         for number in set(numbers).difference(by_chunks):  # read as they are, as if all were in the first chunk
             run = axis.runs[number]
-            read = index_words([lowered(run.text), *[""] * (len(run) - 1)])
+            read = index_words([lowercase(run.text), *[""] * (len(run) - 1)])
             self.parts[firsts[number] : firsts[number] + len(run)] = read
         self.begins = list(itertools.accumulate([len(words.offsets) for words in self.parts], initial=0))
         for number in by_chunks:

@@ -61,12 +61,12 @@ class TermPositions(NamedTuple):
         return np.frombuffer(self.places, dtype=np.int32)
 
 
-def lowered(text: str) -> str:
+def lowercase(text: str) -> str:
     """Return the text in lower case, every character in its place.
 
     Examples
     --------
-    >>> lowered("İstanbul") == "i̇stanbul", len(lowered("İstanbul"))
+    >>> lowercase("İstanbul") == "i̇stanbul", len(lowercase("İstanbul"))
     (False, 8)
     """
     low = text.lower()
@@ -214,7 +214,7 @@ class TermIndex:
     @classmethod
     def of(cls, texts: Sequence[str]) -> TermIndex:
         """Return the pool of some texts."""
-        low = [lowered(text) for text in texts]
+        low = [lowercase(text) for text in texts]
         bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in low[:-1]]])
         return cls(index_words(low), bases, lambda: _SEPARATOR.join(low), lambda: low)
 

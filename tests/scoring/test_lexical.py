@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import texts
 
 from retrivex.scoring.bm25 import K1, MAX_TERMS, B, bm25, inverse_frequency, question_terms, term_counts
-from retrivex.text.terms import TermIndex, lowered
+from retrivex.text.terms import TermIndex, lowercase
 
 
 def counted(question: str, *stretches: str) -> list[list[int]]:
@@ -23,14 +23,14 @@ def counted(question: str, *stretches: str) -> list[list[int]]:
 
 @given(texts)
 def test_lower_case_keeps_every_character_in_its_place(text: str) -> None:
-    made = lowered(text)
+    made = lowercase(text)
     assert len(made) == len(text)
     for small, letter in zip(made, text, strict=True):
         assert small in (letter, letter.lower()) or letter in "Σ"
 
 
 def test_letters_whose_small_form_is_longer_stay() -> None:
-    assert lowered("İZMİR und ÄPFEL") == "İzmİr und äpfel"
+    assert lowercase("İZMİR und ÄPFEL") == "İzmİr und äpfel"
     assert counted("izmir? äpfel?", "ÄPFEL aus İzmir", "Birnen") == [[1, 0]]
 
 

@@ -9,7 +9,7 @@ from retrivex.merging.offsets import OffsetIndex
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.run import stitch
 from retrivex.scoring.term_index import TermIndexer
-from retrivex.text.terms import TermIndex, index_words, is_letter, is_unspaced, lowered, split_words
+from retrivex.text.terms import TermIndex, index_words, is_letter, is_unspaced, lowercase, split_words
 
 LETTERS = st.text(st.sampled_from("abeinst\u00e9\u0436 .-_\n9\u871c\U00010400"), max_size=60)
 
@@ -36,7 +36,7 @@ def walked(text: str) -> list[tuple[int, str]]:
 @given(st.lists(LETTERS | texts, min_size=1, max_size=4), st.sampled_from("abeinst\u00e9\u0436"), st.integers(1, 12))
 def test_words_are_those_of_a_plain_walk(stretches: list[str], letter: str, size: int) -> None:
     pool = TermIndex.of(stretches)
-    axis = "\n\n".join(map(lowered, stretches))
+    axis = "\n\n".join(map(lowercase, stretches))
     assert pool.text == axis
     words = walked(axis)
     assert pool.places().tolist() == [at for at, _ in words]
@@ -105,7 +105,7 @@ def test_words_of_overlapping_chunks_are_those_of_their_text(text: str, cuts: li
     pool = TermIndexer().pool(OffsetIndex(runs))
     whole = TermIndex.of([run.text for run in runs])
     assert pool.places().tolist() == whole.places().tolist()
-    terms = [(word[:8], True) for run in runs for _, word in walked(lowered(run.text))]
+    terms = [(word[:8], True) for run in runs for _, word in walked(lowercase(run.text))]
     assert [found.tolist() for found in pool.find(terms)] == [found.tolist() for found in whole.find(terms)]
     assert (pool.text, pool.count("a")) == (whole.text, whole.count("a"))
 
