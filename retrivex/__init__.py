@@ -3,20 +3,25 @@
 Hits in, context out: whole passages, in a sensible order, inside a token budget, every character traceable.
 """
 
-from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
-from retrivex.composition.composition import Citation, Composition, Coverage
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.merging.intervals import interval_graph
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.ordering.strategy import OrderingStrategy
-from retrivex.reorder import Passage, Reorderer
-from retrivex.similarity.deduplicate import deduplicate
 from retrivex.version import __version__
+
+if TYPE_CHECKING:
+    from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
+    from retrivex.composition.composition import Citation, Composition, Coverage
+    from retrivex.merging.intervals import interval_graph
+    from retrivex.reorder import Passage, Reorderer
+    from retrivex.similarity.deduplicate import deduplicate
 
 __all__ = [
     "BatchItem",
@@ -41,3 +46,29 @@ __all__ = [
     "deduplicate",
     "interval_graph",
 ]
+
+# what runs is imported on first use: a program that needs the data types alone pays for nothing else
+_ON_FIRST_USE = {
+    "BatchItem": "retrivex.composer.composer",
+    "Citation": "retrivex.composition.composition",
+    "ComposeRequest": "retrivex.composer.composer",
+    "Composition": "retrivex.composition.composition",
+    "Coverage": "retrivex.composition.composition",
+    "Passage": "retrivex.reorder",
+    "Reorderer": "retrivex.reorder",
+    "SpanComposer": "retrivex.composer.composer",
+    "deduplicate": "retrivex.similarity.deduplicate",
+    "interval_graph": "retrivex.merging.intervals",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_ON_FIRST_USE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

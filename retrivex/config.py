@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -393,6 +392,8 @@ class RetrievalConfig(BaseModel):
         """
         if not isinstance(path, str | Path):
             raise RetrivexError(f"path is {path!r}: give the path of a .json or .toml file")
+        import tomllib  # noqa: PLC0415 - few read a config from a file
+
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")

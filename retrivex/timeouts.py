@@ -1,14 +1,20 @@
-"""Waiting for somebody else's code: in time or not at all, and without holding up an event loop."""
+"""Calling foreign code in time: time limits, retries with growing pauses, `Retry-After`."""
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
+import random
 import threading
+import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from retrivex.errors import StoreTimeoutError
+
+if TYPE_CHECKING:
+    import asyncio  # imported on first use elsewhere: a tenth of what importing retrivex would cost with it
 
 T = TypeVar("T")
 
@@ -56,8 +62,14 @@ def _failing_plainly(call: Callable[[], T]) -> T:
     """Run somebody else's code; its `CancelledError` is a failure of its own, and no cancellation of the caller."""
     try:
         return call()
-    except asyncio.CancelledError as error:
-        raise _plain(error) from error
+    except Exception:
+        raise
+    except BaseException as error:
+        import asyncio  # noqa: PLC0415 - see above
+
+        if isinstance(error, asyncio.CancelledError):
+            raise _plain(error) from error
+        raise
 
 
 def _plain(error: BaseException) -> RuntimeError:
@@ -73,12 +85,14 @@ async def await_in_time(call: Callable[[], Awaitable[T]], seconds: float | None,
     StoreTimeoutError
         If it takes longer; it is cancelled then.
     """
-    patience = asyncio.timeout(seconds)
+    import asyncio  # noqa: PLC0415 - see above
+
+    limiter = asyncio.timeout(seconds)
     try:
-        async with patience:
+        async with limiter:
             return await in_own_task(call)
     except TimeoutError as error:
-        if not patience.expired():
+        if not limiter.expired():
             raise  # the callee's own
         raise StoreTimeoutError(_late((seconds or 0.0) if limit is None else limit)) from error
 
@@ -89,6 +103,7 @@ async def in_own_task(call: Callable[[], Awaitable[T]]) -> T:
     A `CancelledError` of somebody else's code, or what it does to the task it runs in, is a failure like others. Where
     the caller is cancelled, the code is too; if that does not end it, it is left behind.
     """
+    import asyncio  # noqa: PLC0415 - see above
 
     async def asked() -> T:
         return await call()
@@ -115,6 +130,8 @@ def _seen(task: asyncio.Task[Any]) -> None:
 
 async def in_thread(call: Callable[[], T]) -> T:
     """Run `call` in a daemon thread: unlike the event loop's own, nobody waits for it when the program ends."""
+    import asyncio  # noqa: PLC0415 - see above
+
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
     context = contextvars.copy_context()
@@ -143,3 +160,90 @@ async def in_thread(call: Callable[[], T]) -> T:
 
     threading.Thread(target=work, name="retrivex-store", daemon=True).start()
     return await answer
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Pauses between attempts, each twice as long as the one before it.
+
+    Parameters
+    ----------
+    first_s : seconds before the second attempt
+    longest_s : seconds that no pause exceeds
+    jitter : share of a pause, in [0, 1], that is random, so that many callers do not come back at the same moment
+
+    Examples
+    --------
+    >>> [Backoff(0.5, longest_s=3.0).pause(attempt) for attempt in range(4)], Backoff(0.5).pause(0, asked_s=2.0)
+    ([0.5, 1.0, 2.0, 3.0], 2.0)
+    """
+
+    first_s: float
+    longest_s: float = threading.TIMEOUT_MAX
+    jitter: float = 0.0
+
+    def pause(self, attempt: int, asked_s: float | None = None) -> float:
+        """Return the seconds to wait after an attempt, counted from 0: at least what the server asked for."""
+        own = min(self.first_s * 2.0 ** min(attempt, 60), self.longest_s)
+        if self.jitter:
+            own *= random.uniform(1 - self.jitter, 1.0)
+        return max(own, asked_s or 0.0)
+
+
+def retry(call: Callable[[], T], pause: Callable[[Exception, int], float]) -> T:
+    """Return what `call` returns, called again after each failure that may pass.
+
+    Parameters
+    ----------
+    call : the foreign code
+    pause : of a failure and the number of attempts before it: seconds to wait, or it raises where there is no use
+
+    Examples
+    --------
+    >>> answers = iter([1 / 2, 1])
+    >>> retry(lambda: next(answers), lambda error, attempt: 0.0)
+    0.5
+    """
+    attempt = 0
+    while True:
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001 - `pause` raises what no further attempt can help
+            seconds = pause(error, attempt)
+        time.sleep(seconds)
+        attempt += 1
+
+
+async def aretry(call: Callable[[], Awaitable[T]], pause: Callable[[Exception, int], float]) -> T:
+    """Do what `retry` does in an event loop."""
+    import asyncio  # noqa: PLC0415 - see above
+
+    attempt = 0
+    while True:
+        try:
+            return await call()
+        except Exception as error:  # noqa: BLE001 - `pause` raises what no further attempt can help
+            seconds = pause(error, attempt)
+        await asyncio.sleep(seconds)
+        attempt += 1
+
+
+def retry_after(said: str | None) -> float | None:
+    """Return the seconds of a `Retry-After` header, a number or a date; None where it is not there or unreadable.
+
+    Examples
+    --------
+    >>> retry_after("2"), retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), retry_after("soon"), retry_after(None)
+    (2.0, 0.0, None, None)
+    """
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few servers give dates
+
+    text = (said or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        until = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    aware = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
+    return max((aware - datetime.now(UTC)).total_seconds(), 0.0)

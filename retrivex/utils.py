@@ -10,7 +10,7 @@ from retrivex.chunking.chunker import check_overlap, check_size
 from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.text.sentences import trimmed
+from retrivex.text.sentences import trim_range
 
 _SEARCH_BACK = 100  # characters before the full length in which a good place to break is looked for
 _BREAKS = (". ", "! ", "? ", ".\n", "!\n", "?\n", " ")  # the published order: the first that is found decides
@@ -137,5 +137,5 @@ def _chunks(
     heading_path: Sequence[str] | None,
     ranges: Iterator[tuple[int, int]],
 ) -> list[Chunk]:
-    pieces = (Piece(*trimmed(text, *part), heading_path=heading_path, parent_id=parent_id) for part in ranges)
+    pieces = (Piece(*trim_range(text, *part), heading_path=heading_path, parent_id=parent_id) for part in ranges)
     return make_chunks(Document(doc_id, text), pieces)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
-import time
 from dataclasses import dataclass
 
 from retrivex.errors import StoreError, StoreTimeoutError
-from retrivex.timeouts import in_thread
+from retrivex.timeouts import Backoff, aretry, in_thread, retry
 
 from .collection import Collection, Records, Request
 
-_FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 5.0
+_BACKOFF = Backoff(0.1, longest_s=5.0, jitter=0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +17,7 @@ class Patient:
     """Asks a collection, up to `retries` times more where it is down.
 
     A pause is about twice as long as the one before, 0.1 s at first and never more than 5 s, and random within a half,
-    so that many callers do not come back at the same moment. What took too long is not asked again: patience is spent.
+    so that many callers do not come back at the same moment. A time-out is not retried: the time is spent.
 
     Raises
     ------
@@ -44,28 +40,16 @@ class Patient:
             raise StoreError(
                 f"{self.collection.name} has only an async client: await afetch or aretrieve, or pass a sync client too"
             )
-        for attempt in range(self.retries + 1):
-            try:
-                return self.collection.ask(request)
-            except Exception as error:  # noqa: BLE001 - clients share no base class; `failure` says what it is
-                self._give_up(error, attempt)
-            time.sleep(_pause(attempt))
-        raise AssertionError  # the last attempt returns or raises
+        return retry(lambda: self.collection.ask(request), self._pause)
 
     async def aask(self, request: Request) -> Records:
         """Return the answer without blocking the event loop: a sync client is asked in a thread."""
         if not self.collection.is_async:
             return await in_thread(lambda: self.ask(request))
-        for attempt in range(self.retries + 1):
-            try:
-                return await self.collection.aask(request)
-            except Exception as error:  # noqa: BLE001 - as above
-                self._give_up(error, attempt)
-            await asyncio.sleep(_pause(attempt))
-        raise AssertionError
+        return await aretry(lambda: self.collection.aask(request), self._pause)
 
-    def _give_up(self, error: Exception, attempt: int) -> None:
-        """Raise, unless there is reason to ask again."""
+    def _pause(self, error: Exception, attempt: int) -> float:
+        """Return the seconds to wait before the next attempt; raise where there is no use in one."""
         if isinstance(error, StoreError):
             raise error
         what = self.collection.failure(error)
@@ -76,8 +60,4 @@ class Patient:
             raise StoreError(f"{self.collection.name} refused the request ({shown})") from error
         if attempt == self.retries:
             raise StoreError(f"{self.collection.name} is down, asked {attempt + 1} times ({shown})") from error
-
-
-def _pause(attempt: int) -> float:
-    longest: float = min(_FIRST_PAUSE_S * 2**attempt, _LONGEST_PAUSE_S)
-    return longest * random.uniform(0.5, 1.0)
+        return _BACKOFF.pause(attempt)

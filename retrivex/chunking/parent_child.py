@@ -12,7 +12,7 @@ from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.errors import ChunkError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.text.sentences import trimmed
+from retrivex.text.sentences import trim_range
 
 
 class ParentChildChunker:
@@ -67,7 +67,7 @@ class ParentChildChunker:
         found = [pair for layer in _layers(numbered) for pair in self._pieces(document, layer)]
         pieces: dict[tuple[int, int], Piece] = {}
         for _, piece in sorted(found, key=lambda pair: pair[0].number):
-            pieces.setdefault(trimmed(document.text, piece.start, piece.end), piece)
+            pieces.setdefault(trim_range(document.text, piece.start, piece.end), piece)
         children = make_chunks(document, sorted(pieces.values(), key=lambda piece: (piece.start, piece.end)))
         parents = {_parent_id(document, parent): parent.chunk for parent in numbered}
         for child in children:
@@ -117,7 +117,7 @@ def _within(document: Document, parent: _Parent, child: Chunk) -> Piece | None:
     start, end = _offsets(child)
     first = max(start, parent.start)
     # the white space behind it depends on what follows in that parent: it would tell equal children apart
-    visible, last = trimmed(document.text, first, min(end, parent.end))
+    visible, last = trim_range(document.text, first, min(end, parent.end))
     if visible == last:
         return None
     prefix = child.metadata.prefix if start >= parent.start else None

@@ -11,7 +11,7 @@ from retrivex.chunking.blocks import headings, markdown_blocks, path_of
 from retrivex.chunking.pages import edges_inside, page_edges
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
-from retrivex.text.sentences import trimmed
+from retrivex.text.sentences import trim_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
                 char_start=start,
                 char_end=end,
                 parent_id=piece.parent_id,
-                heading_path=path_of(outline, *trimmed(text, piece.start, piece.end))
+                heading_path=path_of(outline, *trim_range(text, piece.start, piece.end))
                 if piece.heading_path is None and markdown
                 else piece.heading_path,
                 page=document.page_at(start),

@@ -11,7 +11,7 @@ from retrivex.chunking.pages import page_ranges
 from retrivex.chunking.pieces import Piece, make_chunks
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.text.sentences import trimmed
+from retrivex.text.sentences import trim_range
 from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 
 # The splitter counts its candidates again and again, up to a whole document that has no break. With more characters
@@ -39,7 +39,7 @@ def token_ranges(text: str, size: int, overlap: int, tokenizer: Tokenizer) -> li
     # a lone surrogate cannot be handed over; one character stands in for it, so that offsets stay
     safe = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
     found = _split(safe, size, overlap, tokenizer)
-    ranges = [(start, end) for start, end in (trimmed(text, *part) for part in found) if start < end]
+    ranges = [(start, end) for start, end in (trim_range(text, *part) for part in found) if start < end]
     counts = tokenizer.count_many([text[start:end] for start, end in ranges])
     # A real vocabulary is not monotonic: a text may have more tokens than the same text with a space in front.
     return [
@@ -72,7 +72,7 @@ def _split(text: str, size: int, overlap: int, tokenizer: Tokenizer) -> Iterator
 
 def _halves(text: str, start: int, end: int, size: int, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
     """Halve a range until every part has at most `size` tokens or is one character."""
-    start, end = trimmed(text, start, end)
+    start, end = trim_range(text, start, end)
     if end - start <= 1 or tokenizer.count(text[start:end]) <= size:
         if start < end:
             yield start, end

@@ -10,8 +10,7 @@ from typing import Any
 from retrivex.errors import ChunkError, HitError, RetrivexError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
-from retrivex.model.json_fields import is_finite
-from retrivex.model.serialization import check_metadata, chunk_from_dict
+from retrivex.model.serialization import check_metadata, chunk_from_dict, is_finite
 from retrivex.model.window import Window
 from retrivex.stores import fetch_from_mapping
 from retrivex.stores.memory import index_chunks

@@ -13,19 +13,12 @@ from rich.text import Text
 from retrivex.cli.terminal import one_line
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import ChunkNote
+from retrivex.expansion.guards import STOP_LETTERS
 
 MAX_ROWS = 6
 """Rows of cells a document gets; what has no room is counted."""
 
 _INDENT = 2
-_REFUSALS = {
-    "heading": "h",
-    "page": "p",
-    "continuity": "c",
-    "scope": "s",
-    "missing": "m",
-    "document end": "e",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +153,7 @@ def legend(strips: Sequence[Strip], width: int, *, ascii_only: bool) -> list[Tex
     ]
     entries += [
         Text.assemble((letter, _REFUSED), f" stopped by {reason}")
-        for reason, letter in _REFUSALS.items()
+        for reason, letter in STOP_LETTERS.items()
         if reason in reasons
     ]
     lines: list[Text] = []
@@ -238,7 +231,7 @@ def _cell(cell: Cell | None, width: int, *, ascii_only: bool) -> Text:
     if cell is None:
         return Text(("..." if ascii_only else "⋯").center(width)[:width], style="dim")
     if cell.outcome == "refused":
-        letter = _REFUSALS.get(cell.reason or "", "x")
+        letter = STOP_LETTERS.get(cell.reason or "", "x")
         return Text(letter.center(width), style=_REFUSED)
     look = _LOOKS[cell.role, cell.outcome]
     glyph = look.plain if ascii_only else look.glyph

@@ -20,7 +20,7 @@ from retrivex.rendering.render import BARE, Style
 from retrivex.rerank.calling import Reranking, RerankRequest
 from retrivex.rerank.protocol import AnyReranker
 from retrivex.scoring.scorer import Valuer
-from retrivex.scoring.term_index import WordIndex
+from retrivex.scoring.term_index import TermIndexer
 from retrivex.stores.access import StoreAccess
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
 from retrivex.text.word_overlap import SignatureCache
@@ -100,7 +100,7 @@ class SpanComposer:
         self._own_tokenizer = tokenizer
         self._reranking = None if reranker is None else Reranking.of(reranker)
         self._signatures = SignatureCache()
-        self._words = WordIndex()
+        self._words = TermIndexer()
         self._counters: dict[str, tuple[JoinCounter, UnitCutter, tuple[str, ...]]] = {}
         self._counter_for(self.config)
 

@@ -364,7 +364,7 @@ class Pipeline:
             row = [found[window.doc_id, chunk_id] for chunk_id in range(window.start, window.end)]
             stitched = stitch(row, self.config.joiner, self.config.max_gap_chars)
             runs += stitched.runs
-            liars += stitched.liars
+            liars += stitched.inconsistent
             gaps += stitched.gaps
         if liars:
             self.log.warn(

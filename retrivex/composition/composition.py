@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import UnionType
-from typing import Any, Generic, NoReturn, TypeVar, overload
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from retrivex.composition.trace import ChunkNote, Step, Trace, UnitNote
 from retrivex.errors import RetrivexError, TokenizerError
@@ -19,12 +17,17 @@ from retrivex.model.run import Segment
 from retrivex.model.serialization import check_metadata, chunk_from_dict, chunk_to_dict
 from retrivex.model.span import Span
 from retrivex.model.window import Window
-from retrivex.prompts import DEFAULT_TEMPLATE, ChatStyle, Place, Prompt, fit_prompt, write_chat
-from retrivex.prompts.apis import Api
-from retrivex.prompts.fitting import SourceTemplate
+from retrivex.prompts import DEFAULT_TEMPLATE
 from retrivex.rendering.render import Style
 from retrivex.text.quotes import find_quote
 from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from retrivex.prompts import ChatStyle, Place, Prompt
+    from retrivex.prompts.apis import Api
+    from retrivex.prompts.fitting import SourceTemplate
 
 SCHEMA = "retrivex.composition/1"
 """Name and version of what `to_dict` writes; `schemas/composition-1.json` describes it."""
@@ -170,21 +173,26 @@ class Composition:
         RetrivexError
             If `reference` is neither a number nor text nor a place.
         """
-        if isinstance(reference, Place):
-            whole = self.resolve(reference.number)
-            first = min((citation.start for citation in whole), default=0)
-            last = max((citation.end for citation in whole), default=0)
-            parts = self._between(first + reference.start, last if reference.end is None else first + reference.end)
-            return [citation for citation in parts if citation.number == reference.number]
         if isinstance(reference, int):
             return [citation for citation in self.citations if citation.number == reference]
         if not isinstance(reference, str):
-            raise RetrivexError(f"reference is {reference!r}: give a number, a marker like '[2]', or words of the text")
+            return self._resolve_place(reference)
         if _MARKERS.fullmatch(reference):
             known = dict.fromkeys(citation.number for citation in self.citations)
             return [citation for number in _numbers(reference, known) for citation in self.resolve(number)]
         places = find_quote(self.text, reference)
         return [part for start, end in places for part in self._between(start, end)]
+
+    def _resolve_place(self, place: Place) -> list[Citation]:
+        from retrivex.prompts.places import Place  # noqa: PLC0415 - prompts are imported on first use
+
+        if not isinstance(place, Place):
+            raise RetrivexError(f"reference is {place!r}: give a number, a marker like '[2]', or words of the text")
+        whole = self.resolve(place.number)
+        first = min((citation.start for citation in whole), default=0)
+        last = max((citation.end for citation in whole), default=0)
+        parts = self._between(first + place.start, last if place.end is None else first + place.end)
+        return [citation for citation in parts if citation.number == place.number]
 
     def _between(self, start: int, end: int) -> list[Citation]:
         parts = []
@@ -232,6 +240,8 @@ class Composition:
         BudgetError
             If it does not fit even without any context.
         """
+        from retrivex.prompts.fitting import fit_prompt  # noqa: PLC0415 - prompts are imported on first use
+
         asked = question if question is not None else self.question
         if asked is None:
             raise RetrivexError("question is None: the context was composed without one; pass prompt(question)")
@@ -270,6 +280,8 @@ class Composition:
         BudgetError
             If it does not fit even without any context.
         """
+        from retrivex.prompts.chat import write_chat  # noqa: PLC0415 - prompts are imported on first use
+
         asked = question if question is not None else self.question
         if asked is None:
             raise RetrivexError("question is None: the context was composed without one; pass chat(question)")

@@ -1,4 +1,4 @@
-"""Encoders: text in, vectors out. The core never loads a model by itself."""
+"""Encoders: texts to embeddings. The core never loads a model by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well one chunk goes on from the one before it: by embeddings where there are any, by common words elsewhere."""
+"""Continuity of neighbouring chunks: cosine of their embeddings, or word overlap where there are none."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import NamedTuple
 from weakref import ref
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retrivex.model.chunk import Chunk, ChunkKey, Embedding
-from retrivex.similarity.vectors import with_norms
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.similarity.vectors import Floats, as_matrix, finite_vector, unit_vector, with_norms
 from retrivex.text.word_overlap import SignatureCache
 
 
 class Continuity(NamedTuple):
-    """Likeness of two neighbouring chunks.
+    """Continuity of two neighbouring chunks.
 
     Parameters
     ----------
@@ -29,9 +28,9 @@ class Continuity(NamedTuple):
 
 
 class SharedWords(Mapping[ChunkKey, Continuity]):
-    """Continuity of each chunk of a row with the one before it by their words, compared when somebody asks.
+    """Word overlap of each chunk in a row with the one before it, computed when it is asked for.
 
-    Most guards and the calibrated scorer do not: of many neighbours only those that are shown are ever asked for.
+    Most guards and the calibrated scorer do not ask: only the overlaps of neighbours that are shown are computed.
 
     Parameters
     ----------
@@ -66,33 +65,8 @@ class SharedWords(Mapping[ChunkKey, Continuity]):
         return dict, (dict(self),)
 
 
-def _vector(embedding: Embedding | None) -> NDArray[np.float64] | None:
-    """Return the embedding as an array; None where it is none, or no row of numbers."""
-    if embedding is None:
-        return None
-    try:
-        vector = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return vector if vector.ndim == 1 else None
-
-
-def _is_broken(embedding: Embedding | None, vector: NDArray[np.float64] | None) -> bool:
-    """Whether there is an embedding and it is no row of finite numbers."""
-    return embedding is not None and (vector is None or not bool(np.isfinite(vector).all()))
-
-
-def _unit(vector: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Return the unit vector; None for no, all-zero or non-finite embeddings, which say nothing."""
-    if vector is None:
-        return None
-    rows, norms = with_norms(vector[None, :])
-    unit: NDArray[np.float64] | None = rows[0] / norms[0] if norms[0] else None
-    return unit
-
-
-def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
-    """Cosines of all neighbours at once, or None where embeddings are missing, zero, malformed or of several sizes."""
+def _by_rows(chunks: Sequence[Chunk]) -> Floats | None:
+    """Return the cosines of all neighbours at once; None where an embedding is missing, zero, malformed or longer."""
     embeddings = [chunk.embedding for chunk in chunks]
     if any(embedding is None for embedding in embeddings):
         return None
@@ -100,15 +74,14 @@ def _by_rows(chunks: Sequence[Chunk]) -> NDArray[np.float64] | None:
         size = len(embeddings[0])  # type: ignore[arg-type]
         if not size or any(len(embedding) != size for embedding in embeddings):  # type: ignore[arg-type]
             return None
-        matrix = np.array(embeddings, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None  # some embedding is no row of numbers: the caller looks at each by itself
-    if matrix.ndim != 2:
+    except TypeError:
+        return None  # some embedding is no row: the caller looks at each by itself
+    if (matrix := as_matrix(embeddings)) is None:
         return None
     matrix, norms = with_norms(matrix)
     if not norms.all():
         return None
-    cosines: NDArray[np.float64] = np.einsum("ij,ij->i", matrix[:-1], matrix[1:])
+    cosines: Floats = np.einsum("ij,ij->i", matrix[:-1], matrix[1:])
     cosines /= norms[:-1] * norms[1:]
     return cosines
 
@@ -135,9 +108,9 @@ def neighbour_continuity(chunks: Sequence[Chunk], signatures: SignatureCache) ->
     if cosines is not None:
         return [Continuity(value, False) for value in cosines.tolist()], False
     made: list[Continuity] = []
-    vectors = [_vector(chunk.embedding) for chunk in chunks]
-    mixed = any(_is_broken(chunk.embedding, vector) for chunk, vector in zip(chunks, vectors, strict=True))
-    units = [_unit(vector) for vector in vectors]
+    vectors = [finite_vector(chunk.embedding) for chunk in chunks]
+    mixed = any(vector is None and chunk.embedding is not None for chunk, vector in zip(chunks, vectors, strict=True))
+    units = [None if vector is None else unit_vector(vector) for vector in vectors]
     for i in range(len(chunks) - 1):
         left, right = units[i], units[i + 1]
         if left is not None and right is not None and left.shape == right.shape:

@@ -1,4 +1,4 @@
-"""Several rankings of the same chunks made into one, by their ranks alone."""
+"""Reciprocal rank fusion: several rankings of the same chunks merged into one."""
 
 from __future__ import annotations
 

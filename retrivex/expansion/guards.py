@@ -1,41 +1,103 @@
-"""May a window go on from a chunk to the next one outwards? Heading, page, continuity, shape."""
+"""Guards: the rules that stop a window's growth at the boundary between two neighbouring chunks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from retrivex.config import GrowPolicy, RetrievalConfig
 from retrivex.expansion.continuity import Continuity
 from retrivex.model.chunk import Chunk
 
-Refusal: TypeAlias = Literal["heading", "page", "continuity", "missing", "document end", "scope"]
+Rule: TypeAlias = Callable[[Chunk, Chunk, Continuity, RetrievalConfig], bool]
+"""`rule(left, right, continuity, config)`: whether no window may grow across the boundary, from either side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A rule that stops growth, with the reason and the letter it is reported by.
+
+    Parameters
+    ----------
+    reason : given in traces and in `dropped`
+    letter : drawn by `retrivex query --explain` where a window stopped
+    options : of the config; the guard is on where one of them is neither None nor False
+    rule : whether growth stops between two neighbouring chunks
+    within_section : whether it may stop growth between two chunks that have the same heading path
+    """
+
+    reason: str
+    letter: str
+    options: tuple[str, ...]
+    rule: Rule
+    within_section: bool = True
+
+    def is_on(self, config: RetrievalConfig) -> bool:
+        """Whether the config asks for it."""
+        values = [getattr(config, option) for option in self.options]
+        return any(value is not None and value is not False for value in values)
+
+
+def _is_below_floor(_left: Chunk, _right: Chunk, continuity: Continuity, config: RetrievalConfig) -> bool:
+    floor = config.lexical_continuity_floor if continuity.lexical else config.continuity_floor
+    return floor is not None and continuity.value < floor
+
+
+def _changes_heading(left: Chunk, right: Chunk, continuity: Continuity, config: RetrievalConfig) -> bool:
+    if left.metadata.heading_path == right.metadata.heading_path:
+        return False
+    level = config.heading_level
+    needed = config.min_lexical_continuity if continuity.lexical else config.min_continuity
+    return heading_of(left, level) != heading_of(right, level) and continuity.value < needed
+
+
+def _changes_page(left: Chunk, right: Chunk, _continuity: Continuity, _config: RetrievalConfig) -> bool:
+    return left.metadata.page != right.metadata.page
+
+
+GUARDS = (
+    Guard("continuity", "c", ("continuity_floor", "lexical_continuity_floor"), _is_below_floor),
+    Guard("heading", "h", ("stop_on_heading_change",), _changes_heading, within_section=False),
+    Guard("page", "p", ("stop_on_page_change",), _changes_page),
+)
+"""Every guard, in the order in which they are asked: the first that refuses gives the reason."""
+
+STORE_STOPS = {"scope": "s", "missing": "m", "document end": "e"}
+"""Reasons, with their letters, for which growth stops at what the store does or does not return."""
+
+STOP_LETTERS = {guard.reason: guard.letter for guard in GUARDS} | STORE_STOPS
+"""The letter of every reason for which growth stops."""
+
+
+def guards_of(config: RetrievalConfig) -> tuple[Guard, ...]:
+    """Return the guards that are on, in the order in which they are asked."""
+    return tuple(guard for guard in GUARDS if guard.is_on(config))
+
+
+def refusal(
+    left: Chunk, right: Chunk, continuity: Continuity, config: RetrievalConfig, guards: Sequence[Guard] | None = None
+) -> str | None:
+    """Return why no window may grow across the boundary between two neighbouring chunks; None where it may.
+
+    The same whichever side the seed is on.
+
+    Parameters
+    ----------
+    left, right : the chunks before and after the boundary
+    continuity : of `right` with `left`
+    config : options of the guards
+    guards : those to ask; None: those that are on
+    """
+    asked = guards_of(config) if guards is None else guards
+    return next((guard.reason for guard in asked if guard.rule(left, right, continuity, config)), None)
 
 
 def heading_of(chunk: Chunk, level: int | None) -> tuple[str, ...]:
     """First `level` titles of the heading path; no path and an empty one are the same."""
     path = chunk.metadata.heading_path
     return tuple(path[:level]) if path else ()
-
-
-def refusal(left: Chunk, right: Chunk, continuity: Continuity, config: RetrievalConfig) -> Refusal | None:
-    """Return why no window may grow across the boundary between two neighbouring chunks; None where it may.
-
-    The same whichever side the seed is on.
-    """
-    lexical = continuity.lexical
-    floor = config.lexical_continuity_floor if lexical else config.continuity_floor
-    if floor is not None and continuity.value < floor:
-        return "continuity"
-    if config.stop_on_heading_change and left.metadata.heading_path != right.metadata.heading_path:
-        level = config.heading_level
-        crossing = config.min_lexical_continuity if lexical else config.min_continuity
-        if heading_of(left, level) != heading_of(right, level) and continuity.value < crossing:
-            return "heading"
-    if config.stop_on_page_change and left.metadata.page != right.metadata.page:
-        return "page"
-    return None
 
 
 _TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^[^\t\n]+(\t[^\t\n]+)+$")

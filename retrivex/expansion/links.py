@@ -1,12 +1,11 @@
-"""Following links from hits to chunks of other documents, hop by hop, one request a hop."""
+"""Link expansion: breadth-first search from the hits along chunk links, one store request per hop."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-
-import networkx as nx
 
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.seeds import Seed, seed_strength
@@ -19,7 +18,7 @@ from retrivex.stores.access import ChunkReply, ChunkRequest, ParentReply, Parent
 
 @dataclass(slots=True)
 class LinkReport:
-    """Requests that following took, and what went wrong."""
+    """The store requests of a link expansion, and its warnings."""
 
     requests: int = 0
     warnings: list[str] = field(default_factory=list)
@@ -53,19 +52,18 @@ def follow(
     report
         Requests and warnings.
     """
-    graph: nx.DiGraph[ChunkKey] = nx.DiGraph()
+    sources: defaultdict[ChunkKey, set[ChunkKey]] = defaultdict(set)  # of every link, by the chunk that it leads to
     strength = {seed.key: seed_strength(seed.relevance) for seed in seeds}
-    graph.add_nodes_from(strength)
     decay = math.exp(-config.distance_decay_beta)
     linked: dict[ChunkKey, float] = {}
     report = LinkReport()
     grown = {(w.doc_id, chunk_id) for w in expansion.windows for chunk_id in range(w.start, w.end)}
     frontier = list(strength)
     for _ in range(config.follow_links):
-        graph.add_edges_from(
-            (key, (str(doc_id), int(chunk_id))) for key in frontier for doc_id, chunk_id in found[key].metadata.links
-        )
-        layer = sorted({target for key in frontier for target in graph.successors(key) if target not in strength})
+        steps = [(key, (str(doc), int(place))) for key in frontier for doc, place in found[key].metadata.links]
+        for source, target in steps:
+            sources[target].add(source)
+        layer = sorted({target for _, target in steps if target not in strength})
         wanted = merge_windows(Window(doc_id, i, i + 1) for doc_id, i in layer if (doc_id, i) not in found)
         if wanted:
             reply = yield ChunkRequest(tuple(wanted))
@@ -81,12 +79,11 @@ def follow(
             report.warnings.append(f"{len(broken)} links lead to chunks that are not in the store, first {broken[0]!r}")
         frontier = [target for target in layer if target in found]
         for target in frontier:
-            sources = [source for source in graph.predecessors(target) if source in strength]
-            reached = decay * max(strength[source] for source in sources)
+            reached = decay * max(strength[source] for source in sources[target])
             strength[target] = reached
             if target not in grown:
                 linked[target] = reached
         if not frontier:
             break
-    followed = [(a, b) for a, b in sorted(graph.edges) if b in strength]
+    followed = sorted((source, target) for target in sources if target in strength for source in sources[target])
     return linked, followed, report

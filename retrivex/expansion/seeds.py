@@ -1,4 +1,4 @@
-"""Hits -> seeds: checked, fused, sorted, scores brought to [0, 1]."""
+"""Seeds: retrieved hits, checked, fused, sorted, with scores normalised to [0, 1]."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _check_scale(hit: SeedHit, config: RetrievalConfig) -> str | None:
 
 
 class _Sorter:
-    """Collects usable hits list by list, and the others with their reasons."""
+    """Sorts hits into usable ones, by ranking, and dropped ones with their reasons."""
 
     def __init__(self, config: RetrievalConfig, allowed: frozenset[str | None]) -> None:
         self.config = config

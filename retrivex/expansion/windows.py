@@ -1,4 +1,4 @@
-"""Seeds -> windows: each seed grows to its neighbours until a guard refuses."""
+"""Windows: each seed grows to its neighbouring chunks until a guard stops it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from math import ceil
 
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.continuity import Continuity, SharedWords, neighbour_continuity
-from retrivex.expansion.guards import Refusal, refusal, stop_rule
+from retrivex.expansion.guards import guards_of, refusal, stop_rule
 from retrivex.expansion.seeds import Seed
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.model.window import Window
 from retrivex.text.word_overlap import SignatureCache
 
-MOST_WIDENED = 40
+MAX_WIDENING = 40
 """Neighbours on each side that `pool_factor` asks for at most, in chunks."""
 
 
 @dataclass(slots=True)
 class Expansion:
-    """What the seeds grew to.
+    """The windows that the seeds grew to, and where growth stopped.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Expansion:
     """
 
     windows: list[Window] = field(default_factory=list)
-    refused: dict[ChunkKey, Refusal] = field(default_factory=dict)
+    refused: dict[ChunkKey, str] = field(default_factory=dict)
     continuity: Mapping[ChunkKey, Continuity] = field(default_factory=dict)
     holes: set[ChunkKey] = field(default_factory=set)
     mixed: bool = False
@@ -70,7 +70,7 @@ def widened_reach(
     counts = count_many([seed.chunk.text for seed in seeds])
     growing = sum(count for count, may in zip(counts, grows, strict=True) if may)
     missing = config.pool_factor * config.token_budget - sum(counts)
-    wanted = min(ceil(missing / (2 * growing)), MOST_WIDENED) if missing > 0 and growing else 0
+    wanted = min(ceil(missing / (2 * growing)), MAX_WIDENING) if missing > 0 and growing else 0
     return (max(before, wanted) if before else 0), (max(after, wanted) if after else 0)
 
 
@@ -117,12 +117,8 @@ class _Walker:
         self.made = made
         self.ends = ends
         self.stop: Callable[[Chunk, Chunk], bool] | None = stop_rule(config)
-        # without these only another heading can refuse a neighbour
-        self.asks_everywhere = (
-            config.continuity_floor is not None
-            or config.lexical_continuity_floor is not None
-            or config.stop_on_page_change
-        )
+        self.guards = guards_of(config)
+        self.asks_everywhere = any(guard.within_section for guard in self.guards)
 
     def walk(self, seed: ChunkKey, step: int, reach: int) -> int:
         """Return the last chunk id reached, going by `step` (+1 or -1); stops for good at the first refusal."""
@@ -149,8 +145,8 @@ class _Walker:
             here, inner = key[1], outer
         return here
 
-    def _refusal(self, left: Chunk, right: Chunk) -> Refusal | None:
-        return refusal(left, right, self.made.continuity[right.key], self.config)
+    def _refusal(self, left: Chunk, right: Chunk) -> str | None:
+        return refusal(left, right, self.made.continuity[right.key], self.config, self.guards)
 
     def _miss(self, key: ChunkKey, inner: Chunk) -> None:
         chunk_id, count = key[1], inner.metadata.chunk_count

@@ -10,8 +10,16 @@ from typing import Any, NoReturn, TypeVar
 from retrivex.errors import LoadError, RetrivexError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.model.json_fields import given, integer, listing, mapping, number, optional_string, string
-from retrivex.model.serialization import chunk_from_dict
+from retrivex.model.serialization import (
+    check_keys,
+    chunk_from_dict,
+    integer,
+    listing,
+    mapping,
+    number,
+    optional_string,
+    string,
+)
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Default limit for one line; the file as a whole is read line by line and may be of any size."""
@@ -38,7 +46,7 @@ def document_from_dict(record: Mapping[str, Any], source: str | None = None) -> 
     >>> document_from_dict({"id": "bees", "text": "Bees sleep.", "metadata": {"year": 2024}}).metadata["year"]
     2024
     """
-    fields = given(record, DOCUMENT_KEYS, LoadError)
+    fields = check_keys(record, DOCUMENT_KEYS, LoadError)
     if "doc_id" in fields and "id" in fields:
         raise LoadError("both doc_id and id are given: they mean the same; leave one out")
     name = "id" if "id" in fields else "doc_id"

@@ -1,4 +1,4 @@
-"""What must not be shown (again): pinned passages, and what earlier turns have shown."""
+"""Exclusions: passages that must not be shown again, because they are pinned or were shown in earlier turns."""
 
 from __future__ import annotations
 

@@ -1,12 +1,14 @@
-"""Windows on a document's chunk axis, and the interval graph they form."""
+"""Merging of windows that overlap or touch, and the interval graph they form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from retrivex.model.window import Window
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def merge_windows(windows: Iterable[Window]) -> list[Window]:
@@ -46,6 +48,8 @@ def interval_graph(windows: Sequence[Window]) -> nx.Graph[Window]:
     >>> [data["kind"] for _, _, data in graph.edges(data=True)]
     ['adjacent']
     """
+    import networkx as nx  # noqa: PLC0415 - a third of what importing retrivex would cost, and few ask for a graph
+
     graph: nx.Graph[Window] = nx.Graph()
     live = sorted({w for w in windows if w.end > w.start}, key=lambda w: (w.doc_id, w.start, w.end))
     graph.add_nodes_from(live)

@@ -1,4 +1,4 @@
-"""The chunks of all candidate runs of a query, one after the other on one axis of characters."""
+"""The offset index: chunks and runs of a query as arrays of offsets in one joined text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from retrivex.model.run import Run
 Integers = NDArray[np.int64]
 T = TypeVar("T")
 
-GAP = 2
+RUN_SEPARATOR_CHARS = 2
 """Characters between the texts of two runs."""
 
 
-class Axis:
-    """Chunks and runs as arrays; a run's text takes its length on the axis, and `GAP` characters follow it.
+class OffsetIndex:
+    """Chunks and runs as arrays; a run's text takes its length, and a separator follows it.
 
     Parameters
     ----------
@@ -43,20 +43,20 @@ class Axis:
     >>> from retrivex.model.chunk import ChunkMetadata
     >>> from retrivex.model.run import stitch
     >>> bees, ants = (stitch([Chunk(text, ChunkMetadata(text, 0))]).runs[0] for text in ("bees", "ants"))
-    >>> Axis([bees, ants]).starts.tolist(), Axis([bees, ants]).ends.tolist()
+    >>> OffsetIndex([bees, ants]).starts.tolist(), OffsetIndex([bees, ants]).ends.tolist()
     ([0, 6], [4, 10])
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs = runs
         self.chunks: list[Chunk] = [chunk for run in runs for chunk in run.chunks]
-        rows = [len(run.chunks) for run in runs], [len(run.text) + GAP for run in runs]
+        rows = [len(run.chunks) for run in runs], [len(run.text) + RUN_SEPARATOR_CHARS for run in runs]
         sizes: Integers = np.array(rows, dtype=np.int64)
         reached = sizes.cumsum(axis=1)
         self.sizes: Integers = sizes[0]
         self.firsts: Integers = reached[0] - sizes[0]
         self.bases: Integers = reached[1] - sizes[1]
-        self.run_ends: Integers = reached[1] - GAP
+        self.run_ends: Integers = reached[1] - RUN_SEPARATOR_CHARS
         edges = chain.from_iterable(chain.from_iterable([run.ranges for run in runs]))
         places = np.fromiter(edges, dtype=np.int64, count=2 * len(self.chunks)).reshape(-1, 2)
         self.run: Integers = np.arange(len(self.sizes)).repeat(self.sizes)

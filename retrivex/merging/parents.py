@@ -1,4 +1,4 @@
-"""Parents: whether a span holds a whole one, and when it is worth swapping in."""
+"""Parent passages: when a span covers enough of its parent to be replaced by it."""
 
 from __future__ import annotations
 

@@ -1,23 +1,26 @@
-"""Runs -> units: groups of whole sentences, small enough to be worth or not worth their tokens as a whole."""
+"""Units: groups of whole sentences of a run, which are scored and selected as a whole."""
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, cast, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.merging.offsets import Axis
-from retrivex.merging.sentence_groups import UNIT_TOKENS, Cuts, group_sentences
+from retrivex.merging.offsets import OffsetIndex
 from retrivex.model.run import Run
+from retrivex.text.cache import TextCache
+from retrivex.text.sentences import may_cut, sentence_ranges
 from retrivex.tokens.cache import TokenCache
 
 Integers = NDArray[np.int64]
+
+UNIT_TOKENS = 50
+"""Tokens of a group of sentences, about; a longer sentence is a unit of its own, up to two groups long."""
 
 _ENDS_SENTENCE = frozenset(".!?。！？｡…:;：；\"'”’»)）]】」』》|`")
 _TAIL = 8  # characters in which the end of a sentence is looked for, from the end of a text
@@ -26,8 +29,12 @@ _PER_TEXT = 200  # that a text counts beside its own, as short texts take memory
 _NUMBER = 8  # bytes
 
 
+def _size(text: str) -> int:
+    return len(text) + _PER_TEXT
+
+
 class Unit(NamedTuple):
-    """A stretch of a run that is valued and picked as a whole.
+    """A group of sentences of a run, scored and selected as a whole.
 
     Parameters
     ----------
@@ -60,7 +67,7 @@ class Units(Sequence[Unit]):
     joined : whether each goes on from the one before it, in the same run
     """
 
-    axis: Axis
+    axis: OffsetIndex
     run: Integers
     first: Integers
     last: Integers
@@ -128,8 +135,64 @@ def _rows(fields: Sequence[Integers]) -> list[Unit]:
     return list(map(Unit._make, zip(*[row.tolist() for row in fields], strict=True)))
 
 
-class _Known(NamedTuple):
-    """What is remembered of a chunk's text.
+class Cuts(NamedTuple):
+    """Where a chunk's text may be cut.
+
+    Parameters
+    ----------
+    ends : end of each group of sentences, ascending; the last is the length of the text
+    tokens : of each group
+    """
+
+    ends: tuple[int, ...]
+    tokens: tuple[int, ...]
+
+
+def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cuts:
+    """Group the sentences of a text, as many as have some `size` tokens together.
+
+    White space belongs to the group that it follows.
+
+    Examples
+    --------
+    >>> from retrivex.tokens.tokenizer import CallableTokenizer
+    >>> words = TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words"))
+    >>> group_sentences("Bees sleep. Ants work. They never rest.", words, size=5)
+    Cuts(ends=(23, 39), tokens=(4, 3))
+    """
+    # as many characters as have `size` tokens on average in this text: each group is then counted once, exactly
+    room = size * len(text) / max(1, cache.count(text))
+    starts = [start for start, _ in sentence_ranges(text)]
+    edges = _split_long([*starts[1:], len(text)], text, int(room) + 1)
+    ends: list[int] = []
+    begun = 0
+    for end in edges:
+        if ends and end - begun <= room:
+            ends[-1] = end
+        else:
+            begun = ends[-1] if ends else 0
+            ends.append(end)
+    counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
+    return Cuts(tuple(ends), tuple(counts))
+
+
+def _split_long(edges: Sequence[int], text: str, room: int) -> list[int]:
+    """Cut sentences that are longer than two groups: some scripts end none with a mark, and tables have none."""
+    made: list[int] = []
+    begun = 0
+    for end in edges:
+        while end - begun > 2 * room:
+            space = max(text.rfind(" ", begun, begun + room), text.rfind("\n", begun, begun + room)) + 1
+            begun = space if space > begun else next(at for at in range(begun + room, end + 1) if may_cut(text, at))
+            made.append(begun)
+        if end > begun:
+            made.append(end)
+        begun = end
+    return made
+
+
+class _CachedCuts(NamedTuple):
+    """The cached cuts of a chunk's text.
 
     Parameters
     ----------
@@ -144,15 +207,15 @@ class _Known(NamedTuple):
     open: bool | None
 
     @classmethod
-    def of(cls, text: str, cuts: Cuts) -> _Known:
+    def of(cls, text: str, cuts: Cuts) -> _CachedCuts:
         # a text that ends with nothing but white space leaves it to what stands before
-        told = len(text) >= _TAIL or bool(text.strip())
+        is_known = len(text) >= _TAIL or bool(text.strip())
         ends, tokens = (np.array(row, dtype=np.int64).tobytes() for row in (cuts.ends, cuts.tokens))
-        return cls(cuts, ends, tokens, _goes_on(text[-_TAIL:]) if told else None)
+        return cls(cuts, ends, tokens, _is_unfinished(text[-_TAIL:]) if is_known else None)
 
 
 class UnitCutter:
-    """Cuts runs into units; remembers cuts of the texts it has seen. Safe for several threads.
+    """Cuts runs into units, with a cache of the cuts of texts; safe for several threads.
 
     Parameters
     ----------
@@ -163,36 +226,25 @@ class UnitCutter:
     def __init__(self, cache: TokenCache, size: int = UNIT_TOKENS) -> None:
         self.cache = cache
         self.size = size
-        self._known: dict[str, _Known] = {}
-        self._chars = 0
-        self._lock = threading.Lock()
+        self._known = TextCache[str, _CachedCuts](_MAX_CHARS, _size)
 
     def cuts(self, text: str) -> Cuts:
         """Return where a chunk's text may be cut."""
-        return self._look_up(text).cuts
+        return self._look_up([text])[0].cuts
 
-    def _look_up(self, text: str) -> _Known:
-        found = self._known.get(text)
-        if found is None:
-            found = _Known.of(text, group_sentences(text, self.cache, self.size))
-            with self._lock:
-                if self._chars > _MAX_CHARS:
-                    self._known.clear()
-                    self._chars = 0
-                self._known[text] = found
-                self._chars += len(text) + _PER_TEXT
-        return found
+    def _look_up(self, texts: Sequence[str]) -> list[_CachedCuts]:
+        return self._known.find(texts, lambda fresh: map(self._read, fresh))
+
+    def _read(self, text: str) -> _CachedCuts:
+        return _CachedCuts.of(text, group_sentences(text, self.cache, self.size))
 
     def units(self, runs: Sequence[Run]) -> Units:
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
 
-        Sentences that a chunk's end cuts through are mended: the two parts become one unit.
+        Sentences that a chunk's end cuts through are repaired: the two parts become one unit.
         """
-        axis = Axis(runs)
-        known = list(map(self._known.get, axis.texts))
-        if None in known:
-            known = list(map(self._look_up, axis.texts))
-        return _Cutting(axis, cast("list[_Known]", known), self.cache, 2 * self.size).units()
+        axis = OffsetIndex(runs)
+        return _Cutting(axis, self._look_up(axis.texts), self.cache, 2 * self.size).units()
 
 
 class _Cutting:
@@ -203,10 +255,10 @@ class _Cutting:
     axis : the chunks
     known : what is remembered of each
     cache : counts what is not
-    most : tokens of a mended unit
+    most : tokens of a repaired unit
     """
 
-    def __init__(self, axis: Axis, known: Sequence[_Known], cache: TokenCache, most: int) -> None:
+    def __init__(self, axis: OffsetIndex, known: Sequence[_CachedCuts], cache: TokenCache, most: int) -> None:
         self.axis = axis
         self.known = known
         self.cache = cache
@@ -217,9 +269,9 @@ class _Cutting:
         self.run = axis.run.repeat(sizes)
         self.first = (np.arange(len(known)) - axis.firsts[axis.run]).repeat(sizes)
         self.last = self.first.copy()
-        self.tokens = _together([one.tokens for one in known])
+        self.tokens = _concatenate([one.tokens for one in known])
         lows = axis.starts - axis.bases[axis.run]
-        self.end = _together(ends) + lows.repeat(sizes)
+        self.end = _concatenate(ends) + lows.repeat(sizes)
         self.start = np.empty_like(self.end)
         self.start[1:] = self.end[:-1]
         self.start[self.begins] = lows
@@ -251,10 +303,10 @@ class _Cutting:
         """Let the units of a chunk begin where those before it end."""
         text = self.axis.runs[run].text
         if low >= reached:
-            if _goes_on(text[max(0, reached - _TAIL) : reached], text[reached:low]):
-                self._mend(int(self.begins[chunk]), chunk, text)
+            if _is_unfinished(text[max(0, reached - _TAIL) : reached], text[reached:low]):
+                self._merge(int(self.begins[chunk]), chunk, text)
             return
-        self._note_inside(chunk, low, min(high, reached))
+        self._extend_inside(chunk, low, min(high, reached))
         ends, at = self.known[chunk].cuts.ends, int(self.begins[chunk])
         over = bisect_right(ends, reached - low)
         self.kept[at : at + over] = False
@@ -263,10 +315,10 @@ class _Cutting:
         at += over
         self.start[at] = reached
         self.tokens[at] = self.cache.count(text[reached : int(self.end[at])])
-        self._mend(at, chunk, text)
+        self._merge(at, chunk, text)
 
-    def _mend(self, at: int, chunk: int, text: str) -> None:
-        """Melt a unit into the one before it, if they are not too long together."""
+    def _merge(self, at: int, chunk: int, text: str) -> None:
+        """Merge a unit into the one before it, if they are not too long together."""
         before = self._before(at)
         if self.tokens[before] + self.tokens[at] <= self.most:
             self.kept[at] = False
@@ -279,7 +331,7 @@ class _Cutting:
             at -= 1
         return at
 
-    def _note_inside(self, chunk: int, low: int, high: int) -> None:
+    def _extend_inside(self, chunk: int, low: int, high: int) -> None:
         """Let the units that show the beginning of a chunk, or all of it, before its turn say so."""
         at = int(self.begins[chunk])
         run, position = self.run[at], self.first[at]
@@ -293,11 +345,11 @@ class _Cutting:
                 self.last[at] = max(self.last[at], position)
 
 
-def _together(parts: Sequence[bytes]) -> Integers:
+def _concatenate(parts: Sequence[bytes]) -> Integers:
     return np.frombuffer(bytearray().join(parts), dtype=np.int64)
 
 
-def _goes_on(before: str, joiner: str = "") -> bool:
+def _is_unfinished(before: str, joiner: str = "") -> bool:
     """Whether a sentence goes on across the place where a text ends, with a joiner behind it."""
     between = before + joiner
     solid = between.rstrip()

@@ -1,1 +1,1 @@
-"""What everything speaks of: documents, chunks, hits, windows, runs, spans."""
+"""The data types: documents, chunks, hits, windows, runs, spans."""

@@ -1,4 +1,4 @@
-"""Seed hits: what a retriever found, with the score it gave, and why some are not shown."""
+"""Seed hits: chunks that a retriever found with their scores, and hits that were dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks -> runs: neighbouring chunks joined into one text, nothing doubled, nothing invented."""
+"""Runs: neighbouring chunks joined into one text, without repeated overlaps and without invented text."""
 
 from __future__ import annotations
 
@@ -98,17 +98,17 @@ class Gap(NamedTuple):
 
 
 class Stitched(NamedTuple):
-    """What `stitch` made of chunks.
+    """The runs that `stitch` made of chunks, and the problems it found.
 
     Parameters
     ----------
     runs : in order; they hold every chunk once
-    liars : chunks whose offsets contradict their own text or their neighbour's
+    inconsistent : chunks whose offsets contradict their own text or their neighbour's
     gaps : those of more than `SURE_GAP` characters that were closed
     """
 
     runs: list[Run]
-    liars: list[Chunk]
+    inconsistent: list[Chunk]
     gaps: list[Gap]
 
 
@@ -148,7 +148,7 @@ class _Stitcher:
     def __init__(self, joiner: str | None, max_gap: int) -> None:
         self.joiner = joiner
         self.max_gap = max_gap
-        self.liars: list[Chunk] = []
+        self.inconsistent: list[Chunk] = []
         self.gaps: list[Gap] = []
         self._reset()
 
@@ -167,7 +167,7 @@ class _Stitcher:
         metadata, text = chunk.metadata, chunk.text
         source = metadata.char_start
         if source is not None and metadata.char_end != source + len(text):
-            self.liars.append(chunk)
+            self.inconsistent.append(chunk)
             source = None
         if not self.chunks:
             self._append(chunk, source, 0, exact=True)
@@ -193,7 +193,7 @@ class _Stitcher:
         if gap == 0 or (self._tail(-gap)[: len(text)] == text[:-gap]):
             self._append(chunk, source, at, exact=True)
             return True
-        self.liars.append(chunk)
+        self.inconsistent.append(chunk)
         self._match(chunk, None)
         return True
 
@@ -311,4 +311,4 @@ def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = MA
             builder.add(chunk)
     if builder.chunks:
         runs.append(builder.flush())
-    return Stitched(runs, builder.liars, builder.gaps)
+    return Stitched(runs, builder.inconsistent, builder.gaps)

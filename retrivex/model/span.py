@@ -1,4 +1,4 @@
-"""Spans: what the model gets to read, and exactly where it stands in its document."""
+"""Spans: contiguous passages of the context, with their exact position in the document."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from retrivex.ordering.cues import (
     NO_CUES,
     TEMPORAL_CUES,
 )
+from retrivex.text.scripts import IDEOGRAPHS
 
 QuestionType: TypeAlias = Literal["temporal", "comparison", "narrative", "factual"]
 """About time; setting things against each other; how something goes or is done; everything else."""
@@ -114,7 +115,7 @@ _SIMPLIFIED = (
 )
 _TO_SIMPLIFIED = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 
-_IDEOGRAPH = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+_IDEOGRAPH = re.compile(f"([{IDEOGRAPHS}])")
 _WORD = re.compile(r"[^\W_]+")
 
 

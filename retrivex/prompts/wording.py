@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from retrivex.text.scripts import HAN, KANA
+
 Language: TypeAlias = Literal["auto", "en", "zh"]
 
 _WORD = re.compile("[A-Za-z\u00c0-\u052f]+")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f]")
-_KANA = re.compile("[\u3040-\u30ff]")
+_HAN = re.compile(f"[{HAN}]")
+_KANA = re.compile(f"[{KANA}]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-from xml.sax.saxutils import quoteattr
 
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Chunk
@@ -70,6 +69,8 @@ def header_of(chunk: Chunk, style: Style) -> str:
 
 def _opening(number: int, header: str, doc_id: str, style: Style) -> str:
     if style.format == "xml":
+        from xml.sax.saxutils import quoteattr  # noqa: PLC0415 - it imports urllib and http, and few write XML
+
         attributes = f" id={quoteattr(str(number))}" if style.numbered else ""
         attributes += f" document={quoteattr(doc_id)}"
         if header:

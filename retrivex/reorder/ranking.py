@@ -16,7 +16,8 @@ from retrivex.reorder.passage import Candidate, Ranked, make_rows, name_group
 from retrivex.reorder.priority import compute_priorities
 from retrivex.similarity.deduplicate import find_duplicates
 from retrivex.similarity.mmr import pick_diverse
-from retrivex.similarity.pairwise import EmbeddingLikeness, Likeness, TextLikeness
+from retrivex.similarity.pairwise import EmbeddingSimilarity, Similarity, TextSimilarity
+from retrivex.similarity.vectors import finite_vector
 
 T = TypeVar("T")
 
@@ -113,9 +114,9 @@ def _pick_diverse(
     return [places[i] for i in picks.order]
 
 
-def _make_similarity(candidates: Sequence[Candidate[Any]], embedding_field: str | None) -> Likeness:
+def _make_similarity(candidates: Sequence[Candidate[Any]], embedding_field: str | None) -> Similarity:
     if embedding_field is None:
-        return TextLikeness([one.text for one in candidates])
+        return TextSimilarity([one.text for one in candidates])
     rows = [_read_embedding(one, embedding_field) for one in candidates]
     lengths = [0 if row is None else len(row) for row in rows]
     odd = next((i for i, length in enumerate(lengths) if not length or length != lengths[0]), None)
@@ -124,14 +125,11 @@ def _make_similarity(candidates: Sequence[Candidate[Any]], embedding_field: str 
             f"passage {quoted(candidates[odd].id)} has no embedding under {embedding_field!r} like that of the others: "
             "each needs one, of finite numbers and the same length; leave embedding_field out to compare texts"
         )
-    return EmbeddingLikeness(np.stack([row for row in rows if row is not None]))
+    return EmbeddingSimilarity(np.stack([row for row in rows if row is not None]))
 
 
 def _read_embedding(candidate: Candidate[Any], field: str) -> NDArray[np.float64] | None:
     found = read_field(candidate.item, field)
     found = read_field(candidate.metadata, field) if found is MISSING else found
-    try:
-        row = np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    return row if row.ndim == 1 and row.size and np.isfinite(row).all() else None
+    row = finite_vector(found)
+    return row if row is not None and row.size else None

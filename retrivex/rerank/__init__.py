@@ -1,4 +1,4 @@
-"""Rerankers: what reads a question together with each text, and says how well they fit.
+"""Rerankers: they score how well each text answers a question.
 
 The models and the client for endpoints live in modules of their own, as they need extras: `cross_encoder`,
 `late_interaction` and `http`.

@@ -1,8 +1,7 @@
-"""Asking a reranker: in batches, at once, in time, again where that helps; its answer is checked, never trusted."""
+"""Calls of a reranker: batches, concurrency, time limit, retries, and checks of its answer."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 import threading
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError, quoted
 from retrivex.rerank.protocol import AnyReranker, AsyncReranker, ReadsSoMuch, Reranker, Scores, ScoreScale
-from retrivex.timeouts import call_in_time, in_own_task, in_thread
+from retrivex.timeouts import Backoff, aretry, call_in_time, in_own_task, in_thread
 
 _LIMITS: dict[str, tuple[float, float]] = {
     "unbounded": (-math.inf, math.inf),
@@ -39,7 +38,7 @@ class RerankRequest:
 
 @dataclass(frozen=True, slots=True)
 class RerankReply:
-    """What a reranker gave.
+    """The answer of a reranker.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ class RerankReply:
 
 @dataclass(frozen=True)
 class Reranking:
-    """A reranker and how it is asked.
+    """A reranker with its call policy: batches, concurrency, time limit, retries.
 
     Whatever a reranker does, `scores` returns: a failure is a reply with a `problem` and no scores.
 
@@ -66,7 +65,7 @@ class Reranking:
     concurrency : batches that may be under way at the same time
     timeout_s : seconds that all batches together may take; None waits for ever
     retries : how often a batch is tried again after a failure that may pass; a refusal (status 4xx, but for 429, which
-        asks for patience) or an answer that is wrong is never asked for again
+        asks to wait) or an answer that is wrong is never asked for again
     backoff_s : seconds before the first new attempt, doubled for every further one; an endpoint that says how long to
         wait is left alone for that long, or given up on at once where `timeout_s` does not leave the time
     score_scale : range of its scores, as with hits: `unbounded`, `cosine` or `unit`; a score outside is an error
@@ -118,6 +117,8 @@ class Reranking:
 
     def scores(self, query: str, texts: Sequence[str]) -> RerankReply:
         """Score texts; works inside a running event loop too, which it blocks."""
+        import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
+
         stop = threading.Event()
         try:
             # a loop of its own, in a thread of its own: the caller's thread may have a running one already
@@ -148,6 +149,8 @@ class Reranking:
         ask: Callable[[str, Sequence[str]], Awaitable[Answer]],
         stop: threading.Event,
     ) -> RerankReply:
+        import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
+
         deadline = None if self.timeout_s is None else asyncio.get_running_loop().time() + self.timeout_s
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
         gate = asyncio.Semaphore(self.concurrency)
@@ -179,27 +182,27 @@ class Reranking:
         stop: threading.Event,
         deadline: float | None,
     ) -> Answer:
-        for wait in (self.backoff_s * 2.0 ** min(attempt, 60) for attempt in range(self.retries)):
-            try:
-                return self._checked(await ask(query, texts), len(texts))
-            except Exception as error:
-                if stop.is_set() or not _may_pass(error):
-                    raise
-                pause = self._pause(error, wait, deadline)
-            await asyncio.sleep(pause)
-        return self._checked(await ask(query, texts), len(texts))
+        async def attempt() -> Answer:
+            return self._checked(await ask(query, texts), len(texts))
 
-    def _pause(self, error: Exception, wait: float, deadline: float | None) -> float:
+        def pause(error: Exception, attempts: int) -> float:
+            if attempts == self.retries or stop.is_set() or not _may_pass(error):
+                raise error
+            return self._pause(error, attempts, deadline)
+
+        return await aretry(attempt, pause)
+
+    def _pause(self, error: Exception, attempts: int, deadline: float | None) -> float:
         """Seconds to wait before the next attempt: ours, or the endpoint's where it asks for more."""
+        import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
+
         wanted = error.retry_after_s if isinstance(error, RerankUnavailableError) else None
-        if wanted is None:
-            return wait
-        if deadline is not None and asyncio.get_running_loop().time() + wanted >= deadline:
+        if wanted is not None and deadline is not None and asyncio.get_running_loop().time() + wanted >= deadline:
             raise RerankError(
                 f"{error}; it asks to wait {wanted:g} s, which timeout_s={self.timeout_s:g} does not leave: raise "
                 "timeout_s, or ask less often"
             ) from error
-        return max(wait, wanted)
+        return Backoff(self.backoff_s).pause(attempts, wanted)
 
     async def _ask(self, query: str, texts: Sequence[str]) -> Answer:
         return await in_thread(partial(self._answer, query, texts))
@@ -220,7 +223,7 @@ class Reranking:
             made = reranker.score(query, texts)
         else:
             made = reranker.ascore(query, texts) if isinstance(reranker, AsyncReranker) else reranker(query, texts)
-        return asyncio.run(_awaited(made)) if isawaitable(made) else made, self._cut(query, texts)
+        return _result(made) if isawaitable(made) else made, self._cut(query, texts)
 
     def _cut(self, query: str, texts: Sequence[str]) -> Sequence[int]:
         return self.reranker.too_long(query, texts) if isinstance(self.reranker, ReadsSoMuch) else ()
@@ -251,8 +254,14 @@ class Reranking:
         return scores, cut
 
 
-async def _awaited(made: Awaitable[Scores]) -> Scores:
-    return await made
+def _result(made: Awaitable[Scores]) -> Scores:
+    """Run an awaitable to its end in an event loop of its own."""
+    import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
+
+    async def awaited() -> Scores:
+        return await made
+
+    return asyncio.run(awaited())
 
 
 def check_seconds(name: str, value: Any, *, least: Literal["more", "zero"] = "more") -> None:

@@ -22,7 +22,7 @@ _UNLIMITED = 1_000_000  # tokenizers without a limit say they read a thousand bi
 
 
 class CrossEncoderReranker:
-    """Reads question and text together, and gives one number for the pair.
+    """Scores each pair of question and text with a cross-encoder.
 
     May be used from several threads, one of which computes at a time.
 

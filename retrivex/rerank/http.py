@@ -1,4 +1,4 @@
-"""Reranking over HTTP: endpoints that speak as Cohere, Jina, Voyage, vLLM or TEI do (extra `rerank`)."""
+"""Reranking over HTTP with the APIs of Cohere, Jina, Voyage, vLLM or TEI (extra `rerank`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from retrivex.errors import RerankError, RerankUnavailableError, quoted
 from retrivex.model.numbers import float_of
 from retrivex.rerank.calling import check_seconds
-from retrivex.retry_after import retry_after
+from retrivex.timeouts import retry_after
 from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer, without_surrogates
 
 try:
@@ -32,9 +32,9 @@ _SHOWN = 200  # characters of an endpoint's own words in an error
 
 
 class HttpReranker:
-    """Asks a `/rerank` endpoint; one request for every call of `score`.
+    """Calls a `/rerank` endpoint; one request for every call of `score`.
 
-    Batches, patience and new attempts are the affair of `Reranking`: a status 5xx, a broken connection, or status 429
+    `Reranking` makes the batches, time limits and retries: a status 5xx, a broken connection, or status 429
     (too many requests) is a `RerankUnavailableError`, which it asks again after; any other status 4xx is not. How long
     the endpoint asks to wait (`Retry-After`, as seconds or a date) is passed on.
 

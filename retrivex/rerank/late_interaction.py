@@ -22,7 +22,7 @@ _UNLIMITED = 1_000_000  # tokenizers without a limit say they read a thousand bi
 
 
 class LateInteractionReranker:
-    r"""Encodes question and text apart, one vector a token, and lets every token of the question find its best match.
+    r"""Scores by MaxSim: one vector per token, each token of the question matched with its best token of the text.
 
     .. math:: s(q, t) = \sum_{i \in q} \max_{j \in t} v_i \cdot w_j
 

@@ -1,4 +1,4 @@
-"""What a reranker is: anything that reads a question together with texts and says how well each answers it."""
+"""The protocols of rerankers: anything that scores texts for a question."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AsyncReranker(Protocol):
 
 @runtime_checkable
 class ReadsSoMuch(Protocol):
-    """A reranker that knows which texts it cannot read to their end."""
+    """A reranker that reports which texts exceed its maximum length."""
 
     def too_long(self, query: str, texts: Sequence[str]) -> Sequence[int]:
         """Return the places in `texts` of those that would be cut off."""

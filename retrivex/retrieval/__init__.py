@@ -1,1 +1,1 @@
-"""A question in, hits out: the index of a folder and the retriever over it."""
+"""Local retrieval: the index of a folder and the retriever over it."""

@@ -1,4 +1,4 @@
-"""Indexing: files -> documents -> chunks in a store, each only when it has changed."""
+"""Incremental indexing: files are loaded, chunked and stored, each only when it has changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AnyPath = str | os.PathLike[str]
 
 @dataclass(slots=True)
 class IndexReport:
-    """What became of the files that were given.
+    """The result of indexing, file by file.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class Indexer:
-    """Cuts, counts and encodes documents on their way into a store.
+    """Chunks, counts and encodes documents, and writes them to a store.
 
     Parameters
     ----------

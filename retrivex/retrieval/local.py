@@ -1,4 +1,4 @@
-"""The local retriever: hits for a question from the embedded store, by words, by meaning, or by both."""
+"""The local retriever: full-text, dense or hybrid search in the embedded store."""
 
 from __future__ import annotations
 

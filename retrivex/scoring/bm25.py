@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.text.terms import WordPool, is_unspaced, lowered, split_words
+from retrivex.text.terms import TermIndex, is_unspaced, lowercase, split_words
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -52,7 +52,7 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     [('蜜蜂', False), ('蜂睡', False), ('睡觉', False)]
     """
     terms: dict[str, bool] = {}
-    for word, unspaced in split_words(lowered(question)):
+    for word, unspaced in split_words(lowercase(question)):
         if unspaced:
             for at in range(max(1, len(word) - 1)):
                 terms[word[at : at + 2]] = False
@@ -77,7 +77,7 @@ class TermCounts(NamedTuple):
     known: float
 
 
-def term_counts(question: str, pool: WordPool, starts: NDArray[np.int64]) -> TermCounts:
+def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> TermCounts:
     """Count how often each word of the question stands in each stretch of the candidates.
 
     Parameters
@@ -146,7 +146,7 @@ def known_wording(terms: Sequence[tuple[str, bool]], times: Sequence[int]) -> fl
     return found / (found + missing) + (min(special, _SPECIAL) if missing else _SPECIAL) / _A_WORD
 
 
-def _found(terms: Sequence[tuple[str, bool]], pool: WordPool) -> tuple[Integers, Integers]:
+def _found(terms: Sequence[tuple[str, bool]], pool: TermIndex) -> tuple[Integers, Integers]:
     """Numbers of the terms that stand in the candidates, once for each time, and where they stand."""
     spaced = [number for number, (term, _) in enumerate(terms) if not is_unspaced(term[0])]
     numbers, places = pool.find([terms[number] for number in spaced])

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import ChunkKey, Embedding
 from retrivex.model.run import Run
-from retrivex.similarity.vectors import with_norms
+from retrivex.similarity.vectors import Floats, as_array, as_matrix, as_vector, unit_vector, with_norms
 
 
-def query_vector(embedding: Embedding) -> NDArray[np.float64]:
+def query_vector(embedding: Embedding) -> Floats:
     """Return the question's embedding at unit length, shape (d,).
 
     Raises
@@ -22,31 +21,19 @@ def query_vector(embedding: Embedding) -> NDArray[np.float64]:
         If it is not one finite, non-zero vector.
     """
     try:
-        query = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
+        query = as_array(embedding)
+    except ValueError as error:
         raise RetrivexError(
             f"query_embedding is {type(embedding).__name__} and no vector of numbers ({error}); "
             "pass what the retriever's model made of the question"
         ) from error
-    if query.ndim == 1:
-        rows, norms = with_norms(query[None, :])
-        if norms[0]:
-            unit: NDArray[np.float64] = rows[0] / norms[0]
-            return unit
+    if query.ndim == 1 and (unit := unit_vector(query)) is not None:
+        return unit
     norm = float(np.linalg.norm(query))
     raise RetrivexError(
         f"query_embedding has shape {query.shape} and norm {norm:g}: it must be one finite, non-zero vector; "
         "pass what the retriever's model made of the question"
     )
-
-
-def _vector(embedding: Embedding, size: int) -> NDArray[np.float64] | None:
-    """Return an embedding as an array of shape (size,); None for what is no row of so many numbers."""
-    try:
-        made = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return made if made.shape == (size,) else None
 
 
 def cosines(runs: Sequence[Run], embedding: Embedding) -> tuple[dict[ChunkKey, float], list[str]]:
@@ -86,18 +73,15 @@ def cosines(runs: Sequence[Run], embedding: Embedding) -> tuple[dict[ChunkKey, f
     return {chunk.key: cosine for chunk, cosine in zip(embedded, found, strict=True)}, warnings
 
 
-def _rows(embeddings: Sequence[Embedding | None], size: int) -> tuple[NDArray[np.float64], int]:
+def _rows(embeddings: Sequence[Embedding | None], size: int) -> tuple[Floats, int]:
     """Return embeddings as rows, shape (n, size), and how many are no row of so many numbers: theirs are all zero."""
-    try:
-        matrix = np.array(embeddings, dtype=np.float64)  # at once, where all are as they should be
-    except (TypeError, ValueError, OverflowError):
-        matrix = np.empty(0)
-    if matrix.shape == (len(embeddings), size):
+    matrix = as_matrix(embeddings)  # at once, where all are as they should be
+    if matrix is not None and matrix.shape == (len(embeddings), size):
         return matrix, 0
     rows = np.zeros((len(embeddings), size))
     unlike = 0
     for at, embedding in enumerate(embeddings):
-        vector = None if embedding is None else _vector(embedding, size)
+        vector = as_vector(embedding, size)
         if vector is None:
             unlike += 1
         else:

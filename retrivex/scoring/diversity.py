@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from retrivex.model.chunk import Chunk
 from retrivex.model.run import Run
 from retrivex.scoring.scorer import Valuation
-from retrivex.similarity.pairwise import EmbeddingLikeness, Floats, Likeness, TextLikeness
+from retrivex.similarity.pairwise import EmbeddingSimilarity, Similarity, TextSimilarity
+from retrivex.similarity.vectors import Floats, as_matrix
 
 
 def discounted(valuation: Valuation, runs: Sequence[Run], diversity: float) -> tuple[Valuation, list[str]]:
@@ -47,7 +48,7 @@ def discounted(valuation: Valuation, runs: Sequence[Run], diversity: float) -> t
     return replace(valuation, make_chunks=chunk_values.copy, values=values or valuation.values), warnings
 
 
-def _factors(values: Floats, runs: NDArray[np.int64], likeness: Likeness, diversity: float) -> Floats:
+def _factors(values: Floats, runs: NDArray[np.int64], likeness: Similarity, diversity: float) -> Floats:
     repeated = np.zeros(len(values))
     waiting = np.ones(len(values), dtype=bool)
     for _ in range(len(values)):
@@ -59,17 +60,13 @@ def _factors(values: Floats, runs: NDArray[np.int64], likeness: Likeness, divers
     return factors
 
 
-def _likeness(chunks: Sequence[Chunk]) -> tuple[Likeness, list[str]]:
+def _likeness(chunks: Sequence[Chunk]) -> tuple[Similarity, list[str]]:
     """Compare embeddings where all candidates have them, texts elsewhere."""
     rows = [chunk.embedding for chunk in chunks]
     if all(row is None for row in rows):
-        return TextLikeness([chunk.text for chunk in chunks]), []
-    try:
-        matrix = np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        matrix = np.empty(0)
-    if matrix.ndim == 2:
-        return EmbeddingLikeness(matrix), []
-    return TextLikeness([chunk.text for chunk in chunks]), [
+        return TextSimilarity([chunk.text for chunk in chunks]), []
+    if (matrix := as_matrix(rows)) is not None:
+        return EmbeddingSimilarity(matrix), []
+    return TextSimilarity([chunk.text for chunk in chunks]), [
         "not all candidates have embeddings of one size: diversity compared their texts"
     ]

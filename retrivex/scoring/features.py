@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.offsets import Axis
+from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.scoring.bm25 import bm25, inverse_frequency, term_counts
-from retrivex.text.terms import WordPool
+from retrivex.text.terms import TermIndex
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -120,7 +120,7 @@ class _Line:
         return np.maximum(before, after), np.minimum(before, after)
 
 
-def _gaps(axis: Axis, mean: float) -> list[float]:
+def _gaps(axis: OffsetIndex, mean: float) -> list[float]:
     """Tokens between each two runs: of the chunks between them, each of `mean` tokens, or far in other documents."""
     far, keys = 10.0 * max(WIDTHS), axis.keys
     borders = [(keys[at - 1], keys[at]) for at in axis.firsts[1:].tolist()]
@@ -161,7 +161,7 @@ class _Centres:
 
 
 def _hit_signal(
-    axis: Axis, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
+    axis: OffsetIndex, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Score, rank and distance of every chunk from the hits of its run, shape (c,): fading towards the worst hit's."""
     keys = [seed.key for seed in seeds]
@@ -222,7 +222,7 @@ def unit_features(
     seeds: Sequence[Seed],
     similarity: Mapping[ChunkKey, float],
     linked: Mapping[ChunkKey, float],
-    pool: WordPool,
+    pool: TermIndex,
 ) -> UnitTable:
     """Describe every unit.
 
@@ -289,7 +289,7 @@ def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
     return least
 
 
-def _completed(similarity: Mapping[ChunkKey, float], axis: Axis, score: Floats) -> Floats:
+def _completed(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score: Floats) -> Floats:
     """Give chunks without an embedding the similarity that chunks with a hit score like theirs have."""
     made = np.array([similarity.get(key, np.nan) for key in axis.keys])
     known = ~np.isnan(made)
@@ -314,7 +314,7 @@ def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
     return [share[units.run], same[units.run]]
 
 
-def _word_signals(question: str, pool: WordPool, units: Units, line: _Line) -> tuple[Floats, float]:
+def _word_signals(question: str, pool: TermIndex, units: Units, line: _Line) -> tuple[Floats, float]:
     """BM25 of units and of their surroundings, shares of the words they hold; and the share that stands anywhere."""
     counts, known = term_counts(question, pool, units.axis.bases[units.run] + units.start)
     made = np.zeros((2 + len(WORD_WIDTHS), len(units)))

@@ -23,7 +23,7 @@ from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.doubt import doubt
 from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.knn_fallback import Room, nearest_that_fit
-from retrivex.scoring.term_index import WordIndex
+from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.weighted import chunk_values
 
 Scorer: TypeAlias = Literal["weighted", "calibrated"]
@@ -106,7 +106,7 @@ class Valuer:
         If the calibrated scorer is asked for without a question, or its coefficients cannot be read.
     """
 
-    def __init__(self, config: RetrievalConfig, question: str | None, cutter: UnitCutter, words: WordIndex) -> None:
+    def __init__(self, config: RetrievalConfig, question: str | None, cutter: UnitCutter, words: TermIndexer) -> None:
         asked = bool(question and question.strip())
         if config.scoring == "calibrated" and not asked:
             raise RetrivexError(

@@ -3,63 +3,55 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.merging.offsets import GAP, Axis
+from retrivex.merging.offsets import RUN_SEPARATOR_CHARS, OffsetIndex
 from retrivex.model.run import Run
-from retrivex.text.terms import WordPool, Words, index_words, is_in_word, is_letter, lowered
+from retrivex.text.cache import TextCache
+from retrivex.text.terms import TermIndex, TermPositions, index_words, is_in_word, is_letter, lowercase
 
 _MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
 _PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
 _WINDOW = 16  # characters in which a word is read anew: twice as many as are kept, as what follows can change a letter
-_SEPARATOR = "\n" * GAP
+_SEPARATOR = "\n" * RUN_SEPARATOR_CHARS
 
 
-class WordIndex:
+def _size(text: str) -> int:
+    return len(text) + _PER_TEXT
+
+
+class TermIndexer:
     """Remembers the words of the chunks it has seen, up to `_MAX_CHARS` characters. Safe for several threads."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Words] = {}
-        self._chars = 0
-        self._lock = threading.Lock()
+        self._known = TextCache[str, TermPositions](_MAX_CHARS, _size)
 
-    def pool(self, axis: Axis) -> WordPool:
+    def pool(self, axis: OffsetIndex) -> TermIndex:
         """Return where the words of all runs begin."""
         known = self._indexed(axis.texts)
         tiled = _tiled(axis, known)
         if tiled.all():
-            return WordPool(known, axis.starts, lambda: _text(axis.rows(known)), lambda: [one.text for one in known])
-        seams = _Seams(axis, known, (~tiled).nonzero()[0].tolist())
+            return TermIndex(known, axis.starts, lambda: _text(axis.rows(known)), lambda: [one.text for one in known])
+        boundaries = _Boundaries(axis, known, (~tiled).nonzero()[0].tolist())
         texts = [run.text for run in axis.runs]
-        pool = WordPool(
-            seams.parts, axis.starts, lambda: _SEPARATOR.join(map(lowered, texts)), lambda: list(map(lowered, texts))
+        pool = TermIndex(
+            boundaries.parts,
+            axis.starts,
+            lambda: _SEPARATOR.join(map(lowercase, texts)),
+            lambda: list(map(lowercase, texts)),
         )
-        pool.mend(seams.dropped, seams.torn, [lowered(window) for window in seams.windows])
+        pool.repair(boundaries.dropped, boundaries.split, [lowercase(window) for window in boundaries.windows])
         return pool
 
-    def _indexed(self, texts: Sequence[str]) -> list[Words]:
+    def _indexed(self, texts: Sequence[str]) -> list[TermPositions]:
         """Return the words of each text, those met for the first time all at once."""
-        remembered = self._known  # replaced as a whole by other threads, never emptied
-        found = list(map(remembered.get, texts))
-        if None not in found:
-            return cast("list[Words]", found)
-        fresh = list(dict.fromkeys([text for text, one in zip(texts, found, strict=True) if one is None]))
-        read = dict(zip(fresh, index_words([lowered(text) for text in fresh]), strict=True))
-        with self._lock:
-            if self._chars > _MAX_CHARS:
-                self._known = {}
-                self._chars = 0
-            self._known.update(read)
-            self._chars += sum(map(len, fresh)) + _PER_TEXT * len(fresh)
-        return [read[text] if one is None else one for text, one in zip(texts, found, strict=True)]
+        return self._known.find(texts, lambda fresh: index_words(list(map(lowercase, fresh))))
 
 
-def _tiled(axis: Axis, words: Sequence[Words]) -> NDArray[np.bool_]:
+def _tiled(axis: OffsetIndex, words: Sequence[TermPositions]) -> NDArray[np.bool_]:
     """Per run, whether its words are those of its chunks: none overlap, and no word goes on across their borders."""
     begins = np.frombuffer(bytes([one.begins for one in words]), dtype=np.bool_)
     ends = np.frombuffer(bytes([one.ends for one in words]), dtype=np.bool_)
@@ -70,11 +62,11 @@ def _tiled(axis: Axis, words: Sequence[Words]) -> NDArray[np.bool_]:
     return tiled
 
 
-def _text(rows: Sequence[Sequence[Words]]) -> str:
+def _text(rows: Sequence[Sequence[TermPositions]]) -> str:
     return _SEPARATOR.join(["".join([one.text for one in row]) for row in rows])
 
 
-class _Seams:
+class _Boundaries:
     """What changes among the words of chunks where they overlap, or part words.
 
     Parameters
@@ -87,26 +79,26 @@ class _Seams:
     ----------
     parts : words of each chunk
     dropped : ranges of numbers of words that are none, or that an earlier chunk has too
-    torn, windows : numbers of words that go on across a border, and the text from their beginning
+    split, windows : numbers of words that go on across a border, and the text from their beginning
     """
 
-    def __init__(self, axis: Axis, known: Sequence[Words], numbers: Sequence[int]) -> None:
+    def __init__(self, axis: OffsetIndex, known: Sequence[TermPositions], numbers: Sequence[int]) -> None:
         self.known = known
         self.parts = list(known)
         self.dropped: list[tuple[int, int]] = []
-        self.torn: list[int] = []
+        self.split: list[int] = []
         self.windows: list[str] = []
         firsts = axis.firsts.tolist()
         by_chunks = [number for number in numbers if not _has_worded_joiner(axis.runs[number])]
         for number in set(numbers).difference(by_chunks):  # read as they are, as if all were in the first chunk
             run = axis.runs[number]
-            read = index_words([lowered(run.text), *[""] * (len(run) - 1)])
+            read = index_words([lowercase(run.text), *[""] * (len(run) - 1)])
             self.parts[firsts[number] : firsts[number] + len(run)] = read
         self.begins = list(itertools.accumulate([len(words.offsets) for words in self.parts], initial=0))
         for number in by_chunks:
-            self._mend(axis.runs[number], firsts[number])
+            self._repair(axis.runs[number], firsts[number])
 
-    def _mend(self, run: Run, chunk: int) -> None:
+    def _repair(self, run: Run, chunk: int) -> None:
         """Go through the borders of a run, whose first chunk has a number."""
         reached, in_word, last, start = 0, False, 0, 0
         for at, (low, high) in enumerate(run.ranges, start=chunk):
@@ -118,8 +110,8 @@ class _Seams:
             first = begin + (int(words.offsets.searchsorted(over)) if over else 0)
             if in_word and low <= reached and is_in_word(self.known[at].text[over]):
                 first += not over  # the chunk takes the rest of the word for one
-                if not self.torn or self.torn[-1] != last:
-                    self.torn.append(last)
+                if not self.split or self.split[-1] != last:
+                    self.split.append(last)
                     self.windows.append(run.text[start : start + _WINDOW])
             if begin < first:
                 self.dropped.append((begin, first))

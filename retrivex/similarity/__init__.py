@@ -1,1 +1,1 @@
-"""Texts and vectors in, how alike they are out: unit vectors, trigrams, near duplicates, MMR."""
+"""Similarity of texts and vectors: unit vectors, trigrams, near-duplicates, MMR."""

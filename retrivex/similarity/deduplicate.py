@@ -1,4 +1,4 @@
-"""Passages without their duplicates: the same text, or almost the same by its character trigrams."""
+"""Deduplication of passages: equal texts, or near-duplicates by character trigrams."""
 
 from __future__ import annotations
 

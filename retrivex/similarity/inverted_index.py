@@ -1,4 +1,4 @@
-"""Which texts hold each trigram: what one text has in common with all others, without looking at them.
+"""An inverted index of trigrams: it counts what one text has in common with all others, without reading them.
 
 Worth its memory where unrelated texts are nearly alike enough, so that no bound tells them apart: counting what two
 have in common then costs as much as is in common, and not as much as there is in both. Source: ScanCount in Li, Lu and

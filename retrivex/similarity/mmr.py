@@ -1,4 +1,4 @@
-r"""Passages that add something: by what they are worth and by how little they repeat.
+r"""Maximal marginal relevance: passages chosen for their relevance and against repetition.
 
 Maximal marginal relevance picks one passage after another, each time the one with the largest
 
@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import PassageError, RetrivexError, quoted
 from retrivex.model.fields import Field, as_list, read_passages, scores_of, texts_of
-from retrivex.similarity.pairwise import EmbeddingLikeness, Floats, Likeness, TextLikeness
+from retrivex.similarity.pairwise import EmbeddingSimilarity, Similarity, TextSimilarity
+from retrivex.similarity.vectors import Floats, finite_vector
 
 T = TypeVar("T")
 
@@ -71,10 +72,10 @@ def diversify(
     ranked = sorted(range(len(given)), key=lambda i: -scores[i])
     top = sorted(ranked[:most])  # of equals, the first in the order given is picked
     chosen = [given[i] for i in top]
-    likeness = TextLikeness(texts_of(chosen, text)) if embedding is None else _embeddings(chosen, embedding)
+    similarity = TextSimilarity(texts_of(chosen, text)) if embedding is None else _embeddings(chosen, embedding)
     picked = pick_diverse(
         [scores[i] for i in top],
-        likeness,
+        similarity,
         relevance_weight=relevance_weight,
         sources=_sources(chosen, source),
         source_penalty=source_penalty,
@@ -84,7 +85,7 @@ def diversify(
 
 @dataclass(frozen=True, slots=True)
 class Picks:
-    """What maximal marginal relevance picks.
+    """The choice of maximal marginal relevance.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class Picks:
 
 def pick_diverse(
     relevance: ArrayLike,
-    likeness: Likeness,
+    similarity: Similarity,
     *,
     relevance_weight: float,
     sources: Sequence[Hashable | None] | None = None,
@@ -109,7 +110,7 @@ def pick_diverse(
     Parameters
     ----------
     relevance : shape (n,), on any scale: the least counts as 0, the best as 1
-    likeness : of the same passages
+    similarity : of the same passages
     relevance_weight : lambda, in [0, 1]
     sources : n values; None for a passage without one
     source_penalty : sigma
@@ -120,12 +121,12 @@ def pick_diverse(
         If a weight is out of range, the relevance is no row of finite numbers, or there are not as many sources.
     """
     relevance_weight, source_penalty = _weights(relevance_weight, source_penalty)
-    values = _vector(relevance)
+    values = finite_vector(relevance)
     if values is None:
         raise RetrivexError(f"relevance is {quoted(relevance)}: give one finite number a passage")
-    if not callable(getattr(likeness, "of", None)):
+    if not callable(getattr(similarity, "of", None)):
         raise RetrivexError(
-            f"likeness is {quoted(likeness)}: give a TextLikeness or an EmbeddingLikeness of the passages"
+            f"similarity is {quoted(similarity)}: give a TextSimilarity or an EmbeddingSimilarity of the passages"
         )
     worth = relevance_weight * _brought_to_unit(values)
     count = len(worth)
@@ -140,7 +141,7 @@ def pick_diverse(
         best = int(np.where(waiting, marginal, -np.inf).argmax())
         order.append(best)
         waiting[best] = False
-        repeated[waiting] = np.maximum(repeated, likeness.of(best))[waiting]
+        repeated[waiting] = np.maximum(repeated, similarity.of(best))[waiting]
         penalty[(family == family[best]) & (family >= 0)] += source_penalty
     return Picks(order, repeated)
 
@@ -172,8 +173,8 @@ def _families(sources: Sequence[Hashable | None]) -> NDArray[np.int64]:
     return np.array([-1 if one is None else numbers.setdefault(one, len(numbers)) for one in sources], dtype=np.int64)
 
 
-def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
-    rows = [_vector(value) for value in read_passages(passages, field)]
+def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingSimilarity:
+    rows = [finite_vector(value) for value in read_passages(passages, field)]
     sizes = [0 if row is None else len(row) for row in rows]
     for position, size in enumerate(sizes):
         if not size or size != sizes[0]:
@@ -181,17 +182,9 @@ def _embeddings(passages: Sequence[Any], field: Field) -> EmbeddingLikeness:
                 f"passage {position} has {size or 'no'} finite numbers in a row as its embedding, the first one has "
                 f"{sizes[0]}: each needs one, of the same model; leave `embedding` out to compare texts"
             )
-    return EmbeddingLikeness(
+    return EmbeddingSimilarity(
         np.array([row for row in rows if row is not None]).reshape(len(rows), max(sizes, default=0))
     )
-
-
-def _vector(value: Any) -> Floats | None:
-    try:
-        row = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return row if row.ndim == 1 and np.isfinite(row).all() else None
 
 
 def _weights(relevance_weight: float, source_penalty: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-r"""Which texts repeat an earlier one almost word for word: exact, by a set-similarity join.
+r"""Near-duplicates among texts, found exactly by a set-similarity join.
 
 Texts are taken in order. One that is like none before it stands for itself, and every later text whose trigrams have a
 Jaccard similarity of at least t with it repeats it. Comparing all pairs would give the same; three bounds that no
@@ -77,7 +77,7 @@ def repeats(texts: Sequence[str], threshold: float, families: Sequence[object] |
 
 
 class _Join:
-    """The texts, what is known of them, and which are open: not yet found to repeat another."""
+    """The state of a join: sizes and sketches of the texts, and which of them are not yet found to repeat another."""
 
     def __init__(self, texts: Sequence[str], threshold: float, families: Sequence[object] | None) -> None:
         count = len(texts)

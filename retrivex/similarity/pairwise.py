@@ -1,4 +1,4 @@
-"""How alike passages are, one against all: by embeddings, or by their trigrams."""
+"""Similarity of one passage to all others, by embeddings or by character trigrams."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retrivex.similarity.trigrams import trigrams
-from retrivex.similarity.vectors import with_norms
-
-Floats = NDArray[np.float64]
+from retrivex.similarity.vectors import Floats, unit_rows
 
 
-class Likeness(Protocol):
-    """Compares one of n passages with all of them."""
+class Similarity(Protocol):
+    """Similarity of one of n passages to all of them."""
 
     def of(self, passage: int) -> Floats:
-        """Return the likeness of all to one, shape (n,), in [0, 1]."""
+        """Return the similarity of all to one, shape (n,), in [0, 1]."""
         ...
 
 
-class TextLikeness:
+class TextSimilarity:
     """Jaccard similarity of character trigrams; texts of less than three characters are like equal ones alone.
 
     Parameters
@@ -31,7 +28,7 @@ class TextLikeness:
 
     Examples
     --------
-    >>> TextLikeness(["banana", "banana split", "cherry"]).of(0).round(2).tolist()
+    >>> TextSimilarity(["banana", "banana split", "cherry"]).of(0).round(2).tolist()
     [1.0, 0.33, 0.0]
     """
 
@@ -44,7 +41,7 @@ class TextLikeness:
         self._held = np.zeros(len(known), dtype=bool)
 
     def of(self, passage: int) -> Floats:
-        """Return the likeness of all to one, shape (n,), in [0, 1]."""
+        """Return the similarity of all to one, shape (n,), in [0, 1]."""
         if not self._sizes[passage]:
             return np.array([float(text == self._texts[passage]) for text in self._texts])
         own = self._ids[self._ends[passage] - self._sizes[passage] : self._ends[passage]]
@@ -52,11 +49,11 @@ class TextLikeness:
         counted = np.append(0, np.cumsum(self._held[self._ids]))
         self._held[own] = False
         common = counted[self._ends] - counted[self._ends - self._sizes]
-        alike: Floats = common / (self._sizes + self._sizes[passage] - common)
-        return alike
+        similarity: Floats = common / (self._sizes + self._sizes[passage] - common)
+        return similarity
 
 
-class EmbeddingLikeness:
+class EmbeddingSimilarity:
     """Cosine of embeddings, 0 where it is negative or an embedding is all zero.
 
     Parameters
@@ -65,16 +62,15 @@ class EmbeddingLikeness:
 
     Examples
     --------
-    >>> EmbeddingLikeness(np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])).of(0).round(2).tolist()
+    >>> EmbeddingSimilarity(np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])).of(0).round(2).tolist()
     [1.0, 0.71, 0.0]
     """
 
     def __init__(self, embeddings: Floats) -> None:
-        rows, norms = with_norms(embeddings)
-        self._units = rows / np.where(norms > 0, norms, 1.0)[:, None] * (norms > 0)[:, None]
+        self._units = unit_rows(embeddings)
 
     def of(self, passage: int) -> Floats:
-        """Return the likeness of all to one, shape (n,), in [0, 1]."""
-        alike: Floats = np.clip(self._units @ self._units[passage], 0.0, 1.0)
-        alike[passage] = 1.0
-        return alike
+        """Return the similarity of all to one, shape (n,), in [0, 1]."""
+        similarity: Floats = np.clip(self._units @ self._units[passage], 0.0, 1.0)
+        similarity[passage] = 1.0
+        return similarity

@@ -1,4 +1,4 @@
-r"""Texts that hold the same trigrams in some part: those among which near-duplicates are.
+r"""PartEnum signatures: texts that share a part of their trigrams are candidates for near-duplicates.
 
 With texts cut into k + 1 parts by a hash of their trigrams, two that differ in at most k trigrams have a part that is
 the same in both. Source: Arasu, Ganti and Kaushik, "Efficient exact set-similarity joins", VLDB 2006.
@@ -87,7 +87,7 @@ class PartTable:
 
 
 class SharedParts:
-    """Texts by the parts that they share.
+    """Texts grouped by the parts that they share.
 
     Parameters
     ----------

@@ -1,13 +1,18 @@
-"""Where chunks live: in memory, in one SQLite file, or in whatever implements `ChunkStore`."""
+"""Chunk stores: in memory, in one SQLite file, or anything that implements `ChunkStore`."""
 
-from retrivex.stores.cache.store import CachedChunkStore
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from retrivex.stores.memory import InMemoryChunkStore, fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
-from retrivex.stores.sqlite.filters import Where
-from retrivex.stores.sqlite.ingest import PutResult
-from retrivex.stores.sqlite.inspection import DocumentInfo, StoreInfo
-from retrivex.stores.sqlite.record import content_hash
-from retrivex.stores.sqlite.store import SQLiteStore
+
+if TYPE_CHECKING:
+    from retrivex.stores.cache.store import CachedChunkStore
+    from retrivex.stores.sqlite.filters import Where
+    from retrivex.stores.sqlite.ingest import PutResult
+    from retrivex.stores.sqlite.inspection import DocumentInfo, StoreInfo
+    from retrivex.stores.sqlite.record import content_hash
+    from retrivex.stores.sqlite.store import SQLiteStore
 
 __all__ = [
     "AnyChunkStore",
@@ -24,3 +29,25 @@ __all__ = [
     "content_hash",
     "fetch_from_mapping",
 ]
+
+_ON_FIRST_USE = {
+    "CachedChunkStore": "retrivex.stores.cache.store",
+    "DocumentInfo": "retrivex.stores.sqlite.inspection",
+    "PutResult": "retrivex.stores.sqlite.ingest",
+    "SQLiteStore": "retrivex.stores.sqlite.store",
+    "StoreInfo": "retrivex.stores.sqlite.inspection",
+    "Where": "retrivex.stores.sqlite.filters",
+    "content_hash": "retrivex.stores.sqlite.record",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_ON_FIRST_USE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Asking a store: one request, sync or async, in time or not at all; never at the price of the seeds."""
+"""Store access: one request, sync or async, with a time limit; a store that fails never costs the seeds."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
 
 @dataclass(frozen=True, slots=True)
 class ChunkRequest:
-    """Chunks that are wanted; `windows` do not overlap."""
+    """A request for the chunks of windows, which do not overlap."""
 
     windows: tuple[Window, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ParentRequest:
-    """Parents that are wanted."""
+    """A request for parents."""
 
     parent_ids: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class ChunkReply:
-    """What a store gave.
+    """The answer of a chunk store.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ChunkReply:
 
 @dataclass(slots=True)
 class ParentReply:
-    """What a parent store gave; fields as in `ChunkReply`."""
+    """The answer of a parent store; fields as in `ChunkReply`."""
 
     parents: dict[str, Chunk | str] = field(default_factory=dict)
     problem: str | None = None
@@ -139,7 +139,7 @@ def split_windows(windows: Sequence[Window], limit: int | None) -> list[tuple[Wi
 
 
 class StoreAccess:
-    """The stores of one call, its scope and its patience.
+    """The stores of one call, its scope and its time limit.
 
     A store is somebody else's code: whatever it raises is reported in `problem` and the query goes on without it,
     unless `strict` asks for the error.
@@ -166,8 +166,8 @@ class StoreAccess:
         """Answer a request."""
         if isinstance(request, ParentRequest):
             try:
-                patience = self._patience(self.parent_store)
-                return self._parents(call_in_time(partial(self._ask_parents, request), patience))
+                limit = self._time_limit(self.parent_store)
+                return self._parents(call_in_time(partial(self._ask_parents, request), limit))
             except Exception as error:  # noqa: BLE001 - see the class
                 return self._no_parents(error)
         found: list[Chunk] = []
@@ -176,8 +176,8 @@ class StoreAccess:
             ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
-                patience = None if self._patience(self.store) is None else _left(deadline)
-                found += call_in_time(partial(self._fetch, batch), patience, self.timeout_s)
+                limit = None if self._time_limit(self.store) is None else _left(deadline)
+                found += call_in_time(partial(self._fetch, batch), limit, self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._partial(request, found, asked, error)
         return self._chunks(request, found, asked, ends)
@@ -215,10 +215,10 @@ class StoreAccess:
         return await in_thread(partial(self._fetch, batch))
 
     def _deadline(self) -> float | None:
-        """When patience ends; all batches of a request share it."""
+        """When the time limit ends; all batches of a request share it."""
         return None if self.timeout_s is None else monotonic() + self.timeout_s
 
-    def _patience(self, store: object) -> float | None:
+    def _time_limit(self, store: object) -> float | None:
         """Seconds to wait; None where a store cannot hang, so that no thread is needed."""
         return None if cannot_hang(store) else self.timeout_s
 

@@ -1,4 +1,4 @@
-"""Chunks in plain dictionaries: the store for tests, notebooks and everything that fits in memory."""
+"""The in-memory store: chunks in dictionaries, for tests, notebooks and everything that fits in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a chunk store must do: one method, one request, whatever the number of seeds."""
+"""The protocols of stores: one method, one request, whatever the number of seeds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retrivex.model.window import Window
 
 @runtime_checkable
 class ChunkStore(Protocol):
-    """Hands out the chunks of windows.
+    """Returns the chunks of windows.
 
     Optional members that are used where a store has them: `afetch` (the same, awaited), `batch_limit` (most
     chunks one request may ask for; the composer then sends `ceil(n / batch_limit)` requests), `in_process`
@@ -27,7 +27,7 @@ class ChunkStore(Protocol):
 
 @runtime_checkable
 class ParentStore(Protocol):
-    """Hands out parents (sections, whole documents) by id."""
+    """Returns parents (sections, whole documents) by id."""
 
     def fetch_parents(self, parent_ids: Sequence[str], scope: Scope = None) -> Mapping[str, Chunk | str]:
         """Return the parents that exist and `scope` may see, in one request."""

@@ -1,4 +1,4 @@
-"""Finding a quote again, although a model has re-wrapped, re-cased or re-quoted it."""
+"""Finds a quote in a text although a model changed its line breaks, case or quotation marks."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def _fold(text: str) -> tuple[str, list[int]]:
     return "".join(letters), places
 
 
-def flat(text: str) -> str:
+def normalise_quote(text: str) -> str:
     r"""Return `text` as quotes are compared with it: case, white space, quotation marks and dashes evened out.
 
     Examples
     --------
-    >>> flat("The \u201cBees\u201d\n sleep.")
+    >>> normalise_quote("The \u201cBees\u201d\n sleep.")
     'the "bees" sleep.'
     """
     return " ".join(text.translate(_SAME).casefold().split())
 
 
-def bare(quote: str) -> str:
+def strip_quote(quote: str) -> str:
     """Return a quote, flat, without quotation marks around it and an ellipsis at its end; empty if that is all of it.
 
     Examples
     --------
-    >>> bare('"The bees sleep..."')
+    >>> strip_quote('"The bees sleep..."')
     'the bees sleep'
     """
-    return flat(quote).strip(" \"'").removesuffix("...").removesuffix("\u2026").strip()
+    return normalise_quote(quote).strip(" \"'").removesuffix("...").removesuffix("\u2026").strip()
 
 
 def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
@@ -57,7 +57,7 @@ def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
     >>> find_quote("He said: the  Bees\nsleep.", '"The bees sleep..."')
     [(9, 24)]
     """
-    wanted = bare(quote)
+    wanted = strip_quote(quote)
     if not wanted:
         return []
     folded, places = _fold(text)

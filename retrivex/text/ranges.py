@@ -1,4 +1,4 @@
-"""Ranges of characters, half-open `(start, end)`: joined, and taken out of each other."""
+"""Union and difference of character ranges, half-open `(start, end)`."""
 
 from __future__ import annotations
 

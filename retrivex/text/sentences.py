@@ -1,4 +1,4 @@
-"""Sentence boundaries with exact offsets; the smallest pieces a chunk or a unit is cut at."""
+"""Sentence boundaries with exact offsets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _STRONG = re.compile(rf"[。！？｡…]+[{_CLOSERS}]*|[.!?]+[{_CLOSERS}]*(?=\s
 _WEAK = re.compile(r"；|;(?=\s)")
 
 
-def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def trim_range(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the range without the white space at its two ends; empty at `start` where nothing is left.
 
     Examples
     --------
-    >>> trimmed("  Bees sleep. ", 0, 14)
+    >>> trim_range("  Bees sleep. ", 0, 14)
     (2, 13)
     """
     part = text[start:end]
@@ -67,7 +67,7 @@ def sentence_ranges(text: str, language: str = "en") -> list[tuple[int, int]]:
             ranges += _shorter(text, start, end)
         else:
             ranges.append((start, end))
-    trimmed_ranges = (trimmed(text, start, end) for start, end in ranges)
+    trimmed_ranges = (trim_range(text, start, end) for start, end in ranges)
     return [(start, end) for start, end in trimmed_ranges if start < end]
 
 

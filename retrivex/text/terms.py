@@ -1,4 +1,4 @@
-"""Where the words of texts begin, so that a question's words are found by comparing numbers.
+"""A term index: the positions of the words of texts, found by comparing numbers instead of strings.
 
 A word is a run of letters and digits of any alphabet; it is kept as its first eight characters, in two numbers.
 Characters of scripts that are written without spaces make no words: they are looked for in the text.
@@ -16,25 +16,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.text.scripts import UNSPACED_TERMS
+
 Keys = NDArray[np.uint64]
 Places = NDArray[np.int64]
 
-_UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-_FIRST_UNSPACED = _UNSPACED[0]
+_IS_UNSPACED = re.compile(f"[{UNSPACED_TERMS}]")
+_FIRST_UNSPACED = UNSPACED_TERMS[0]
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 _HALF = 4  # characters in a number, 16 bits each
 _SEPARATOR = "\n\n"
-_SPREAD = 1021  # odd and larger than most alphabets, so that few pairs of letters have the same print
+_SPREAD = 1021  # odd and larger than most alphabets, so that few pairs of letters have the same fingerprint
 
 # kinds of characters, found out when a character is first met
 _UNKNOWN, _OTHER, _SPACED, _ALONE = 0, 1, 2, 3
 _kinds = np.zeros(0x110000, dtype=np.uint8)
 
 
-class Words(NamedTuple):
-    """The words of a text, n of them.
+class TermPositions(NamedTuple):
+    """The n words of a text: where they begin, and their first letters as numbers.
 
     Their numbers are kept as bytes: those of a hundred texts are joined in a tenth of the time that arrays take.
 
@@ -42,14 +43,14 @@ class Words(NamedTuple):
     ----------
     places : int32 of shape (n,), offset of the first character of each
     keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
-    prints : uint16 of shape (n,), made of the first two characters, by which most words are told apart
+    fingerprints : uint16 of shape (n,), made of the first two characters, by which most words are told apart
     begins, ends : whether the text begins with a letter, and ends with one
     text : in lower case
     """
 
     places: bytes
     keys: bytes
-    prints: bytes
+    fingerprints: bytes
     begins: bool
     ends: bool
     text: str
@@ -60,12 +61,12 @@ class Words(NamedTuple):
         return np.frombuffer(self.places, dtype=np.int32)
 
 
-def lowered(text: str) -> str:
+def lowercase(text: str) -> str:
     """Return the text in lower case, every character in its place.
 
     Examples
     --------
-    >>> lowered("İstanbul") == "i̇stanbul", len(lowered("İstanbul"))
+    >>> lowercase("İstanbul") == "i̇stanbul", len(lowercase("İstanbul"))
     (False, 8)
     """
     low = text.lower()
@@ -117,7 +118,7 @@ def split_words(text: str) -> list[tuple[str, bool]]:
     return [(word, kind == _ALONE) for word, kind in found if kind != _OTHER]
 
 
-def index_words(texts: Sequence[str]) -> list[Words]:
+def index_words(texts: Sequence[str]) -> list[TermPositions]:
     """Find the words of each text, given in lower case."""
     # all at once: what an array costs is the same for one text and for a hundred; the end is room for the last word
     codes, kinds = _kinds_of("\n".join([*texts, "\n" * 2 * _HALF]))
@@ -126,14 +127,14 @@ def index_words(texts: Sequence[str]) -> list[Words]:
     if in_word[0]:
         begins = np.concatenate(([0], begins))
     keys = _first_letters(codes, in_word, begins)
-    prints, rows = _prints(keys[0]), keys.T
+    fingerprints, rows = _fingerprints(keys[0]), keys.T
     starts = np.cumsum([0, *[len(text) + 1 for text in texts]])
     edges = np.searchsorted(begins, starts).tolist()
     return [
-        Words(
+        TermPositions(
             (begins[a:b] - start).astype(np.int32).tobytes(),
             rows[a:b].tobytes(),
-            prints[a:b].tobytes(),
+            fingerprints[a:b].tobytes(),
             *_edges_in_words(in_word, start, len(text)),
             text,
         )
@@ -153,7 +154,7 @@ def _first_letters(codes: NDArray[np.uint32], in_word: NDArray[np.bool_], begins
     return keys
 
 
-def _prints(heads: Keys) -> NDArray[np.uint16]:
+def _fingerprints(heads: Keys) -> NDArray[np.uint16]:
     first, second = heads >> np.uint64(48), heads >> np.uint64(32) & np.uint64(0xFFFF)
     return (first * np.uint64(_SPREAD) + second).astype(np.uint16)
 
@@ -162,8 +163,8 @@ def _edges_in_words(in_word: NDArray[np.bool_], start: int, size: int) -> tuple[
     return bool(size and in_word[start]), bool(size and in_word[start + size - 1])
 
 
-class WordPool:
-    """The words of all candidates of a query on one axis of characters, two characters between texts.
+class TermIndex:
+    """The words of all candidates of a query, by their offsets in the candidates' joined text.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ class WordPool:
 
     def __init__(
         self,
-        parts: Sequence[Words],
+        parts: Sequence[TermPositions],
         bases: Sequence[int] | Places,
         make_text: Callable[[], str],
         make_texts: Callable[[], Sequence[str]],
@@ -185,21 +186,21 @@ class WordPool:
         if not parts:
             parts, bases = index_words([""]), [0]
         self._bases = np.asarray(bases, dtype=np.int64)
-        places, keys, prints, _, _, _ = zip(*parts, strict=True)
+        places, keys, fingerprints, _, _, _ = zip(*parts, strict=True)
         self._places = np.frombuffer(b"".join(places), dtype=np.int32)
         self._ends = np.array(list(map(len, places))).cumsum() // self._places.itemsize
-        # these can be mended
+        # these can be repaired
         self._keys = np.frombuffer(bytearray().join(keys), dtype=np.uint64).reshape(-1, 2)
-        self._prints = np.frombuffer(bytearray().join(prints), dtype=np.uint16)
+        self._fingerprints = np.frombuffer(bytearray().join(fingerprints), dtype=np.uint16)
         self._kept = np.ones(len(self._places), dtype=np.bool_)
 
-    def mend(self, dropped: Sequence[tuple[int, int]], torn: Sequence[int], windows: Sequence[str]) -> None:
-        """Make words right where stretches overlap, or part them.
+    def repair(self, dropped: Sequence[tuple[int, int]], split: Sequence[int], windows: Sequence[str]) -> None:
+        """Correct the words at the boundaries of overlapping stretches, and of stretches that split a word.
 
         Parameters
         ----------
         dropped : ranges of numbers of words that are none
-        torn : numbers of words that are longer than their stretch knows
+        split : numbers of words that are longer than their stretch knows
         windows : text from the beginning of each of those, in lower case
         """
         for first, end in dropped:
@@ -207,13 +208,13 @@ class WordPool:
         codes, kinds = _kinds_of("\n".join([*windows, "\n" * 2 * _HALF]))
         begins = np.cumsum([0, *[len(window) + 1 for window in windows[:-1]]])[: len(windows)]
         keys = _first_letters(codes, kinds == _SPACED, begins)
-        self._keys[torn] = keys.T
-        self._prints[torn] = _prints(keys[0])
+        self._keys[split] = keys.T
+        self._fingerprints[split] = _fingerprints(keys[0])
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> WordPool:
+    def of(cls, texts: Sequence[str]) -> TermIndex:
         """Return the pool of some texts."""
-        low = [lowered(text) for text in texts]
+        low = [lowercase(text) for text in texts]
         bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in low[:-1]]])
         return cls(index_words(low), bases, lambda: _SEPARATOR.join(low), lambda: low)
 
@@ -249,13 +250,13 @@ class WordPool:
 
         Examples
         --------
-        >>> pool = WordPool.of(["Bees are busy.", "A bee?"])
+        >>> pool = TermIndex.of(["Bees are busy.", "A bee?"])
         >>> [found.tolist() for found in pool.find([("bee", False), ("bee", True)])]
         [[0, 0, 1], [0, 18, 18]]
         """
         keys, masks = _keys(terms)
         any_second = any(len(term) == 1 and not whole for term, whole in terms)
-        words = np.arange(len(self._prints)) if any_second else self._likely(keys[:, 0])
+        words = np.arange(len(self._fingerprints)) if any_second else self._likely(keys[:, 0])
         heads, tails = self._keys.take(words, axis=0).T
         match = ((heads & masks[:, :1]) == keys[:, :1]).ravel().nonzero()[0]
         numbers = match // max(1, len(words))
@@ -274,8 +275,8 @@ class WordPool:
     def _likely(self, heads: Keys) -> Places:
         """Numbers of the words whose first two letters are those of a term, given by characters 1 to 4."""
         wanted = np.zeros(1 << 16, dtype=np.bool_)
-        wanted[_prints(heads)] = True
-        return wanted.take(self._prints).nonzero()[0]
+        wanted[_fingerprints(heads)] = True
+        return wanted.take(self._fingerprints).nonzero()[0]
 
     def anywhere(self, term: str) -> Places:
         """Return where on the axis a term stands, in or outside words."""
@@ -289,7 +290,7 @@ class WordPool:
 
         Examples
         --------
-        >>> WordPool.of(["banana"]).count("an")
+        >>> TermIndex.of(["banana"]).count("an")
         2
         """
         if not letters.isascii() or letters[0] == letters[-1] != letters:
@@ -302,7 +303,7 @@ class WordPool:
 
 
 def _keys(terms: Sequence[tuple[str, bool]]) -> tuple[Keys, Keys]:
-    """Return the numbers of terms as in `Words`, and the masks of what the words they find have in common.
+    """Return the numbers of terms as in `TermPositions`, and the masks of what the words they find have in common.
 
     Both of shape (t, 2).
     """

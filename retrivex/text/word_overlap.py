@@ -1,9 +1,12 @@
-"""How many words two texts share, by signatures that are quick to compare."""
+"""Word overlap of two texts, computed from bit signatures of their words."""
 
 from __future__ import annotations
 
 import re
 from zlib import crc32
+
+from retrivex.text.cache import TextCache
+from retrivex.text.scripts import CJK_WORDS
 
 SIGNATURE_BITS = 2048
 
@@ -11,7 +14,7 @@ MIN_WORD = 4  # letters; shorter words of most languages are function words that
 
 _WORDS = re.compile(r"[^\W_]+")
 
-_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+_CJK = re.compile(f"[{CJK_WORDS}]")
 
 
 def word_signature(text: str) -> int:
@@ -43,43 +46,27 @@ def common_words(left: int, right: int) -> float:
 
 
 class SignatureCache:
-    """Word signatures by text, and how much neighbours share; bounded, so that warm queries do not read words again.
-
-    Two generations: when the young one is full it becomes the old one, and what was old is forgotten.
+    """Word signatures of texts and overlaps of pairs of texts, kept so that warm queries do not read texts again.
 
     Parameters
     ----------
-    max_entries : most texts in both together, and most pairs of texts
+    max_entries : most texts, and most pairs of texts
     """
 
     def __init__(self, max_entries: int = 200_000) -> None:
         self.max_entries = max_entries
-        self._young: dict[str, int] = {}
-        self._old: dict[str, int] = {}
-        self._young_shares: dict[tuple[str, str], float] = {}
-        self._old_shares: dict[tuple[str, str], float] = {}
+        self._signatures = TextCache[str, int](max_entries)
+        self._overlaps = TextCache[tuple[str, str], float](max_entries)
 
     def of(self, text: str) -> int:
         """Signature of `text`."""
-        signature = self._young.get(text)
-        if signature is None:
-            signature = self._old.get(text)
-            if signature is None:
-                signature = word_signature(text)
-            if len(self._young) >= self.max_entries // 2:
-                self._old, self._young = self._young, {}
-            self._young[text] = signature
-        return signature
+        return self._signatures.find([text], lambda texts: map(word_signature, texts))[0]
 
     def between(self, left: str, right: str) -> float:
         """Share of common words of two texts, as `common_words`."""
         pair = (left, right)
-        share = self._young_shares.get(pair)
-        if share is None:
-            share = self._old_shares.get(pair)
-            if share is None:
-                share = common_words(self.of(left), self.of(right))
-            if len(self._young_shares) >= self.max_entries // 2:
-                self._old_shares, self._young_shares = self._young_shares, {}
-            self._young_shares[pair] = share
-        return share
+        overlap = self._overlaps.get(pair)
+        if overlap is None:
+            overlap = common_words(self.of(left), self.of(right))
+            self._overlaps.put([pair], [overlap])
+        return overlap

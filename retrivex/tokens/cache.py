@@ -1,26 +1,25 @@
-"""Token counts by text, kept between queries."""
+"""A cache of token counts by text, kept between queries."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from typing import cast
 
 from retrivex.errors import TokenizerError
+from retrivex.text.cache import TextCache
 from retrivex.tokens.tokenizer import Tokenizer
 
 
-class TokenCache:
-    """Remembers the counts of a tokenizer; itself a tokenizer, for use on hot paths and from several threads.
+def _size(text: str) -> int:
+    return len(text) + 1  # empty and short texts take memory too
 
-    Two generations of entries: when the young one holds half of `max_chars`, it becomes the old one and what was old
-    is forgotten. A hit in the old generation moves to the young one, so that what is in use stays, and a hit in the
-    young one costs a dictionary look-up and no bookkeeping.
+
+class TokenCache:
+    """A tokenizer that caches the counts of another one; safe for several threads.
 
     Parameters
     ----------
     tokenizer : counts what is not known yet
-    max_chars : most characters of text kept, in both generations together
+    max_chars : most characters of text kept, see `TextCache`
 
     Examples
     --------
@@ -36,10 +35,7 @@ class TokenCache:
             raise TokenizerError(f"max_chars={max_chars}: a cache holds 0 characters or more; 0 switches it off")
         self.tokenizer = tokenizer
         self.max_chars = max_chars
-        self._young: dict[str, int] = {}
-        self._old: dict[str, int] = {}
-        self._young_chars = 0
-        self._lock = threading.Lock()
+        self._counts = TextCache[str, int](max_chars, _size)
 
     @property
     def name(self) -> str:
@@ -52,47 +48,18 @@ class TokenCache:
         return self.tokenizer.exact
 
     def __len__(self) -> int:
-        return len(self._young.keys() | self._old.keys())
+        return len(self._counts)
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        count = self._young.get(text)
+        count = self._counts.get(text)
         return self.count_many([text])[0] if count is None else count
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text; what is unknown is counted in one call of the tokenizer."""
-        known = list(map(self._young.get, texts))
-        if None in known:
-            self._fill(texts, known)
-        return cast("list[int]", known)
+        return self._counts.find(texts, self.tokenizer.count_many)
 
     def seed(self, text: str, count: int) -> None:
         """Take over a count made earlier by the same tokenizer, as stored with an index."""
-        if self._young.get(text) != count:
-            self._keep([text], [count])
-
-    def _fill(self, texts: Sequence[str], known: list[int | None]) -> None:
-        """Replace each None in `known`, from the old generation or by counting."""
-        gaps = [place for place, count in enumerate(known) if count is None]
-        fresh = dict.fromkeys(texts[place] for place in gaps)
-        found = {text: count for text in fresh if (count := self._old.get(text)) is not None}
-        unknown = [text for text in fresh if text not in found]
-        if unknown:
-            found.update(zip(unknown, self.tokenizer.count_many(unknown), strict=True))
-        self._keep(list(found), list(found.values()))
-        for place in gaps:
-            known[place] = found[texts[place]]
-
-    def _keep(self, texts: Sequence[str], counts: Sequence[int]) -> None:
-        half = self.max_chars // 2
-        with self._lock:
-            for text, count in zip(texts, counts, strict=True):
-                # one more per text: empty and short texts take memory too
-                size = len(text) + 1
-                if size > half:
-                    continue
-                if self._young_chars + size > half:
-                    self._old, self._young, self._young_chars = self._young, {}, 0
-                if text not in self._young:
-                    self._young_chars += size
-                self._young[text] = count
+        if self._counts.get(text) != count:
+            self._counts.put([text], [count])

@@ -1,4 +1,4 @@
-"""An estimate of token counts, on the high side, for where no tokenizer can be had."""
+"""Estimated token counts, rather too high than too low, for machines without a tokenizer's vocabulary."""
 
 from __future__ import annotations
 

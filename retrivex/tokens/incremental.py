@@ -1,4 +1,4 @@
-"""Counting the tokens of joined text without reading all of it again.
+"""Incremental token counts: the tokens of a joined text from the counts of its parts.
 
 A byte-pair tokenizer of the GPT family first cuts a text into words with a regular expression and never merges
 across a cut. In "...letter, space, letter..." it always cuts before the space, whatever stands around it. So the
@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from retrivex.text.cache import TextCache
 from retrivex.tokens.cache import TokenCache
 
 REACH = 256
@@ -23,7 +24,7 @@ _CUT = re.compile(r"[a-zA-Z](?= [a-zA-Z])")
 
 
 class _Edges(NamedTuple):
-    """What stands before the first and behind the last safe cut of a part, each with its tokens."""
+    """The text before the first and after the last safe cut of a part, with their token counts."""
 
     head: str
     head_count: int
@@ -31,8 +32,12 @@ class _Edges(NamedTuple):
     tail_count: int
 
 
+_NO_CUTS = _Edges("", 0, "", 0)
+"""Edges of a part without two safe cuts: it has to be counted with what stands around it."""
+
+
 class JoinCounter:
-    """Counts joined texts; remembers the edges of the parts it has seen, and what it has read across joins.
+    """Counts the tokens of joined texts; caches the edges of parts and the counts across joins.
 
     Parameters
     ----------
@@ -45,7 +50,7 @@ class JoinCounter:
         self.max_entries = max_entries
         self.local = bool(getattr(cache.tokenizer, "cuts_before_spaces", False))
         self._joints = TokenCache(cache.tokenizer, max_chars=_JOINT_CHARS)
-        self._edges: dict[str, _Edges | None] = {}
+        self._edges = TextCache[str, _Edges](max_entries)
 
     def count(self, text: str, ends: Sequence[tuple[str, str]], glue: Sequence[str], counts: Sequence[int]) -> int:
         """Return the tokens of `text`, which is `glue[0] + part[0] + glue[1] + ... + part[n - 1] + glue[n]`.
@@ -65,7 +70,7 @@ class JoinCounter:
         for between, (first, last) in zip(glue, ends, strict=False):  # behind the last part comes one glue more
             begins = self._edges.get(first) or self._edges_of(first)
             closes = begins if last is first else self._edges.get(last) or self._edges_of(last)
-            if begins is None or closes is None:
+            if begins is _NO_CUTS or closes is _NO_CUTS:
                 return self.cache.tokenizer.count(text)
             joints.append(tail + between + begins.head)
             tail = closes.tail
@@ -74,17 +79,13 @@ class JoinCounter:
             joints.append(tail + glue[-1])
         return total + sum(self._joints.count_many(joints))
 
-    def _edges_of(self, part: str) -> _Edges | None:
-        """Head up to the first safe cut and tail from the last one, each with its tokens; None without two cuts."""
-        if part in self._edges:
-            return self._edges[part]
-        if len(self._edges) >= self.max_entries:
-            self._edges.clear()
+    def _edges_of(self, part: str) -> _Edges:
+        """Head up to the first safe cut and tail from the last one, each with its tokens."""
         first = _CUT.search(part, 0, REACH)
         last = max((match.end() for match in _CUT.finditer(part, max(0, len(part) - REACH))), default=-1)
-        edges = None
+        edges = _NO_CUTS
         if first is not None and last >= first.end():
             head, tail = part[: first.end()], part[last:]
             edges = _Edges(head, self.cache.tokenizer.count(head), tail, self.cache.tokenizer.count(tail))
-        self._edges[part] = edges
+        self._edges.put([part], [edges])
         return edges

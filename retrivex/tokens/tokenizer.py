@@ -1,4 +1,4 @@
-"""Token counting: the budget is a promise in somebody's tokens, so somebody has to count."""
+"""Tokenizers: what counts the tokens of a text for the token budget."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fuzz.guards import GUARD_CHOICES
 from fuzz.worlds import World
 
 from retrivex import Chunk, ChunkMetadata, OrderingStrategy, SeedHit, Window
@@ -128,13 +129,7 @@ CHOICES: dict[str, Sequence[Any]] = {
     "max_window": (20, 25),
     "follow_links": (1, 2, 3),
     "store_timeout_s": (None, 5.0),
-    "stop_on_heading_change": (False, True),
-    "heading_level": (1, 2),
-    "min_continuity": (-1.0, 0.013, 1.0),
-    "min_lexical_continuity": (0.0, 0.113, 1.0),
-    "stop_on_page_change": (True,),
-    "continuity_floor": (-0.513, 0.217, 1.0),
-    "lexical_continuity_floor": (0.0, 0.217, 1.0),
+    **GUARD_CHOICES,
     "joiner": ("", " ", "\n", " … "),
     "max_gap_chars": (0, 1, 100),
     "scoring": ("auto", "weighted", "calibrated", "calibrated"),

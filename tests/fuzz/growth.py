@@ -6,14 +6,11 @@ import math
 from collections.abc import Callable
 
 from fuzz.cases import Case, OddStore
+from fuzz.guards import may_cross
 
 from retrivex import Chunk, RetrievalConfig
-from retrivex.expansion.continuity import neighbour_continuity
 from retrivex.expansion.guards import shape_goes_on
 from retrivex.model.chunk import MAX_CHUNK_ID, ChunkKey
-from retrivex.text.word_overlap import SignatureCache
-
-_SIGNATURES = SignatureCache()
 
 
 def expected_windows(
@@ -85,20 +82,7 @@ def _walk(seed: ChunkKey, step: int, reach: int, chunks: dict[ChunkKey, Chunk], 
             break
         left, right = (inner, outer) if step > 0 else (outer, inner)
         goes_on = isinstance(policies, tuple) and any(shape_goes_on(left.text, right.text, p) for p in policies)
-        if (distance > reach and not goes_on) or not _may_cross(left, right, config):
+        if (distance > reach and not goes_on) or not may_cross(left, right, config):
             break
         here += step
     return here
-
-
-def _may_cross(left: Chunk, right: Chunk, config: RetrievalConfig) -> bool:
-    (flow,), _ = neighbour_continuity([left, right], _SIGNATURES)
-    floor = config.lexical_continuity_floor if flow.lexical else config.continuity_floor
-    if floor is not None and flow.value < floor:
-        return False
-    level = config.heading_level
-    headings = [tuple(chunk.metadata.heading_path or ())[:level] for chunk in (left, right)]
-    enough = config.min_lexical_continuity if flow.lexical else config.min_continuity
-    if config.stop_on_heading_change and headings[0] != headings[1] and flow.value < enough:
-        return False
-    return not (config.stop_on_page_change and left.metadata.page != right.metadata.page)

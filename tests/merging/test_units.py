@@ -14,8 +14,7 @@ from support.strategies import bare, count_words, make_chunk, texts, tile, world
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.merging import units
-from retrivex.merging.sentence_groups import UNIT_TOKENS, group_sentences
-from retrivex.merging.units import Unit, UnitCutter
+from retrivex.merging.units import UNIT_TOKENS, Unit, UnitCutter, group_sentences
 from retrivex.model.run import Run, stitch
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import CallableTokenizer

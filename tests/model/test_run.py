@@ -79,7 +79,7 @@ def test_a_chance_overlap_of_a_few_letters_is_not_an_overlap() -> None:
     ],
 )
 def test_offsets_that_contradict_the_text_are_noticed(parts: list[tuple[str, int]], liars: int) -> None:
-    found = stitch([make_chunk("d", i, text, start) for i, (text, start) in enumerate(parts)]).liars
+    found = stitch([make_chunk("d", i, text, start) for i, (text, start) in enumerate(parts)]).inconsistent
     assert len(found) == liars
 
 

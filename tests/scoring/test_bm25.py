@@ -12,25 +12,25 @@ from hypothesis import strategies as st
 from support.strategies import texts
 
 from retrivex.scoring.bm25 import K1, MAX_TERMS, B, bm25, inverse_frequency, question_terms, term_counts
-from retrivex.text.terms import WordPool, lowered
+from retrivex.text.terms import TermIndex, lowercase
 
 
 def counted(question: str, *stretches: str) -> list[list[int]]:
     """How often each word stands in each stretch; words that stand in none, or everywhere, have no row."""
     starts = np.cumsum([0, *(len(stretch) + 2 for stretch in stretches[:-1])])
-    return [[int(count) for count in row] for row in term_counts(question, WordPool.of(stretches), starts).counts]
+    return [[int(count) for count in row] for row in term_counts(question, TermIndex.of(stretches), starts).counts]
 
 
 @given(texts)
 def test_lower_case_keeps_every_character_in_its_place(text: str) -> None:
-    made = lowered(text)
+    made = lowercase(text)
     assert len(made) == len(text)
     for small, letter in zip(made, text, strict=True):
         assert small in (letter, letter.lower()) or letter in "Σ"
 
 
 def test_letters_whose_small_form_is_longer_stay() -> None:
-    assert lowered("İZMİR und ÄPFEL") == "İzmİr und äpfel"
+    assert lowercase("İZMİR und ÄPFEL") == "İzmİr und äpfel"
     assert counted("izmir? äpfel?", "ÄPFEL aus İzmir", "Birnen") == [[1, 0]]
 
 
@@ -82,7 +82,7 @@ def test_counts_are_of_every_stretch(question: str, stretches: list[str]) -> Non
 
 
 def test_no_words_in_common() -> None:
-    pool = WordPool.of(["bees live in hives"])
+    pool = TermIndex.of(["bees live in hives"])
     nowhere, nothing = (term_counts(question, pool, np.array([0])) for question in ("xylophone?", "?!"))
     assert (nowhere.counts.shape, nowhere.known) == ((0, 1), 0.0)
     assert (nothing.counts.shape, nothing.known) == ((0, 1), 0.0)
@@ -141,12 +141,12 @@ ALL_KNOWN = 1.75
     ],
 )
 def test_how_much_of_a_question_s_wording_stands_anywhere(question: str, known: float) -> None:
-    pool = WordPool.of(["bees live in hives; beekeepers, pollination, inheritance, улья", "蜜蜂住在蜂箱里"])
+    pool = TermIndex.of(["bees live in hives; beekeepers, pollination, inheritance, улья", "蜜蜂住在蜂箱里"])
     assert term_counts(question, pool, np.array([0, 60])).known == pytest.approx(known)
 
 
 def test_words_that_stand_everywhere_are_known() -> None:
     stretches = ["The queen of a hive sleeps. "] * 60
     starts = np.arange(60) * len(stretches[0])
-    counts, known = term_counts("queen hive sleeps", WordPool.of(stretches), starts)
+    counts, known = term_counts("queen hive sleeps", TermIndex.of(stretches), starts)
     assert (len(counts), known) == (0, ALL_KNOWN)

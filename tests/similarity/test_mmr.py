@@ -14,7 +14,7 @@ from support.strategies import make_chunk
 from retrivex import RetrivexError, SeedHit
 from retrivex.errors import PassageError
 from retrivex.similarity.mmr import diversify, pick_diverse
-from retrivex.similarity.pairwise import EmbeddingLikeness, TextLikeness
+from retrivex.similarity.pairwise import EmbeddingSimilarity, TextSimilarity
 
 scored = st.tuples(alike(), st.data()).map(
     lambda drawn: [
@@ -107,15 +107,15 @@ def test_nothing_to_pick() -> None:
 
 @given(alike())
 def test_likeness_of_texts_is_their_jaccard_similarity(texts: list[str]) -> None:
-    likeness = TextLikeness(texts)
+    measured = TextSimilarity(texts)
     for at, text in enumerate(texts):
-        found = likeness.of(at)
+        found = measured.of(at)
         for other, value in enumerate(found.tolist()):
             assert value == similarity(text, texts[other])
 
 
 def test_embeddings_without_a_direction_are_like_none() -> None:
-    found = EmbeddingLikeness(np.array([[0.0, 0.0], [1e-200, 0.0], [3.0, 0.0], [-1.0, 0.0]]))
+    found = EmbeddingSimilarity(np.array([[0.0, 0.0], [1e-200, 0.0], [3.0, 0.0], [-1.0, 0.0]]))
     assert found.of(0).tolist() == [1, 0, 0, 0]
     assert found.of(1).tolist() == pytest.approx([0, 1, 1, 0])
 
@@ -168,12 +168,12 @@ def test_a_reader_that_fails_is_named(field: str) -> None:
 
 @pytest.mark.parametrize("wrong", [
     {"relevance": None}, {"relevance": [1.0, math.nan]}, {"relevance": [10**400, 1]}, {"relevance_weight": None},
-    {"source_penalty": "x"}, {"sources": ["a"]}, {"likeness": None},
+    {"source_penalty": "x"}, {"sources": ["a"]}, {"similarity": None},
 ], ids=repr)  # fmt: skip
 def test_picks_need_numbers(wrong: dict[str, Any]) -> None:
     good: dict[str, Any] = {
         "relevance": [1.0, 2.0],
-        "likeness": TextLikeness(["Bees", "Ants"]),
+        "similarity": TextSimilarity(["Bees", "Ants"]),
         "relevance_weight": 0.5,
     }
     with pytest.raises(RetrivexError, match=f"{next(iter(wrong))}"):

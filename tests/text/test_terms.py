@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import texts
 
-from retrivex.merging.offsets import Axis
+from retrivex.merging.offsets import OffsetIndex
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.run import stitch
-from retrivex.scoring.term_index import WordIndex
-from retrivex.text.terms import WordPool, index_words, is_letter, is_unspaced, lowered, split_words
+from retrivex.scoring.term_index import TermIndexer
+from retrivex.text.terms import TermIndex, index_words, is_letter, is_unspaced, lowercase, split_words
 
 LETTERS = st.text(st.sampled_from("abeinst\u00e9\u0436 .-_\n9\u871c\U00010400"), max_size=60)
 
 
-def placed(pool: WordPool, word: str) -> list[int]:
+def placed(pool: TermIndex, word: str) -> list[int]:
     """Places of a word."""
     return [int(place) for place in pool.find([(word, True)])[1]]
 
@@ -35,8 +35,8 @@ def walked(text: str) -> list[tuple[int, str]]:
 
 @given(st.lists(LETTERS | texts, min_size=1, max_size=4), st.sampled_from("abeinst\u00e9\u0436"), st.integers(1, 12))
 def test_words_are_those_of_a_plain_walk(stretches: list[str], letter: str, size: int) -> None:
-    pool = WordPool.of(stretches)
-    axis = "\n\n".join(map(lowered, stretches))
+    pool = TermIndex.of(stretches)
+    axis = "\n\n".join(map(lowercase, stretches))
     assert pool.text == axis
     words = walked(axis)
     assert pool.places().tolist() == [at for at, _ in words]
@@ -64,12 +64,12 @@ def test_texts_are_indexed_together_as_each_by_itself(stretches: list[str]) -> N
 
 
 def test_a_word_in_latin_letters_ends_where_chinese_begins() -> None:
-    assert placed(WordPool.of(["\u4f7f\u7528python\u7f16\u7a0b"]), "python") == [2]
+    assert placed(TermIndex.of(["\u4f7f\u7528python\u7f16\u7a0b"]), "python") == [2]
 
 
 @given(st.text(st.sampled_from("abz.\n\u00e9\u871c"), max_size=80), st.text("abz\u00e9", min_size=1, max_size=2))
 def test_letters_are_counted_as_text_counts_them(text: str, letters: str) -> None:
-    assert WordPool.of([text, text]).count(letters) == f"{text}\n\n{text}".count(letters)
+    assert TermIndex.of([text, text]).count(letters) == f"{text}\n\n{text}".count(letters)
 
 
 @pytest.mark.parametrize(("left", "right"), [("two wo", "rds here"), ("two ", "words here"), ("two", " words here")])
@@ -79,16 +79,16 @@ def test_a_word_cut_by_a_chunks_end_is_one_word(left: str, right: str) -> None:
         Chunk(right, ChunkMetadata("a", 1, len(left), len(left + right))),
     ]
     runs = stitch(chunks, "\n", 0).runs
-    index = WordIndex()
+    index = TermIndexer()
     for _ in range(2):  # with fresh and with remembered texts
-        pool = index.pool(Axis(runs))
+        pool = index.pool(OffsetIndex(runs))
         assert pool.places().tolist() == [at for at, _ in walked(left + right)]
         assert placed(pool, "words") == [4]
 
 
 def test_words_behind_an_overlap_are_found_though_the_chunk_before_ends_in_a_word() -> None:
     chunks = [Chunk("two wor", ChunkMetadata("a", 0, 0, 7)), Chunk("o words here", ChunkMetadata("a", 1, 2, 14))]
-    pool = WordIndex().pool(Axis(stitch(chunks, "", 0).runs))
+    pool = TermIndexer().pool(OffsetIndex(stitch(chunks, "", 0).runs))
     assert pool.places().tolist() == [0, 4, 10]
     assert [placed(pool, word) for word in ("two", "words", "here")] == [[0], [4], [10]]
 
@@ -102,10 +102,10 @@ def test_words_of_overlapping_chunks_are_those_of_their_text(text: str, cuts: li
             chunks.append(Chunk(part, ChunkMetadata("a", len(chunks), start, start + len(part))))
             end = max(end, start + len(part))
     runs = stitch(chunks, "", 0).runs
-    pool = WordIndex().pool(Axis(runs))
-    whole = WordPool.of([run.text for run in runs])
+    pool = TermIndexer().pool(OffsetIndex(runs))
+    whole = TermIndex.of([run.text for run in runs])
     assert pool.places().tolist() == whole.places().tolist()
-    terms = [(word[:8], True) for run in runs for _, word in walked(lowered(run.text))]
+    terms = [(word[:8], True) for run in runs for _, word in walked(lowercase(run.text))]
     assert [found.tolist() for found in pool.find(terms)] == [found.tolist() for found in whole.find(terms)]
     assert (pool.text, pool.count("a")) == (whole.text, whole.count("a"))
 

@@ -296,7 +296,7 @@ def test_the_cache_never_changes_a_count_and_keeps_its_bound(batches: list[list[
     cache = TokenCache(Complete(), max_chars=max_chars)
     for texts in batches:
         assert cache.count_many(texts) == [len(text) for text in texts]
-        assert sum(len(text) + 1 for text in {*cache._young, *cache._old}) <= max_chars
+        assert sum(len(text) + 1 for text in {*cache._counts._young, *cache._counts._old}) <= max_chars
 
 
 def test_what_is_in_use_stays_in_the_cache() -> None:

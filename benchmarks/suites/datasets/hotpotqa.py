@@ -12,8 +12,8 @@ from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Questi
 from retrivex.evaluation.questions.fields import list_of, pair_of, place_in, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_list
 from retrivex.evaluation.questions.gathering import Gathering
-from retrivex.model.json_fields import as_string, listing
-from retrivex.text.sentences import trimmed
+from retrivex.model.serialization import as_string, listing
+from retrivex.text.sentences import trim_range
 
 
 def hotpotqa(path: Path) -> EvidenceSet:
@@ -78,7 +78,7 @@ class _Paragraph:
     def sentence(self, number: Any) -> tuple[int, int]:
         """Return the range of a sentence without the white space around it."""
         place = place_in(number, "sentence", len(self._edges) - 1)
-        start, end = trimmed(self.text, self._edges[place], self._edges[place + 1])
+        start, end = trim_range(self.text, self._edges[place], self._edges[place + 1])
         if start == end:
             raise LoadError("it is blank")
         return start, end

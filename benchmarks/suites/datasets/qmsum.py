@@ -12,7 +12,7 @@ from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Questi
 from retrivex.evaluation.questions.fields import list_of, object_of, pair_of, strings_of, whole_number, words_of
 from retrivex.evaluation.questions.files import Record, read_each, read_lines
 from retrivex.evaluation.questions.gathering import Gathering
-from retrivex.model.json_fields import string
+from retrivex.model.serialization import string
 
 
 def qmsum(path: Path) -> EvidenceSet:

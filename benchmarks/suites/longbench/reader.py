@@ -12,8 +12,8 @@ from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Factor
 from retrivex.evaluation.questions.fields import strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.questions.gathering import Gathering
-from retrivex.model.json_fields import string
-from retrivex.text.sentences import trimmed
+from retrivex.model.serialization import string
+from retrivex.text.sentences import trim_range
 
 TASKS_WITHOUT_QUESTION: Mapping[str, str] = {
     "gov_report": "Write a one-page summary of the report.",
@@ -84,5 +84,5 @@ def _paragraph(doc_id: str, context: str, answers: tuple[str, ...]) -> tuple[Evi
     found = [(head.end(), edges[number]) for number, head in enumerate(heads, 1) if head[1] in answers]
     if len(found) != 1:
         raise LoadError(f"paragraph {answers[0]!r} stands {len(found)} times in the context: it must stand there once")
-    start, end = trimmed(context, *found[0])
+    start, end = trim_range(context, *found[0])
     return (Evidence(doc_id, start, end),)

@@ -13,8 +13,8 @@ from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Questi
 from retrivex.evaluation.questions.fields import list_of, object_of, pair_of, place_in, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.questions.gathering import Gathering
-from retrivex.model.json_fields import string
-from retrivex.text.sentences import trimmed
+from retrivex.model.serialization import string
+from retrivex.text.sentences import trim_range
 
 
 def lost_in_the_middle(paths: Sequence[Path]) -> EvidenceSet:
@@ -42,7 +42,7 @@ def _add(made: Gathering, records: Iterable[AnyRecord], file: str) -> list[str]:
         names = tuple(made.document(title, f"{title}\n{text}") for title, text in titled)
         title, text = titled[gold[0]]
         shown = f"{title}\n{text}"
-        start, end = trimmed(shown, len(title) + 1, len(shown))
+        start, end = trim_range(shown, len(title) + 1, len(shown))
         made.ask(
             Question(
                 f"{file}/{record.name}",

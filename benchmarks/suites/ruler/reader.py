@@ -16,7 +16,7 @@ from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Factor
 from retrivex.evaluation.questions.fields import list_of, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.questions.gathering import Gathering
-from retrivex.text.sentences import trimmed
+from retrivex.text.sentences import trim_range
 
 # How a prompt begins before its context, and the question behind it. A prompt may show a solved example first, and a
 # model's own template may stand around it: the last beginning counts, and the last question behind it.
@@ -125,7 +125,7 @@ def split_prompt(prompt: str, task: str) -> tuple[str, str]:
     if not heads or not questions or questions[-1].start() < heads[-1].end():
         raise LoadError(f"input is not of the template of {task!r}: it begins {prompt[:60]!r}")
     question = questions[-1]
-    context = slice(*trimmed(prompt, heads[-1].end(), question.start()))
+    context = slice(*trim_range(prompt, heads[-1].end(), question.start()))
     return prompt[context], (question[1] if question.re.groups else question[0]).strip()
 
 

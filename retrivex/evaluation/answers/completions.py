@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrivex.evaluation.answers.answer_cache import KeptAnswer
-from retrivex.retry_after import retry_after
+from retrivex.timeouts import retry_after
 from retrivex.tokens.tokenizer import without_surrogates
 
 try:

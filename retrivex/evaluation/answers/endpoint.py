@@ -16,6 +16,7 @@ from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, ca
 from retrivex.evaluation.answers.completions import ChatCompletions, Failure
 from retrivex.evaluation.answers.limits import RateLimit, SpendCap
 from retrivex.evaluation.answers.model import ModelReply, ModelRequest, Usage
+from retrivex.timeouts import Backoff
 from retrivex.tokens.tokenizer import get_tokenizer, without_surrogates
 
 _IN_A_ROW = 8
@@ -90,7 +91,7 @@ class Endpoint:
         self._seed = seed
         self._concurrency = concurrency
         self._retries = retries
-        self._backoff_s = backoff_s
+        self._backoff = Backoff(backoff_s, _LONGEST_WAIT_S)
         self._limit = RateLimit(requests_per_minute, tokens_per_minute)
         self._spend = SpendCap(spend_cap)
         self._estimate = get_tokenizer("estimate")
@@ -226,13 +227,11 @@ class Endpoint:
 
     def _pause(self, failure: Failure, attempt: int) -> float:
         """Seconds to wait before the next attempt; where the endpoint asks for patience, all requests wait."""
-        own = min(self._backoff_s * 2.0 ** min(attempt, 60), _LONGEST_WAIT_S)
-        if failure.wait_s is None:
-            return own
-        if failure.wait_s > _LONGEST_WAIT_S:
-            raise EndpointError(f"{failure.message}; it asks to wait {failure.wait_s:,.0f} s: run again after that")
-        self._limit.hold(failure.wait_s)
-        return max(own, failure.wait_s)
+        if failure.wait_s is not None:
+            if failure.wait_s > _LONGEST_WAIT_S:
+                raise EndpointError(f"{failure.message}; it asks to wait {failure.wait_s:,.0f} s: run again after that")
+            self._limit.hold(failure.wait_s)
+        return self._backoff.pause(attempt, failure.wait_s)
 
     def _cap_words(self) -> str:
         return f"not asked: the spend cap of {self._spend.most:,} tokens is reached; raise it and run again"

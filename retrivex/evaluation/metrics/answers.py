@@ -17,12 +17,10 @@ from collections.abc import Collection, Sequence
 
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics.arguments import text_list
+from retrivex.text.scripts import CJK
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
-CJK = "\u2e80-\u2fff\u3005-\u3007\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-"""Chinese, Japanese and Korean characters, as they stand between the brackets of a regular expression."""
-
 _CJK = re.compile(f"[{CJK}]")
 _CJK_PUNCTUATION = re.compile("[\u3001-\u3003\u3008-\u3011\u3014-\u301f\u3030\u303d\u30a0\u30fb]")
 

@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Collection, Sequence
 
 from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.metrics.answers import CJK
 from retrivex.evaluation.metrics.arguments import is_whole, one_text, text_list
+from retrivex.text.scripts import CJK
 
 _WORDS = re.compile(r"[^\W_]+")
 _CJK_RUNS = re.compile(f"[{CJK}]+")

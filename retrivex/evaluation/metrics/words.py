@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from retrivex.evaluation.metrics.answers import CJK
+from retrivex.text.scripts import UNSPACED_ANSWERS
 
-UNSPACED = CJK + "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-"""CJK, Thai, Lao, Burmese and Khmer characters, as they stand between the brackets of a regular expression."""
-
-_LETTER = rf"[^\W{UNSPACED}]"  # of a word that has an end to be seen
+_LETTER = rf"[^\W{UNSPACED_ANSWERS}]"  # of a word that has an end to be seen
 _STARTS, _ENDS = re.compile(_LETTER), re.compile(_LETTER + r"\Z")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retrivex.errors import LoadError
-from retrivex.model.json_fields import as_string, integer, listing, string
+from retrivex.model.serialization import as_string, integer, listing, string
 
 
 def words_of(fields: Mapping[str, Any], key: str) -> str:

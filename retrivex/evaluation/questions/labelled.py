@@ -13,7 +13,7 @@ from retrivex.evaluation.questions.evidence import Evidence
 from retrivex.expansion.seeds import SeedHits
 from retrivex.model.chunk import Chunk, Embedding, Scope
 from retrivex.stores.protocol import AnyChunkStore
-from retrivex.text.quotes import bare, find_quote, flat
+from retrivex.text.quotes import find_quote, normalise_quote, strip_quote
 
 FORMS = 'a quote as text, {"quote"}, {"doc_id", "quote"} or {"doc_id", "start", "end"}'
 """How a passage of evidence may be given."""
@@ -156,7 +156,7 @@ class EvidenceFinder:
         return Evidence(doc_id, start, end)
 
     def _of_quote(self, doc_id: str | None, quote: str) -> Evidence:
-        wanted = bare(quote)
+        wanted = strip_quote(quote)
         if not wanted:
             raise LoadError(f"evidence has the quote {quote!r}: it must hold words")
         names: Iterable[str] = self._documents if doc_id is None else (doc_id,)
@@ -178,7 +178,7 @@ class EvidenceFinder:
 
     def _flattened(self, doc_id: str) -> str:
         if doc_id not in self._flat:
-            self._flat[doc_id] = flat(self._documents[doc_id])
+            self._flat[doc_id] = normalise_quote(self._documents[doc_id])
         return self._flat[doc_id]
 
 

@@ -15,7 +15,7 @@ from retrivex.evaluation.questions.files import Record, read_each, read_lines
 from retrivex.evaluation.questions.gathering import Gathering
 from retrivex.evaluation.questions.labelled import FORMS, EvidenceFinder
 from retrivex.loading import SUPPORTED_SUFFIXES, LoadProblem, document_from_dict, load_documents
-from retrivex.model.json_fields import as_string, is_finite
+from retrivex.model.serialization import as_string, is_finite
 
 Documents: TypeAlias = Mapping[str, str] | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """Texts by their names, or files and folders."""

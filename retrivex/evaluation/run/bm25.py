@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.text.terms import lowered, split_words
+from retrivex.text.terms import lowercase, split_words
 
 Places: TypeAlias = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ def index_terms(text: str) -> list[str]:
     ['gpt', '4', '在北', '北京']
     """
     terms: list[str] = []
-    for word, unspaced in split_words(lowered(text)):
+    for word, unspaced in split_words(lowercase(text)):
         if unspaced and len(word) > 1:
             terms += [word[at : at + 2] for at in range(len(word) - 1)]
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 
-from retrivex.text.sentences import sentence_ranges, trimmed
+from retrivex.text.sentences import sentence_ranges, trim_range
 
 
 class SentenceEdges:
@@ -32,7 +32,7 @@ class SentenceEdges:
 
     def breaks(self, doc_id: str, start: int, end: int) -> bool:
         """Return whether a range begins or ends inside a sentence; white space at its edges does not matter."""
-        low, high = trimmed(self._documents[doc_id], start, end)
+        low, high = trim_range(self._documents[doc_id], start, end)
         return low < high and (self._inside(doc_id, low) or self._inside(doc_id, high))
 
     def _inside(self, doc_id: str, place: int) -> bool:

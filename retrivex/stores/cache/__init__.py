@@ -1,1 +1,1 @@
-"""A chunk store in, the same store with its answers kept out."""
+"""A cache around any chunk store, in memory or in a file."""

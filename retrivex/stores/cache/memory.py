@@ -17,7 +17,7 @@ except ImportError as error:
 
 
 class MemoryCache:
-    """Keeps the places asked for last, for a while; threads may share it.
+    """Keeps the most recently used chunks for a limited time; threads may share it.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _CACHE_KIB = 4096
 
 
 class SQLiteCache(SharedFile):
-    """Keeps places in a file for a while; threads and processes may share it, each with a cache of its own.
+    """Keeps chunks in a file for a limited time; threads and processes may share it, each with its own cache object.
 
     Parameters
     ----------

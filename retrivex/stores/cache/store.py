@@ -1,4 +1,4 @@
-"""Neighbours that were asked for lately are not asked for again: a cache around any chunk store."""
+"""A chunk store that caches the answers of another one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ChunkCache(Protocol):
 
 
 class CachedChunkStore:
-    """A chunk store that asks another one only for what is not in the cache, still in one request.
+    """A chunk store that requests from another one only the chunks that are not cached, in one request.
 
     Places without a chunk are kept too; failures are not. What is kept for one set of scopes is never given to another,
     and the scope of every chunk is checked again.

@@ -1,4 +1,4 @@
-"""Connections to a store file: opened, shared between threads, and their errors put into words."""
+"""Connections to a store file: opening, sharing between threads, error messages."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def store_path(path: str | os.PathLike[str], *, read_only: bool, in_memory: str 
 
 
 class ReaderPool:
-    """Reading connections, lent to one thread at a time and kept for the next.
+    """A pool of reading connections, each used by one thread at a time.
 
     More threads than idle connections open more; at most 8 are kept. A thread may be as short-lived as it likes.
     """
@@ -142,7 +142,7 @@ class ReaderPool:
                 self._give_back(connection)
 
     def close(self) -> None:
-        """Close idle connections; those lent out are closed when they come back."""
+        """Close idle connections; those in use are closed when they are returned."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()

@@ -1,4 +1,4 @@
-"""What full-text search sees of a text and of a question: one place for both, so that they agree.
+"""Full-text search terms of texts and of questions, made in one place so that they agree.
 
 FTS5's own tokenizer (`porter unicode61`) splits at spaces, folds case and accents and stems English words. Scripts
 that are written without spaces would become one token a sentence; here their runs are cut into overlapping pairs of
@@ -11,19 +11,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from retrivex.text.scripts import UNSPACED_INDEX
+
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 """FTS5 `tokenize` option. Marks (`M*`) belong to words: Hindi and Thai vowels are marks."""
 
 MAX_QUERY_TERMS = 256
 """Distinct terms of a question that are searched, the first ones; more than that is a pasted document."""
 
-# Thai, Lao, Myanmar, Khmer, kana, Han with its extensions, Hangul, half-width kana and full-width Latin
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_UNSPACED_RUN = re.compile(f"([{_UNSPACED}]+)")
-_NEEDS_CUTTING = re.compile(f"[{_UNSPACED}\uff00-\uffef]")
+_UNSPACED_RUN = re.compile(f"([{UNSPACED_INDEX}]+)")
+_NEEDS_CUTTING = re.compile(f"[{UNSPACED_INDEX}\uff00-\uffef]")  # and half-width kana, full-width Latin
 
 # Left out of questions, not of the index: in an OR query they match most of the corpus and rank nothing.
 _STOP_WORDS_TEXT = (

@@ -1,4 +1,4 @@
-"""One checked document into the tables, or out of them, inside the caller's transaction."""
+"""Writes one checked document into the tables, or deletes it, inside the caller's transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store file holds, and whether it is whole."""
+"""The contents of a store file, and its integrity check."""
 
 from __future__ import annotations
 

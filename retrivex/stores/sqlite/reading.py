@@ -1,4 +1,4 @@
-"""What is asked of the tables: one statement a question, every value bound."""
+"""SQL queries of a store file: one statement each, every value bound."""
 
 from __future__ import annotations
 

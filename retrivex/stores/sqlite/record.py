@@ -1,4 +1,4 @@
-"""A document with everything that belongs to it, checked whole before the first row is written."""
+"""The record of a document: its chunks, parents and vectors, checked before the first row is written."""
 
 from __future__ import annotations
 

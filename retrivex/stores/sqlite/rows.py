@@ -1,4 +1,4 @@
-"""Chunks as table rows and back: what comes out equals what went in."""
+"""Conversion of chunks to table rows and back, without loss."""
 
 from __future__ import annotations
 

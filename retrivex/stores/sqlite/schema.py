@@ -1,4 +1,4 @@
-"""The tables of a store file, and who may open it."""
+"""The tables of a store file, and the check of its version."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from retrivex.stores.sqlite.connection import connect, sqlite_errors, store_path
 
 
 class SharedFile:
-    """Opens a file, and lends its connection to one thread at a time.
+    """A SQLite file whose one connection is used by one thread at a time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Vectors: float32 rows of length one as bytes, searched exactly with numpy, a block at a time."""
+"""Exact nearest-neighbour search over float32 unit vectors, stored as bytes and read in blocks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import StoreError
+from retrivex.similarity.vectors import as_array
 
 _BLOCK_BYTES = 1024 * 1024  # what stays in the processor's cache: four times as fast as blocks of 32 MB
 
@@ -29,8 +30,8 @@ def unit_rows(vectors: ArrayLike, *, what: str) -> Floats:
         If `vectors` are not a table of finite numbers.
     """
     try:
-        rows = np.asarray(vectors, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        rows = as_array(vectors)
+    except ValueError as error:
         raise StoreError(
             f"vectors of {what} are not one table of numbers ({error}): give rows of one length"
         ) from error

@@ -12,7 +12,7 @@ from retrivex.errors import StoreError
 from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, cache_key
 from retrivex.evaluation.answers.limits import RateLimit, SpendCap
 from retrivex.evaluation.answers.model import Usage
-from retrivex.retry_after import retry_after
+from retrivex.timeouts import retry_after
 
 
 @given(
