@@ -12,10 +12,10 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.composer import answer, expand, select
 from retrivex.composer import budget_fit as writing
 from retrivex.composer import explain as reporting
 from retrivex.composer import order as span_order
-from retrivex.composer import pipeline
 from retrivex.composer import spans as assembly
 from retrivex.expansion import seeds as seeding
 from retrivex.expansion import windows as expansion
@@ -184,18 +184,18 @@ MUTANTS = (
     Mutant("order of equal hits as they came", seeding._Sorter, "usable", _unstable),
     Mutant("order of equal spans random", writing, "best_first", _random_ties),
     Mutant("trimmed one word too late", trimming, "_longest", _cut_too_late),
-    Mutant("citations one character off", pipeline, "citations_of", _shifted_citations),
+    Mutant("citations one character off", answer, "citations_of", _shifted_citations),
     Mutant("excluded passages shown", exclusions.Exclusions, "cuts", _nothing_excluded),
     Mutant("order flips with the number of spans", span_order, "edge_balanced", _parity),
     Mutant("one request for each window", fetching, "split_windows", _request_each),
     Mutant("span one character short", writing, "span_of", _off_by_one_span),
-    Mutant("caller's chunk changed", pipeline, "grow", _embeds),
-    Mutant("rest of the budget left unused", writing, "fill", _no_filling),
+    Mutant("caller's chunk changed", expand, "grow", _embeds),
+    Mutant("rest of the budget left unused", select, "fill", _no_filling),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
     Mutant("unit lost", units.UnitCutter, "units", _last_lost),
     Mutant("torn sentence a unit twice", units.UnitCutter, "units", _torn_twice),
-    Mutant("best hits not kept", writing, "pieces_of", lambda _: lambda *_args: ()),
-    Mutant("cap of a document ignored", writing.Writer, "_caps", lambda _: lambda _self: None),
+    Mutant("best hits not kept", select, "pieces_of", lambda _: lambda *_args: ()),
+    Mutant("cap of a document ignored", select, "caps_of", lambda _: lambda *_args: None),
     Mutant("probabilities above 1", valuation, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip

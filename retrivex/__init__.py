@@ -3,7 +3,7 @@
 Hits in, context out: whole passages, in a sensible order, inside a token budget, every character traceable.
 """
 
-from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
+from retrivex.composer import BatchItem, ComposeRequest, SpanComposer
 from retrivex.composition.composition import Citation, Composition, Coverage
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError

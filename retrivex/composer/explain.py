@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from retrivex.composer.score import Valued
 from retrivex.composition.composition import Citation, Coverage
 from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.seeds import Seed
-from retrivex.expansion.windows import Expansion
 from retrivex.merging.intervals import merge_windows
 from retrivex.merging.units import Units
 from retrivex.model.chunk import Chunk, ChunkKey
@@ -94,30 +94,34 @@ class Account:
 
     Parameters
     ----------
-    seeds : hits that were used
-    found : chunks by key, as they were used
-    unusable : hits that were not, with their reasons
-    expansion : what the seeds grew to
-    linked : chunks reached over links
-    runs, valuation : candidates and their values
+    valued : hits, what they grew to, and the values of the candidates
     candidates : what the selection saw
     spans : what is shown
     swaps : spans that a parent replaced, and the parent's
-    config : the knobs
+    config : the options
     """
 
-    seeds: Sequence[Seed]
-    found: Mapping[ChunkKey, Chunk]
-    unusable: Sequence[DroppedHit]
-    expansion: Expansion
-    linked: Mapping[ChunkKey, float]
-    runs: Sequence[Run]
-    valuation: Valuation
+    valued: Valued
     candidates: CandidateSet
     spans: Sequence[Span]
     swaps: Sequence[tuple[Span, Span]]
     config: RetrievalConfig
     _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> Sequence[Seed]:
+        """Hits that were used."""
+        return self.valued.expanded.seeds
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """The candidates."""
+        return self.valued.runs
+
+    @property
+    def found(self) -> Mapping[ChunkKey, Chunk]:
+        """Chunks by key, as they were used."""
+        return self.valued.expanded.found
 
     @cached_property
     def shown(self) -> set[ChunkKey]:
@@ -160,7 +164,9 @@ class Account:
     def dropped(self, tokens: int) -> tuple[DroppedHit, ...]:
         """Hits that are not shown, in the order of their scores."""
         gone = [
-            hit for hit in self.unusable if hit.reason == "duplicate_id" or (hit.doc_id, hit.chunk_id) not in self.shown
+            hit
+            for hit in self.valued.expanded.dropped
+            if hit.reason == "duplicate_id" or (hit.doc_id, hit.chunk_id) not in self.shown
         ]
         lost = [seed for seed in self.seeds if seed.key not in self.shown]
         places = self._places({seed.key for seed in lost})
@@ -227,15 +233,16 @@ class Account:
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""
+        expanded = self.valued.expanded
         dropped = {(hit.doc_id, hit.chunk_id): hit.reason for hit in self.dropped(0)}
         places = self._places(self.found)
         relevance = {seed.key: seed.relevance for seed in self.seeds}
         made: dict[ChunkKey, ChunkNote] = {}
-        for run, row in zip(self.runs, self.valuation.chunks, strict=True):
+        for run, row in zip(self.runs, self.valued.valuation.chunks, strict=True):
             for chunk, value in zip(run.chunks, row, strict=True):
                 key = chunk.key
-                role: ChunkRole = "seed" if key in relevance else "link" if key in self.linked else "neighbour"
-                flow = self.expansion.continuity.get(key)
+                role: ChunkRole = "seed" if key in relevance else "link" if key in expanded.linked else "neighbour"
+                flow = expanded.expansion.continuity.get(key)
                 made[key] = ChunkNote(
                     *key,
                     role=role,
@@ -245,7 +252,7 @@ class Account:
                     relevance=relevance.get(key),
                     continuity=None if flow is None else flow.value,
                 )
-        for key, reason in self.expansion.refused.items():
+        for key, reason in expanded.expansion.refused.items():
             if key not in made:
                 made[key] = ChunkNote(*key, role="beyond", outcome="refused", reason=reason)
         return tuple(made[key] for key in sorted(made))

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from retrivex.config import RetrievalConfig
-from retrivex.errors import RetrivexError
 from retrivex.expansion.continuity import Continuity
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.exclusions import Exclusions
 from retrivex.merging.parents import PlacedParent, holds_whole
-from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span, cut_span
 from retrivex.rendering.render import Rendered
@@ -22,7 +19,6 @@ from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
 from retrivex.text.ranges import merge_ranges, remaining
 from retrivex.tokens.incremental import JoinCounter
-from retrivex.tokens.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,66 +231,3 @@ def _tightened(span: Span, start: int, end: int) -> tuple[int, int]:
     """Leave off a joiner at either end of a stretch: it has nothing to join any more."""
     inside = [s for s in span.segments if s.start < end and s.end > start]
     return (max(start, inside[0].start), min(end, inside[-1].end)) if inside else (start, start)
-
-
-def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:
-    """Make a pinned span of what the caller pinned.
-
-    Raises
-    ------
-    RetrivexError
-        If it is neither a Chunk nor a Span.
-    """
-    if isinstance(item, Span):
-        return replace(item, pinned=True)
-    if not isinstance(item, Chunk):
-        raise RetrivexError(f"pinned holds {type(item).__name__}: pin chunks or spans; wrap a text in a Chunk")
-    metadata, text = item.metadata, item.text
-    start = metadata.char_start
-    exact = start is not None and metadata.char_end == start + len(text)
-    return Span(
-        doc_id=metadata.doc_id,
-        chunk_ids=[metadata.chunk_id],
-        chunks=[item],
-        score=0.0,
-        char_start=start if exact else None,
-        char_end=metadata.char_end if exact else None,
-        token_count=tokenizer.count(text),
-        text=text,
-        exact=exact,
-        segments=(Segment(0, len(text), metadata.chunk_id, start if exact else None),),
-        pinned=True,
-        prefix=metadata.prefix,
-    )
-
-
-def pin(items: Sequence[Any], allowed: frozenset[str | None], tokenizer: Tokenizer) -> tuple[list[Span], list[str]]:
-    """Make pinned spans, each character once.
-
-    Returns
-    -------
-    spans
-        In the order given.
-    warnings
-        What was left out because of its scope.
-    """
-    spans: list[Span] = []
-    warnings: list[str] = []
-    taken = Exclusions()
-    for item in items:
-        span = pinned_span(item, tokenizer)
-        if any(chunk.metadata.scope not in allowed for chunk in span.chunks):
-            warnings.append(f"pinned passage of {span.doc_id!r} left out: its scope may not be seen by this call")
-            continue
-        start = span.char_start
-        if span.exact and start is not None:
-            shown = sorted(taken.ranges.get(span.doc_id, []))
-            parts = [(a - start, b - start) for a, b in remaining(start, start + len(span.text), shown)]
-        else:
-            parts = [] if span.text in taken.texts else [(0, len(span.text))]
-        spans += [
-            span if part == (0, len(span.text)) else cut_span(span, *part, tokenizer.count(span.text[slice(*part)]))
-            for part in parts
-        ]
-        taken.add(span)
-    return spans, warnings

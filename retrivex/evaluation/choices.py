@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.composer.pipeline import Valued
+from retrivex.composer.score import Valued
 from retrivex.config import RetrievalConfig
 from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.metrics import COMPLETE, Range, covered, united

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.pipeline import Valued
+from retrivex.composer.score import Valued
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.choices import Choices, choices_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from retrivex.composer.pipeline import Valued
+from retrivex.composer.score import Valued
 from retrivex.evaluation.evidence import Evidence
 from retrivex.merging.units import Unit
 from retrivex.model.run import Run

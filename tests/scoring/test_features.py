@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from strategies import bare, cases, count_words, hits_of, make_chunk, make_store, tile
 
 from retrivex import SeedHit, SpanComposer
-from retrivex.composer.pipeline import Valued
+from retrivex.composer.score import Valued
 from retrivex.scoring.features import NAMES
 
 QUESTION = "What do bees live on in winter?"

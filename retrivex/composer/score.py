@@ -1,0 +1,125 @@
+"""Runs -> scored candidates: what each chunk or unit is worth to the question, and to each hit list."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from retrivex.composer.call import Call
+from retrivex.composer.expand import Expanded
+from retrivex.composer.pinned import Pinned
+from retrivex.errors import RetrivexError
+from retrivex.expansion.seeds import Seed
+from retrivex.model.chunk import ChunkKey
+from retrivex.model.run import Run
+from retrivex.scoring.cosine import cosines
+from retrivex.scoring.diversity import discounted
+from retrivex.scoring.knn_fallback import Room
+from retrivex.scoring.scorer import Valuation
+from retrivex.selection.candidates import MIN_REPEATED, CandidateSet, build_candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """Runs and what their parts are worth.
+
+    Parameters
+    ----------
+    expanded : what the hits grew to
+    runs : of contiguous text
+    similarity : cosine of chunks with the question, where it is known
+    valuation : what the candidates are worth
+    """
+
+    expanded: Expanded
+    runs: list[Run]
+    similarity: dict[ChunkKey, float]
+    valuation: Valuation
+
+
+def score(call: Call, pinned: Pinned, expanded: Expanded, runs: list[Run]) -> Valued:
+    """Return what the candidates are worth to the question."""
+    similarity = _similarity(call, runs)
+    valuation = _valuation(call, pinned, expanded, runs, expanded.seeds, similarity)
+    return Valued(expanded, runs, similarity, valuation)
+
+
+def _similarity(call: Call, runs: Sequence[Run]) -> dict[ChunkKey, float]:
+    """Cosine of every candidate with the question; only where both are embedded."""
+    if call.query_embedding is None:
+        return {}
+    found, warnings = cosines(runs, call.query_embedding)
+    call.log.warnings += warnings
+    return found
+
+
+def _valuation(
+    call: Call,
+    pinned: Pinned,
+    expanded: Expanded,
+    runs: Sequence[Run],
+    seeds: Sequence[Seed],
+    similarity: Mapping[ChunkKey, float],
+    share: float = 1.0,
+) -> Valuation:
+    """Return what candidates are worth to some of the hits, which may fill a share of the budget.
+
+    Candidates that repeat better ones lose value, under `diversity`.
+    """
+    config = call.config
+    room = Room(
+        int(pinned.tokens_left * share),
+        per_document=config.max_tokens_per_document,
+        exclusions=pinned.exclusions,
+        once_from=MIN_REPEATED if config.dedupe_overlaps else None,
+        run_cost=config.opening_cost,
+        spans=config.max_spans,
+    )
+    valuation = call.valuer.value(runs, seeds, expanded.linked, expanded.expansion.continuity, similarity, room)
+    made, warnings = discounted(valuation, runs, config.diversity)
+    call.log.warnings += warnings
+    return made
+
+
+def make_candidates(call: Call, pinned: Pinned, valued: Valued, distinct: Collection[ChunkKey] = ()) -> CandidateSet:
+    """Return what the selection picks from; `distinct` chunks count although a better one has the same text."""
+    cache, exclusions = call.counter.cache, pinned.exclusions
+    return build_candidates(valued.runs, valued.valuation, exclusions, cache, call.style, call.config, distinct)
+
+
+def score_by_list(call: Call, pinned: Pinned, valued: Valued) -> list[tuple[float, Valuation]]:
+    """Return per hit list its share of the budget and what candidates are worth to it; empty without quotas."""
+    config, seeds = call.config, valued.expanded.seeds
+    if config.fusion != "quota":
+        return []
+    count = 1 + max((number for seed in seeds for number in seed.by_list), default=0)
+    if count < 2:
+        return []
+    shares = config.quotas or (1.0,) * count
+    if len(shares) < count:
+        raise RetrivexError(f"quotas are {shares} for {count} hit lists: give one share for each list")
+    made = []
+    for number in range(count):
+        own = [seed._replace(relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
+        if own:
+            own.sort(key=lambda seed: (-seed.relevance, seed.key))
+            share = shares[number] / sum(shares)
+            value = _valuation(call, pinned, valued.expanded, valued.runs, own, valued.similarity, share)
+            made.append((share, _own_values(value, valued, own)))
+    return made
+
+
+def _own_values(value: Valuation, valued: Valued, own: Sequence[Seed]) -> Valuation:
+    """Set to 0 what a hit list did not lead to: its share of the budget is for its own, the best worth 1."""
+    keys = {seed.key for seed in own} | set(valued.expanded.linked)
+    led_to = [any(chunk.key in keys for chunk in run.chunks) for run in valued.runs]
+
+    def chunks() -> list[list[float]]:
+        rows = [row if mine else [0.0] * len(row) for row, mine in zip(value.chunks, led_to, strict=True)]
+        best = max([max(row) for row in rows], default=0.0) or 1.0
+        return [[worth / best for worth in row] for row in rows]
+
+    units = value.units or ()
+    values = [worth if led_to[unit.run] else 0.0 for worth, unit in zip(value.values, units, strict=False)]
+    best = max(values, default=0.0) or 1.0
+    return replace(value, make_chunks=chunks, values=[worth / best for worth in values])
