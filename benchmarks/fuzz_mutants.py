@@ -143,6 +143,10 @@ def _no_filling(_: Any) -> Any:
     return lambda candidates, chosen, *_args, **_said: tuple(chosen)
 
 
+def _no_caps(original: Any) -> Any:
+    return lambda *args: replace(original(*args), caps=None)
+
+
 def _overlaps_again(_: Any) -> Any:
     return lambda spans, *_: list(spans)
 
@@ -196,6 +200,6 @@ MUTANTS = (
     Mutant("unit lost", units.UnitCutter, "units", _last_lost),
     Mutant("torn sentence a unit twice", units.UnitCutter, "units", _torn_twice),
     Mutant("best hits not kept", select, "pieces_of", lambda _: lambda *_args: ()),
-    Mutant("cap of a document ignored", select, "caps_of", lambda _: lambda *_args: None),
+    Mutant("cap of a document ignored", select, "limits_of", _no_caps),
     Mutant("probabilities above 1", valuation, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip

@@ -96,17 +96,17 @@ def fit_to_budget(
 
 def _is_too_long(task: _Fitting, candidates: CandidateSet, allowance: int) -> bool:
     """Whether the best candidate does not fit by itself, so that choosing others would leave it out."""
-    numbers = candidates.numbers
-    if not len(numbers) or int(numbers.arrays.costs.max()) + numbers.dearest_opening <= allowance:
+    problem = candidates.problem
+    if not len(problem) or int(problem.arrays.costs.max()) + problem.max_opening <= allowance:
         return False
     best = _best(candidates)
     if best is None or keep_top(task.call, candidates, task.runs, task.demand.top, allowance).chosen:
         return False
-    return numbers.costs[best] + numbers.openings[best] > allowance
+    return problem.costs[best] + problem.openings[best] > allowance
 
 
 def _best(candidates: CandidateSet) -> int | None:
-    usable = candidates.numbers.arrays.gains > 0
+    usable = candidates.problem.arrays.gains > 0
     return int(np.argmax(np.where(usable, candidates.values, -np.inf))) if usable.any() else None
 
 
@@ -220,7 +220,7 @@ def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitt
         """Part of the piece; None for a joiner alone, which is nothing to show."""
         low, high = piece.start + start, piece.start + end
         touched = [p for p in range(piece.first, piece.last + 1) if run.ranges[p][0] < high and run.ranges[p][1] > low]
-        value = candidates.numbers.gains[best] * (end - start) / (piece.end - piece.start)
+        value = candidates.problem.gains[best] * (end - start) / (piece.end - piece.start)
         score = candidates.scores[best] if candidates.scores else None
         return Pick(piece.run, touched[0], touched[-1], low, high, value, ((low, high),), score) if touched else None
 

@@ -202,15 +202,15 @@ class Account:
             if alike is not None:
                 return "near_duplicate", f"almost the same text stands in {other!r}: similarity {alike:.2f}"
             return "duplicate_text", f"the same text stands in {other!r}"
-        numbers = candidates.numbers
+        problem = candidates.problem
         if not "".join(self._hidden(key)).strip():
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
-        worthwhile = [i for i in self._left_out(key, own) if numbers.gains[i] > 0]
+        worthwhile = [i for i in self._left_out(key, own) if problem.gains[i] > 0]
         if not worthwhile:
             return "no_value", f"worth no more than min_value={config.min_value:g}"
-        cheapest = min([numbers.costs[i] + numbers.openings[i] for i in worthwhile])
+        cheapest = min([problem.costs[i] + problem.openings[i] for i in worthwhile])
         if cheapest > config.token_budget:
             return "budget", f"{cheapest} tokens, more than the {config.token_budget} of the budget"
         if config.max_spans is not None and cheapest <= config.token_budget - tokens:

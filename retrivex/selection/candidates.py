@@ -17,7 +17,7 @@ from retrivex.model.run import Run
 from retrivex.rendering.render import Style, opening_samples
 from retrivex.scoring.scorer import Valuation
 from retrivex.selection.duplicates import near_copies
-from retrivex.selection.problem import Candidates
+from retrivex.selection.problem import Arrays, Problem
 from retrivex.text.ranges import remaining
 from retrivex.tokens.cache import TokenCache
 
@@ -47,11 +47,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CandidateSet:
-    """Pieces in document order, and the same as numbers for the selection.
+    """Pieces in document order, and the same as numbers for the solver.
 
     Parameters
     ----------
-    pieces, numbers : n each
+    pieces, problem : n each
     values : of each piece, as a share of the query's best
     scores : of each piece, what a span that holds it is scored by at least; None where spans are scored by formula
     unit_of : of each piece, the number of its unit; None where chunks are picked
@@ -61,7 +61,7 @@ class CandidateSet:
     """
 
     pieces: Sequence[Piece | Unit]
-    numbers: Candidates
+    problem: Problem
     values: list[float]
     excluded: set[ChunkKey]
     repeated: dict[ChunkKey, ChunkKey]
@@ -281,7 +281,8 @@ def build_candidates(
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
     gains = (np.array(worth) - config.min_value) * np.maximum(costs, 1) / mean
     documents = None if config.max_tokens_per_document is None else _documents(runs, pieces)
-    numbers = Candidates.of_arrays(costs, openings, gains, joined, ranks=worth, documents=documents)
+    arrays = Arrays(costs, openings, gains, joined)
+    problem = Problem.of_arrays(arrays, run_cost=config.opening_cost, ranks=worth, documents=documents)
     scores: list[float] | None = None
     if valuation.model is not None:
         scores = (
@@ -291,7 +292,7 @@ def build_candidates(
             if unit_of is not None
             else [max(valuation.chunk_scores[p.run][p.first : p.last + 1]) for p in pieces]
         )
-    made = CandidateSet(pieces, numbers, worth, excluded, repeated, scores, unit_of, near)
+    made = CandidateSet(pieces, problem, worth, excluded, repeated, scores, unit_of, near)
     return _whole_runs(made) if config.selection_unit == "span" else made
 
 
@@ -338,8 +339,8 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
     """Melt joined pieces into one candidate each: spans are taken whole or not at all."""
     if not made.pieces:
         return made
-    numbers = made.numbers
-    starts = [i for i, joined in enumerate(numbers.joined) if not joined]
+    problem = made.problem
+    starts = [i for i, joined in enumerate(problem.joined) if not joined]
     groups = [range(a, b) for a, b in zip(starts, [*starts[1:], len(made.pieces)], strict=True)]
     pieces = [
         Piece(made.pieces[g[0]].run, made.pieces[g[0]].first, made.pieces[g[-1]].last, made.pieces[g[0]].start,
@@ -347,13 +348,14 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         for g in groups
     ]  # fmt: skip
     values = [max(made.values[i] for i in g) for g in groups]
-    whole = Candidates(
-        costs=[sum(numbers.costs[i] for i in g) for g in groups],
-        openings=[numbers.openings[g[0]] for g in groups],
-        gains=[sum(numbers.gains[i] for i in g) for g in groups],
+    whole = Problem(
+        costs=[sum(problem.costs[i] for i in g) for g in groups],
+        openings=[problem.openings[g[0]] for g in groups],
+        gains=[sum(problem.gains[i] for i in g) for g in groups],
         joined=[False] * len(groups),
+        run_cost=problem.run_cost,
         ranks=values,
-        documents=None if numbers.documents is None else [numbers.documents[g[0]] for g in groups],
+        documents=None if problem.documents is None else [problem.documents[g[0]] for g in groups],
     )
     scores = [max(made.scores[i] for i in g) for g in groups] if made.scores else None
     return CandidateSet(pieces, whole, values, made.excluded, made.repeated, scores, near=made.near)
@@ -382,14 +384,14 @@ class Pick(NamedTuple):
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
     """Melt chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
     if isinstance(made.pieces, Units):
-        return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.numbers.joined)]
+        return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.problem.joined)]
     picks: list[Pick] = []
     members: list[int] = []
     group: list[Piece | Unit] = []
     reached = -1
     for i, piece in zip(chosen, made.some(chosen), strict=True):
         follows = bool(members) and piece.run == group[-1].run
-        if follows and not (members[-1] == i - 1 and made.numbers.joined[i]) and piece.start > reached:
+        if follows and not (members[-1] == i - 1 and made.problem.joined[i]) and piece.start > reached:
             follows = False
         if members and not follows:
             picks.append(_pick(made, members, group))
@@ -420,7 +422,7 @@ def _unit_pick(made: CandidateSet, units: Units, first: int, end: int) -> Pick:
         last=max(units.last[first:end].tolist()),
         start=parts[0][0],
         end=parts[-1][1],
-        value=sum(made.numbers.gains[first:end]),
+        value=sum(made.problem.gains[first:end]),
         parts=parts,
         score=max(made.scores[first:end]) if made.scores else None,
     )
@@ -437,7 +439,7 @@ def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | U
             reached = piece.end
         if piece.last > last:
             last = piece.last
-    gains, scores = made.numbers.gains, made.scores
+    gains, scores = made.problem.gains, made.scores
     value = sum([gains[i] for i in members])
     score = max([scores[i] for i in members]) if scores else None
     return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)
