@@ -12,14 +12,15 @@ from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import Valued, make_candidates, score_by_list
 from retrivex.composer.select import Demand, Selected, keep_top, refill, select
-from retrivex.composer.spans import SpanScorer, best_first, once_only, span_of, tokens_of_text
+from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text
 from retrivex.merging.parents import PlacedParent, swap_in
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.model.span import Span
 from retrivex.rendering.render import Rendered, render
 from retrivex.rendering.trimming import trim
-from retrivex.selection.candidates import CandidateSet, Pick, join_picks, pieces_of
+from retrivex.selection.candidates import CandidateSet, Pick, chosen_keys, join_picks, pieces_of
+from retrivex.selection.duplicates import once_only, unshown_repeats
 
 MAX_REFITS = 8
 """Rounds of selecting with a smaller allowance where the joined text has more tokens than its parts promised."""
@@ -117,7 +118,7 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
         if left <= 0:
             break
         selected = select(task.call, candidates, task.runs, task.demand, left)
-        if lone := _unshown_repeats(task, candidates, selected):
+        if lone := _unshown_repeats(task, candidates, selected.chosen):
             candidates = make_candidates(task.call, task.pinned, task.valued, distinct=lone)
             selected = select(task.call, candidates, task.runs, task.demand, left)
         if not selected.chosen:
@@ -130,16 +131,9 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
     return _trim_best(task, candidates, allowance)
 
 
-def _unshown_repeats(task: _Fitting, candidates: CandidateSet, selected: Selected) -> set[ChunkKey]:
-    """Chunks that count for nothing because of a better copy, which was not chosen."""
-    if not candidates.repeated:
-        return set()
-    shown = {
-        task.runs[piece.run].chunks[at].key
-        for piece in candidates.some(selected.chosen)
-        for at in range(piece.first, piece.last + 1)
-    }
-    return {key for key, other in candidates.repeated.items() if other not in shown}
+def _unshown_repeats(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...]) -> set[ChunkKey]:
+    repeated = candidates.repeated
+    return unshown_repeats(repeated, chosen_keys(candidates, task.runs, chosen)) if repeated else set()
 
 
 def _refilled(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> Layout:

@@ -16,7 +16,7 @@ from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted
 from retrivex.scoring.knn_fallback import Room
 from retrivex.scoring.scorer import Valuation
-from retrivex.selection.candidates import MIN_REPEATED, CandidateSet, build_candidates
+from retrivex.selection.candidates import CandidateSet, build_candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _valuation(
         int(pinned.tokens_left * share),
         per_document=config.max_tokens_per_document,
         exclusions=pinned.exclusions,
-        once_from=MIN_REPEATED if config.dedupe_overlaps else None,
+        once=config.dedupe_overlaps,
         run_cost=config.opening_cost,
         spans=config.max_spans,
     )

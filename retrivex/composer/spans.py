@@ -12,12 +12,11 @@ from retrivex.expansion.seeds import Seed
 from retrivex.merging.parents import PlacedParent, holds_whole
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run, Segment
-from retrivex.model.span import Span, cut_span
+from retrivex.model.span import Span
 from retrivex.rendering.render import Rendered
 from retrivex.scoring.scorer import Scorer
 from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
-from retrivex.text.ranges import merge_ranges, remaining
 from retrivex.tokens.incremental import JoinCounter
 
 
@@ -173,61 +172,3 @@ def tokens_of_text(rendered: Rendered, spans: Sequence[Span], counter: JoinCount
 def best_first(spans: Sequence[Span]) -> list[Span]:
     """Sort by score; equal scores by document and place, so that the order hits came in does not matter."""
     return sorted(spans, key=lambda span: (-span.score, span.doc_id, span.chunk_ids[0], span.char_start or 0))
-
-
-def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
-    """Cut from each span what a longer one shows of the same document, so that nothing is shown twice.
-
-    Overlapping chunks end up in different runs where a chunk between them is missing or was refused. Only text that
-    really is the same is cut: offsets may lie.
-    """
-    if len({span.doc_id for span in spans}) == len(spans):
-        return list(spans)
-    if not _may_repeat(spans):
-        return list(spans)
-    shown: dict[str, list[tuple[int, str]]] = {}
-    kept: dict[int, list[Span]] = {}
-    for at in sorted(range(len(spans)), key=lambda at: -len(spans[at].text)):
-        span = spans[at]
-        known = shown.setdefault(span.doc_id, [])
-        repeated = _repeated(span, known)
-        known += [(s.char_start, span.text[s.start : s.end]) for s in span.segments if s.char_start is not None]
-        parts = remaining(0, len(span.text), merge_ranges(repeated)) if repeated else []
-        kept[at] = [span] if not repeated else []
-        for low, high in parts:
-            start, end = _tightened(span, low, high)
-            if span.text[start:end].strip():
-                kept[at].append(cut_span(span, start, end, counter.cache.tokenizer.count(span.text[start:end])))
-    return [part for at in range(len(spans)) for part in kept[at]]
-
-
-def _may_repeat(spans: Sequence[Span]) -> bool:
-    """Whether two spans of one document say that they hold the same places."""
-    places: list[tuple[str, int, int]] = []
-    for span in spans:
-        known = [(s.char_start, s.char_start + s.end - s.start) for s in span.segments if s.char_start is not None]
-        if known:
-            places.append((span.doc_id, min(known)[0], max([end for _, end in known])))
-    places.sort()
-    return any(a[0] == b[0] and b[1] < a[2] for a, b in itertools.pairwise(places))
-
-
-def _repeated(span: Span, shown: Sequence[tuple[int, str]]) -> list[tuple[int, int]]:
-    """Stretches of a span's text that stand among the shown texts, each given with its document offset."""
-    found: list[tuple[int, int]] = []
-    for segment in span.segments:
-        source, size = segment.char_start, segment.end - segment.start
-        if source is None:
-            continue
-        for other, text in shown:
-            low, high = max(source, other), min(source + size, other + len(text))
-            start = segment.start + low - source
-            if low < high and span.text[start : start + high - low] == text[low - other : high - other]:
-                found.append((start, start + high - low))
-    return found
-
-
-def _tightened(span: Span, start: int, end: int) -> tuple[int, int]:
-    """Leave off a joiner at either end of a stretch: it has nothing to join any more."""
-    inside = [s for s in span.segments if s.start < end and s.end > start]
-    return (max(start, inside[0].start), min(end, inside[-1].end)) if inside else (start, start)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.exclusions import Exclusions
+from retrivex.merging.exclusions import MIN_REPEATED, Exclusions
 from retrivex.merging.units import Unit, Units
 from retrivex.model.run import Run
 from retrivex.text.ranges import remaining
@@ -32,7 +32,7 @@ class Room:
     tokens : for all of them
     per_document : most tokens of each document; None for no limit
     exclusions : what may not be shown, and so fills nothing
-    once_from : characters from which on chunks of equal text fill it once, in whichever runs; None for none
+    once : whether chunks of equal text fill it once, in whichever runs
     run_cost : price of one more span, in best units of mean length
     spans : most spans; None for any number
     """
@@ -40,7 +40,7 @@ class Room:
     tokens: int
     per_document: int | None = None
     exclusions: Exclusions = field(default_factory=Exclusions)
-    once_from: int | None = None
+    once: bool = False
     run_cost: float = 0.0
     spans: int | None = None
 
@@ -93,7 +93,7 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
             left -= tokens
             spent[doc_id] += tokens
             shown.add(at)
-            if room.once_from is not None and len(text) >= room.once_from:
+            if room.once and len(text) >= MIN_REPEATED:
                 first_run.setdefault(text, run)
             for i in own:
                 costs[i] = 0

@@ -16,16 +16,13 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style, opening_samples
 from retrivex.scoring.scorer import Valuation
-from retrivex.selection.duplicates import near_copies
+from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
 from retrivex.text.ranges import remaining
 from retrivex.tokens.cache import TokenCache
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-MIN_REPEATED = 40
-"""Characters from which on two equal chunks count as the same passage indexed twice; shorter ones recur by chance."""
 
 
 class Piece(NamedTuple):
@@ -79,45 +76,6 @@ class CandidateSet:
             return valuation.values[self.unit_of[i]]
         piece = self.pieces[i]
         return max(valuation.chunks[piece.run][piece.first : piece.last + 1])
-
-
-def repeated_chunks(runs: Sequence[Run], valuation: Valuation) -> dict[ChunkKey, ChunkKey]:
-    """Chunks with the same text as a chunk of another run that is worth more, mapped to that one."""
-    texts = [chunk.text for run in runs for chunk in run.chunks]
-    if len(set(texts)) == len(texts):
-        return {}
-    values = valuation.chunks
-    best: dict[str, tuple[float, int, ChunkKey]] = {}
-    repeated: dict[ChunkKey, ChunkKey] = {}
-    for number, (run, row) in enumerate(zip(runs, values, strict=True)):
-        for chunk, value in zip(run.chunks, row, strict=True):
-            if len(chunk.text) < MIN_REPEATED:
-                continue
-            known = best.get(chunk.text)
-            if known is None or known[1] == number:
-                best.setdefault(chunk.text, (value, number, chunk.key))
-            elif known[0] >= value:
-                repeated[chunk.key] = known[2]
-            else:
-                repeated[known[2]] = chunk.key
-                best[chunk.text] = (value, number, chunk.key)
-    return repeated
-
-
-def _repeats(
-    runs: Sequence[Run], valuation: Valuation, config: RetrievalConfig
-) -> tuple[dict[ChunkKey, ChunkKey], dict[ChunkKey, float]]:
-    """Chunks whose text stands in a better one, mapped to that one; and how alike those are that differ from it."""
-    repeated = repeated_chunks(runs, valuation) if config.dedupe_overlaps and len(runs) > 1 else {}
-    threshold = config.near_duplicate_threshold
-    if threshold is None or len(runs) < 2:
-        return repeated, {}
-    copies = near_copies(runs, valuation, threshold, repeated, MIN_REPEATED)
-    # a copy of a near copy is one itself
-    copies |= {key: copies[other] for key, other in repeated.items() if other in copies}
-    return repeated | {key: copy.of for key, copy in copies.items()}, {
-        key: copy.similarity for key, copy in copies.items()
-    }
 
 
 def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], Flags, set[ChunkKey]]:
@@ -253,7 +211,7 @@ def build_candidates(
         pieces, joined, excluded = _chunk_pieces(runs, exclusions)
     else:
         pieces, joined, unit_of, excluded = _unit_pieces(runs, units, exclusions)
-    repeated, near = _repeats(runs, valuation, config)
+    repeated, near = find_repeats(runs, valuation, config)
     repeated = {key: other for key, other in repeated.items() if key not in distinct}
     if units is None or unit_of is None:
         values = valuation.chunks
@@ -300,6 +258,11 @@ def _documents(runs: Sequence[Run], pieces: Sequence[Piece | Unit]) -> list[int]
     """Return the number of the document that each piece lies in, from 0."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(runs[piece.run].doc_id, len(numbers)) for piece in pieces]
+
+
+def chosen_keys(made: CandidateSet, runs: Sequence[Run], chosen: Sequence[int]) -> set[ChunkKey]:
+    """Return the chunks that chosen pieces show something of."""
+    return {runs[piece.run].chunks[at].key for piece in made.some(chosen) for at in range(piece.first, piece.last + 1)}
 
 
 def pieces_of(made: CandidateSet, runs: Sequence[Run], key: ChunkKey) -> tuple[int, ...]:
