@@ -13,8 +13,8 @@ from strategies import count_words, hits_of, tile
 
 from retrivex import Chunk, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
 from retrivex.scoring.calibrated import Coefficients
-from retrivex.scoring.doubt import doubt
 from retrivex.scoring.features import NAMES
+from retrivex.scoring.knn_fallback import vocabulary_mismatch
 from retrivex.scoring.scorer import Valuation, Valuer
 
 QUESTION = "What do bees live on in winter?"
@@ -235,7 +235,7 @@ def test_what_all_passages_say_is_no_reason_for_doubt(question: str, lost: bool)
     store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
     hits = [SeedHit(chunk, 0.9 - at / 100) for at, chunk in enumerate(store.values())]
     made = SpanComposer(tokenizer=count_words).value_units(hits, store, query=question, token_budget=20)
-    assert doubt(made.valuation.table) == pytest.approx(float(lost), abs=0.1)
+    assert vocabulary_mismatch(made.valuation.table) == pytest.approx(float(lost), abs=0.1)
 
 
 def test_hits_of_one_score_are_judged_by_their_words(only_words: Path) -> None:

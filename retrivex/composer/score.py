@@ -14,7 +14,7 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted
-from retrivex.scoring.knn_fallback import Room
+from retrivex.scoring.knn_fallback import Capacity
 from retrivex.scoring.scorer import Valuation
 from retrivex.selection.candidates import CandidateSet, build_candidates
 
@@ -67,7 +67,7 @@ def _valuation(
     Candidates that repeat better ones lose value, under `diversity`.
     """
     config = call.config
-    room = Room(
+    capacity = Capacity(
         int(pinned.tokens_left * share),
         per_document=config.max_tokens_per_document,
         exclusions=pinned.exclusions,
@@ -75,7 +75,7 @@ def _valuation(
         run_cost=config.opening_cost,
         spans=config.max_spans,
     )
-    valuation = call.valuer.value(runs, seeds, expanded.linked, expanded.expansion.continuity, similarity, room)
+    valuation = call.valuer.value(runs, seeds, expanded.linked, expanded.expansion.continuity, similarity, capacity)
     made, warnings = discounted(valuation, runs, config.diversity)
     call.log.warnings += warnings
     return made

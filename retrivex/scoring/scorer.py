@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,9 +19,8 @@ from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.cosine import share_of_best
-from retrivex.scoring.doubt import doubt
 from retrivex.scoring.features import UnitTable, unit_features
-from retrivex.scoring.knn_fallback import Room, nearest_that_fit
+from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.term_index import WordIndex
 from retrivex.scoring.weighted import chunk_values
 
@@ -30,9 +28,6 @@ Scorer: TypeAlias = Literal["weighted", "calibrated"]
 
 REASONS = 5
 """Features that the trace names for a unit."""
-
-YIELDED = 1 / 3
-"""What the scorer's own values lose where nothing is left of its bearings, and `hedge` is 1."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +122,7 @@ class Valuer:
         linked: Mapping[ChunkKey, float],
         continuity: Mapping[ChunkKey, Continuity],
         similarity: Mapping[ChunkKey, float],
-        room: Room,
+        capacity: Capacity,
     ) -> Valuation:
         """Return what the candidates are worth.
 
@@ -138,7 +133,7 @@ class Valuer:
         linked : strength in [0, 1] with which links reach a chunk
         continuity : of each chunk with the one before it
         similarity : cosine with the question, where it is known
-        room : what the nearest hits would fill
+        capacity : what the nearest hits would fill
         """
         if self.model is None:
             relevance = {seed.key: seed.relevance for seed in seeds}
@@ -147,7 +142,7 @@ class Valuer:
                 return Valuation(rows.copy)
             units = self.cutter.units(runs)
             return Valuation(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        return self._calibrated(self.model, runs, seeds, linked, similarity, room)
+        return self._calibrated(self.model, runs, seeds, linked, similarity, capacity)
 
     def _calibrated(
         self,
@@ -156,7 +151,7 @@ class Valuer:
         seeds: Sequence[Seed],
         linked: Mapping[ChunkKey, float],
         similarity: Mapping[ChunkKey, float],
-        room: Room,
+        capacity: Capacity,
     ) -> Valuation:
         units = self.cutter.units(runs)
         table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis))
@@ -165,16 +160,7 @@ class Valuer:
             log_odds = log_odds + self._boosts(runs, units)
         p = probabilities(log_odds)
         shares = _shares(p, units)
-        hedged = np.zeros(len(p), dtype=np.bool_)
-        # What plain nearest neighbours would show. Where the model has lost its bearings (a question in other words
-        # than those of its answer, a fact among matters of another kind), it is not right to show the surroundings of
-        # a few hits in place of the next ones.
-        if self.config.hedge and (lost := doubt(table)):
-            near = nearest_that_fit(runs, units, seeds, room) * (self.config.hedge * sqrt(lost))
-            shares *= 1.0 - YIELDED * self.config.hedge * lost
-            hedged = near > shares
-            shares = np.maximum(shares, near)
-            shares /= max(1.0, float(shares.max()))
+        shares, hedged = interpolate(shares, table, runs, units, seeds, capacity, self.config.hedge)
         scores: list[float] = p.tolist()
         values: list[float] = shares.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
