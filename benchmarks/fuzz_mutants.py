@@ -22,7 +22,7 @@ from retrivex.expansion import windows as expansion
 from retrivex.merging import exclusions, units
 from retrivex.model import run as stitching
 from retrivex.rendering import trimming
-from retrivex.scoring import scorer as valuation
+from retrivex.scoring import scorer
 from retrivex.stores import access as fetching
 
 
@@ -184,7 +184,7 @@ MUTANTS = (
     Mutant("overlap of two spans shown twice", writing, "once_only", _overlaps_again),
     Mutant("gap closed without a mark", stitching._Stitcher, "_join", _no_mark),
     Mutant("scope leaked by a store", fetching, "allowed_scopes", _all_scopes),
-    Mutant("dropped hit not listed", reporting.Account, "dropped", _hit_lost),
+    Mutant("dropped hit not listed", reporting.Explainer, "dropped", _hit_lost),
     Mutant("order of equal hits as they came", seeding._Sorter, "usable", _unstable),
     Mutant("order of equal spans random", writing, "best_first", _random_ties),
     Mutant("trimmed one word too late", trimming, "_longest", _cut_too_late),
@@ -201,5 +201,5 @@ MUTANTS = (
     Mutant("torn sentence a unit twice", units.UnitCutter, "units", _torn_twice),
     Mutant("best hits not kept", select, "pieces_of", lambda _: lambda *_args: ()),
     Mutant("cap of a document ignored", select, "limits_of", _no_caps),
-    Mutant("probabilities above 1", valuation, "probabilities", lambda original: lambda odds: 2 * original(odds)),
+    Mutant("probabilities above 1", scorer, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip

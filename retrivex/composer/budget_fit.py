@@ -10,7 +10,7 @@ import numpy as np
 from retrivex.composer.call import Call
 from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
-from retrivex.composer.score import Valued, make_candidates, score_by_list
+from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
 from retrivex.composer.select import Demand, Selected, keep_top, refill, select
 from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text
 from retrivex.merging.parents import PlacedParent, swap_in
@@ -54,7 +54,7 @@ class _Fitting:
     ----------
     call : what was asked for
     pinned : spans that come first, and what may not be shown
-    valued : runs and their values
+    scored : runs and their values
     scorer : scores the spans that are made
     demand : the best hits and the hit lists
     spans : span of each pick so far: a second layout has most of them in common with the first
@@ -62,14 +62,14 @@ class _Fitting:
 
     call: Call
     pinned: Pinned
-    valued: Valued
+    scored: ScoredCandidates
     scorer: SpanScorer
     demand: Demand
     spans: dict[Pick, Span] = field(default_factory=dict)
 
     @property
     def runs(self) -> Sequence[Run]:
-        return self.valued.runs
+        return self.scored.runs
 
     @property
     def budget(self) -> int:
@@ -77,13 +77,13 @@ class _Fitting:
 
 
 def fit_to_budget(
-    call: Call, pinned: Pinned, valued: Valued, candidates: CandidateSet, parents: Mapping[str, PlacedParent]
+    call: Call, pinned: Pinned, scored: ScoredCandidates, candidates: CandidateSet, parents: Mapping[str, PlacedParent]
 ) -> Fitted:
     """Return the best layout whose text has at most `token_budget` tokens."""
-    seeds, continuity = valued.expanded.seeds, valued.expanded.expansion.continuity
-    scorer = SpanScorer.of(seeds, continuity, parents, call.config, valued.valuation.scorer)
-    demand = Demand(list(scorer.relevance)[: call.config.keep_top], score_by_list(call, pinned, valued))
-    task = _Fitting(call, pinned, valued, scorer, demand)
+    seeds, continuity = scored.expanded.seeds, scored.expanded.expansion.continuity
+    scorer = SpanScorer.of(seeds, continuity, parents, call.config, scored.scores.scorer)
+    demand = Demand(list(scorer.relevance)[: call.config.keep_top], score_by_list(call, pinned, scored))
+    task = _Fitting(call, pinned, scored, scorer, demand)
     allowance = task.budget - (_lay_out(task, []).tokens if pinned.spans else 0)
     fit = _trim_best if _is_too_long(task, candidates, allowance) else _fit
     fitted = fit(task, candidates, allowance)
@@ -119,7 +119,7 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
             break
         selected = select(task.call, candidates, task.runs, task.demand, left)
         if lone := _unshown_repeats(task, candidates, selected.chosen):
-            candidates = make_candidates(task.call, task.pinned, task.valued, distinct=lone)
+            candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
             selected = select(task.call, candidates, task.runs, task.demand, left)
         if not selected.chosen:
             break
@@ -215,7 +215,7 @@ def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitt
         low, high = piece.start + start, piece.start + end
         touched = [p for p in range(piece.first, piece.last + 1) if run.ranges[p][0] < high and run.ranges[p][1] > low]
         value = candidates.problem.gains[best] * (end - start) / (piece.end - piece.start)
-        score = candidates.scores[best] if candidates.scores else None
+        score = candidates.probabilities[best] if candidates.probabilities else None
         return Pick(piece.run, touched[0], touched[-1], low, high, value, ((low, high),), score) if touched else None
 
     def fits(start: int, end: int) -> bool:

@@ -15,7 +15,7 @@ from retrivex.model.chunk import Embedding, Scope, allowed_scopes
 from retrivex.rendering.render import Style
 from retrivex.rerank.calling import RerankReply, RerankRequest
 from retrivex.rerank.protocol import ScoreScale
-from retrivex.scoring.scorer import Valuer
+from retrivex.scoring.scorer import Scorer
 from retrivex.scoring.term_index import WordIndex
 from retrivex.stores.access import ChunkReply, ChunkRequest, ParentReply, ParentRequest, StoreAccess
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
@@ -58,7 +58,7 @@ class Call:
     allowed : scopes the caller may see
     with_parents : whether there is a store that can be asked for parents
     style : how the context is rendered
-    valuer : scores candidates
+    scorer : scores candidates
     counter : token counts of texts and of joined texts
     signatures : word signatures
     log : records steps and warnings
@@ -72,7 +72,7 @@ class Call:
     allowed: frozenset[str | None]
     with_parents: bool
     style: Style
-    valuer: Valuer
+    scorer: Scorer
     counter: JoinCounter
     signatures: SignatureCache
     log: Log
@@ -144,7 +144,7 @@ def make_call(
         allowed=allowed_scopes(asked.scope),
         with_parents=access.parent_store is not None,
         style=style if style is not None else Style.of(config),
-        valuer=Valuer(config, query, cutter, resources.words),
+        scorer=Scorer(config, query, cutter, resources.words),
         counter=counter,
         signatures=resources.signatures,
         log=Log(warnings),

@@ -13,7 +13,7 @@ from retrivex.composer.drive import Services, adrive, drive
 from retrivex.composer.expand import expand
 from retrivex.composer.fetch import fetch_parents
 from retrivex.composer.pinned import Pinned, pin_passages, without_pins
-from retrivex.composer.score import Valued, make_candidates, score
+from retrivex.composer.score import ScoredCandidates, make_candidates, score
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
@@ -43,7 +43,7 @@ def compose_steps(call: Call) -> Steps[Composition]:
     return compose_answer(call, scored, fitted)
 
 
-def score_steps(call: Call, pinned: Pinned) -> Steps[Valued]:
+def score_steps(call: Call, pinned: Pinned) -> Steps[ScoredCandidates]:
     """Expand, merge, score: from the hits to the values of all candidates."""
     expanded = yield from expand(call)
     windows = expanded.expansion.windows + [Window(doc_id, at, at + 1) for doc_id, at in expanded.linked]
@@ -124,7 +124,7 @@ class SpanComposer:
         Raises
         ------
         pydantic.ValidationError
-            If an override is not a knob, or breaks its rule.
+            If an override is no option, or breaks its rule.
         RetrivexError
             If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
         """
@@ -143,7 +143,7 @@ class SpanComposer:
         scope: Scope = None,
         **overrides: Any,
     ) -> Composition:
-        """Return the context as text, with its spans, citations and account; arguments as in `retrieve`."""
+        """Return the context as text, with its spans, citations and trace; arguments as in `retrieve`."""
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
         call, services = self._start(asked)
         return drive(compose_steps(call), services)
@@ -187,7 +187,7 @@ class SpanComposer:
 
         Parameters
         ----------
-        requests : ComposeRequests, or mappings with the arguments of `compose`; knobs may also stand under
+        requests : ComposeRequests, or mappings with the arguments of `compose`; options may also stand under
             `overrides`, as in a ComposeRequest
         max_workers : threads; more than one pays where stores are waited for
 
@@ -207,7 +207,7 @@ class SpanComposer:
         query_embedding: Embedding | None = None,
         scope: Scope = None,
         **overrides: Any,
-    ) -> Valued:
+    ) -> ScoredCandidates:
         """Return the candidates and what they are worth, without choosing: for fitting and for looking closely.
 
         Arguments as in `compose`.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from retrivex.composer.call import Call, Steps
 from retrivex.composer.fetch import Fetched, fetch_windows, name_keys
-from retrivex.composer.rerank import rerank, reranked
+from retrivex.composer.rerank import apply_rerank_scores, rerank
 from retrivex.errors import HitError
 from retrivex.expansion.links import follow
 from retrivex.expansion.seeds import Seed, as_hit_lists, prepare_seeds, scope_detail
@@ -58,7 +58,7 @@ def expand(call: Call) -> Steps[Expanded]:
         merged = merge_windows(planned)
     found, hidden = fetched.found, fetched.out_of_scope
     expansion = grow(seeds, planned, merged, found, config, reach, call.signatures, hidden, fetched.ends)
-    if call.valuer.model is None:  # the weighted scorer asks for the continuity of every chunk
+    if call.scorer.model is None:  # the weighted scorer asks for the continuity of every chunk
         expansion.continuity = dict(expansion.continuity)
     _warn_of(call, expansion, fetched)
     linked, links = yield from _follow_links(call, seeds, found, expansion)
@@ -76,13 +76,13 @@ def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:
     scores = yield from rerank(seeds, call.question, call.log, config.strict)
     if scores is None:
         return prepare_seeds(lists, config, call.allowed)
-    kept, beyond = reranked(seeds, scores.tolist(), call.rerank_scale, config)
+    kept, beyond = apply_rerank_scores(seeds, scores.tolist(), call.rerank_scale, config)
     return kept, dropped + beyond
 
 
 def _reach(call: Call, seeds: Sequence[Seed]) -> tuple[int, int]:
     """Return how many neighbours a seed gets: more where the calibrated scorer had too little to choose from."""
-    if call.valuer.model is None:  # the weighted scorer pays for every neighbour
+    if call.scorer.model is None:  # the weighted scorer pays for every neighbour
         return call.config.reach
     return widened_reach(seeds, call.config, call.counter.cache.count_many)
 

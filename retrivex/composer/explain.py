@@ -1,4 +1,4 @@
-"""Where everything came from or went: citations, coverage, dropped hits, notes on every chunk."""
+"""Explains an answer: citations, coverage, why hits were dropped, and notes on every chunk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from retrivex.composer.score import Valued
+from retrivex.composer.score import ScoredCandidates
 from retrivex.composition.composition import Citation, Coverage
 from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
 from retrivex.config import RetrievalConfig
@@ -19,11 +19,12 @@ from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rendering.render import Rendered
-from retrivex.scoring.scorer import Valuation
+from retrivex.scoring.scorer import Scores
 from retrivex.selection.candidates import CandidateSet
 from retrivex.text.ranges import merge_ranges, remaining
 
-_BEGINNING = 80  # characters of a unit that its note quotes
+MAX_QUOTED = 80
+"""Characters of a unit that its note quotes."""
 
 
 def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, ...]:
@@ -89,19 +90,19 @@ def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage,
 
 
 @dataclass
-class Account:
-    """Everything a query touched, kept to explain it when somebody asks.
+class Explainer:
+    """Explains what became of every chunk that a query touched, when somebody asks.
 
     Parameters
     ----------
-    valued : hits, what they grew to, and the values of the candidates
+    scored : hits, what they grew to, and the values of the candidates
     candidates : what the selection saw
     spans : what is shown
     swaps : spans that a parent replaced, and the parent's
     config : the options
     """
 
-    valued: Valued
+    scored: ScoredCandidates
     candidates: CandidateSet
     spans: Sequence[Span]
     swaps: Sequence[tuple[Span, Span]]
@@ -111,17 +112,17 @@ class Account:
     @property
     def seeds(self) -> Sequence[Seed]:
         """Hits that were used."""
-        return self.valued.expanded.seeds
+        return self.scored.expanded.seeds
 
     @property
     def runs(self) -> Sequence[Run]:
         """The candidates."""
-        return self.valued.runs
+        return self.scored.runs
 
     @property
     def found(self) -> Mapping[ChunkKey, Chunk]:
         """Chunks by key, as they were used."""
-        return self.valued.expanded.found
+        return self.scored.expanded.found
 
     @cached_property
     def shown(self) -> set[ChunkKey]:
@@ -133,7 +134,7 @@ class Account:
                 # a chunk that lies within others has no segment of its own
                 shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
         unseen = [seed.key for seed in self.seeds if seed.key not in shown]
-        return shown.union([key for key in unseen if not self._hidden(key)])
+        return shown.union([key for key in unseen if not self._unshown_parts(key)])
 
     @cached_property
     def _spans(self) -> dict[str, list[str]]:
@@ -154,7 +155,7 @@ class Account:
                     made.setdefault(span.doc_id, []).append((segment.char_start, text))
         return made
 
-    def _hidden(self, key: ChunkKey) -> list[str]:
+    def _unshown_parts(self, key: ChunkKey) -> list[str]:
         """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
         parts = self._parts.get(key)
         if parts is None:
@@ -165,17 +166,17 @@ class Account:
         """Hits that are not shown, in the order of their scores."""
         gone = [
             hit
-            for hit in self.valued.expanded.dropped
+            for hit in self.scored.expanded.dropped
             if hit.reason == "duplicate_id" or (hit.doc_id, hit.chunk_id) not in self.shown
         ]
         lost = [seed for seed in self.seeds if seed.key not in self.shown]
-        places = self._places({seed.key for seed in lost})
+        places = self._find_pieces({seed.key for seed in lost})
         for seed in lost:
-            reason, detail = self._why(seed.key, places.get(seed.key, ()), tokens)
+            reason, detail = self._explain_drop(seed.key, places.get(seed.key, ()), tokens)
             gone.append(DroppedHit(*seed.key, seed.score, reason, detail))
         return tuple(gone)
 
-    def _places(self, wanted: Collection[ChunkKey]) -> Mapping[ChunkKey, Sequence[int]]:
+    def _find_pieces(self, wanted: Collection[ChunkKey]) -> Mapping[ChunkKey, Sequence[int]]:
         """Numbers of the candidates that each of the wanted chunks is part of."""
         pieces = self.candidates.pieces
         if isinstance(pieces, Units):
@@ -192,7 +193,7 @@ class Account:
                         places.setdefault(here[at], []).append(number)
         return places
 
-    def _why(self, key: ChunkKey, own: Sequence[int], tokens: int) -> tuple[DropReason, str]:
+    def _explain_drop(self, key: ChunkKey, own: Sequence[int], tokens: int) -> tuple[DropReason, str]:
         """Why a chunk is not shown, that `own` candidates hold."""
         candidates, config = self.candidates, self.config
         if key in candidates.excluded:
@@ -203,7 +204,7 @@ class Account:
                 return "near_duplicate", f"almost the same text stands in {other!r}: similarity {alike:.2f}"
             return "duplicate_text", f"the same text stands in {other!r}"
         problem = candidates.problem
-        if not "".join(self._hidden(key)).strip():
+        if not "".join(self._unshown_parts(key)).strip():
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
@@ -225,7 +226,7 @@ class Account:
     def _left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
         """Candidates of a hit whose text is not shown: of one that others overlap, some can be."""
         texts, chunk = self._spans.get(key[0]), self.found[key]
-        if texts is None or (chunk.metadata.char_start is not None and self._hidden(key) == [chunk.text]):
+        if texts is None or (chunk.metadata.char_start is not None and self._unshown_parts(key) == [chunk.text]):
             return own
         stretches = [self.runs[p.run].text[p.start : p.end].strip() for p in self.candidates.some(own)]
         rest = [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
@@ -233,12 +234,12 @@ class Account:
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""
-        expanded = self.valued.expanded
+        expanded = self.scored.expanded
         dropped = {(hit.doc_id, hit.chunk_id): hit.reason for hit in self.dropped(0)}
-        places = self._places(self.found)
+        places = self._find_pieces(self.found)
         relevance = {seed.key: seed.relevance for seed in self.seeds}
         made: dict[ChunkKey, ChunkNote] = {}
-        for run, row in zip(self.runs, self.valued.valuation.chunks, strict=True):
+        for run, row in zip(self.runs, self.scored.scores.chunks, strict=True):
             for chunk, value in zip(run.chunks, row, strict=True):
                 key = chunk.key
                 role: ChunkRole = "seed" if key in relevance else "link" if key in expanded.linked else "neighbour"
@@ -247,7 +248,9 @@ class Account:
                     *key,
                     role=role,
                     outcome="selected" if key in self.shown else "dropped",
-                    reason=None if key in self.shown else dropped.get(key) or self._why(key, places.get(key, ()), 0)[0],
+                    reason=None
+                    if key in self.shown
+                    else dropped.get(key) or self._explain_drop(key, places.get(key, ()), 0)[0],
                     value=value,
                     relevance=relevance.get(key),
                     continuity=None if flow is None else flow.value,
@@ -284,15 +287,15 @@ def _is_shown(begin: Segment, text: str, spans: Sequence[Span]) -> bool:
     )
 
 
-def unit_notes(runs: Sequence[Run], valuation: Valuation, spans: Sequence[Span]) -> tuple[UnitNote, ...]:
+def unit_notes(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> tuple[UnitNote, ...]:
     """Why each unit got its value, best first."""
-    if valuation.table is None:
+    if scores.table is None:
         return ()
     shown: dict[str, list[Span]] = {}
     for span in spans:
         shown.setdefault(span.doc_id, []).append(span)
     notes = []
-    for number, unit in enumerate(valuation.table.units):
+    for number, unit in enumerate(scores.table.units):
         run = runs[unit.run]
         segments = run.segments(unit.first, unit.last, unit.start, unit.end)
         text = run.text[unit.start : unit.end].strip()
@@ -302,12 +305,12 @@ def unit_notes(runs: Sequence[Run], valuation: Valuation, spans: Sequence[Span])
                 chunk_ids=tuple(chunk.metadata.chunk_id for chunk in run.chunks[unit.first : unit.last + 1]),
                 char_start=segments[0].char_start,
                 length=unit.end - unit.start,
-                beginning=text[:_BEGINNING],
-                probability=valuation.scores[number],
-                value=valuation.values[number],
+                beginning=text[:MAX_QUOTED],
+                probability=scores.probabilities[number],
+                value=scores.values[number],
                 selected=_is_shown(segments[0], text, shown.get(run.doc_id, ())),
-                reasons=valuation.reasons(number),
-                hedged=valuation.hedged is not None and bool(valuation.hedged[number]),
+                reasons=scores.reasons(number),
+                hedged=scores.hedged is not None and bool(scores.hedged[number]),
             )
         )
     return tuple(sorted(notes, key=lambda note: -note.probability))

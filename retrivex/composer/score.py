@@ -1,4 +1,4 @@
-"""Runs -> scored candidates: what each chunk or unit is worth to the question, and to each hit list."""
+"""Runs -> scored candidates: the value of each chunk or unit to the question, and to each hit list."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from retrivex.model.run import Run
 from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted
 from retrivex.scoring.knn_fallback import Capacity
-from retrivex.scoring.scorer import Valuation
+from retrivex.scoring.scorer import Scores
 from retrivex.selection.candidates import CandidateSet, build_candidates
 
 
 @dataclass(frozen=True, slots=True)
-class Valued:
+class ScoredCandidates:
     """Runs and what their parts are worth.
 
     Parameters
@@ -28,20 +28,20 @@ class Valued:
     expanded : what the hits grew to
     runs : of contiguous text
     similarity : cosine of chunks with the question, where it is known
-    valuation : what the candidates are worth
+    scores : values of the candidates
     """
 
     expanded: Expanded
     runs: list[Run]
     similarity: dict[ChunkKey, float]
-    valuation: Valuation
+    scores: Scores
 
 
-def score(call: Call, pinned: Pinned, expanded: Expanded, runs: list[Run]) -> Valued:
+def score(call: Call, pinned: Pinned, expanded: Expanded, runs: list[Run]) -> ScoredCandidates:
     """Return what the candidates are worth to the question."""
     similarity = _similarity(call, runs)
-    valuation = _valuation(call, pinned, expanded, runs, expanded.seeds, similarity)
-    return Valued(expanded, runs, similarity, valuation)
+    scores = _scores(call, pinned, expanded, runs, expanded.seeds, similarity)
+    return ScoredCandidates(expanded, runs, similarity, scores)
 
 
 def _similarity(call: Call, runs: Sequence[Run]) -> dict[ChunkKey, float]:
@@ -53,7 +53,7 @@ def _similarity(call: Call, runs: Sequence[Run]) -> dict[ChunkKey, float]:
     return found
 
 
-def _valuation(
+def _scores(
     call: Call,
     pinned: Pinned,
     expanded: Expanded,
@@ -61,7 +61,7 @@ def _valuation(
     seeds: Sequence[Seed],
     similarity: Mapping[ChunkKey, float],
     share: float = 1.0,
-) -> Valuation:
+) -> Scores:
     """Return what candidates are worth to some of the hits, which may fill a share of the budget.
 
     Candidates that repeat better ones lose value, under `diversity`.
@@ -75,21 +75,23 @@ def _valuation(
         run_cost=config.opening_cost,
         spans=config.max_spans,
     )
-    valuation = call.valuer.value(runs, seeds, expanded.linked, expanded.expansion.continuity, similarity, capacity)
-    made, warnings = discounted(valuation, runs, config.diversity)
+    scores = call.scorer.score(runs, seeds, expanded.linked, expanded.expansion.continuity, similarity, capacity)
+    made, warnings = discounted(scores, runs, config.diversity)
     call.log.warnings += warnings
     return made
 
 
-def make_candidates(call: Call, pinned: Pinned, valued: Valued, distinct: Collection[ChunkKey] = ()) -> CandidateSet:
+def make_candidates(
+    call: Call, pinned: Pinned, scored: ScoredCandidates, distinct: Collection[ChunkKey] = ()
+) -> CandidateSet:
     """Return what the selection picks from; `distinct` chunks count although a better one has the same text."""
     cache, exclusions = call.counter.cache, pinned.exclusions
-    return build_candidates(valued.runs, valued.valuation, exclusions, cache, call.style, call.config, distinct)
+    return build_candidates(scored.runs, scored.scores, exclusions, cache, call.style, call.config, distinct)
 
 
-def score_by_list(call: Call, pinned: Pinned, valued: Valued) -> list[tuple[float, Valuation]]:
+def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[tuple[float, Scores]]:
     """Return per hit list its share of the budget and what candidates are worth to it; empty without quotas."""
-    config, seeds = call.config, valued.expanded.seeds
+    config, seeds = call.config, scored.expanded.seeds
     if config.fusion != "quota":
         return []
     count = 1 + max((number for seed in seeds for number in seed.by_list), default=0)
@@ -104,15 +106,15 @@ def score_by_list(call: Call, pinned: Pinned, valued: Valued) -> list[tuple[floa
         if own:
             own.sort(key=lambda seed: (-seed.relevance, seed.key))
             share = shares[number] / sum(shares)
-            value = _valuation(call, pinned, valued.expanded, valued.runs, own, valued.similarity, share)
-            made.append((share, _own_values(value, valued, own)))
+            value = _scores(call, pinned, scored.expanded, scored.runs, own, scored.similarity, share)
+            made.append((share, _restrict_to_list(value, scored, own)))
     return made
 
 
-def _own_values(value: Valuation, valued: Valued, own: Sequence[Seed]) -> Valuation:
+def _restrict_to_list(value: Scores, scored: ScoredCandidates, own: Sequence[Seed]) -> Scores:
     """Set to 0 what a hit list did not lead to: its share of the budget is for its own, the best worth 1."""
-    keys = {seed.key for seed in own} | set(valued.expanded.linked)
-    led_to = [any(chunk.key in keys for chunk in run.chunks) for run in valued.runs]
+    keys = {seed.key for seed in own} | set(scored.expanded.linked)
+    led_to = [any(chunk.key in keys for chunk in run.chunks) for run in scored.runs]
 
     def chunks() -> list[list[float]]:
         rows = [row if mine else [0.0] * len(row) for row, mine in zip(value.chunks, led_to, strict=True)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from retrivex.composer.call import Call
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
-from retrivex.scoring.scorer import Valuation
+from retrivex.scoring.scorer import Scores
 from retrivex.selection.candidates import CandidateSet, Pick, join_picks, pieces_of
 from retrivex.selection.greedy import fill
 from retrivex.selection.problem import Limits, Selection, capacity_left, fits, measure
@@ -27,7 +27,7 @@ class Demand:
     """
 
     top: Sequence[ChunkKey]
-    quotas: Sequence[tuple[float, Valuation]]
+    quotas: Sequence[tuple[float, Scores]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +91,20 @@ def _select_by_list(call: Call, candidates: CandidateSet, demand: Demand, limits
     """Choose for each hit list within its share of what the kept pieces leave."""
     chosen = tuple(limits.keep)
     rest = limits.budget - measure(candidates.problem, chosen)[1]
-    for share, valuation in demand.quotas:
-        chosen = _select_for_list(call, candidates, chosen, valuation, replace(limits, budget=int(rest * share)))
+    for share, scores in demand.quotas:
+        chosen = _select_for_list(call, candidates, chosen, scores, replace(limits, budget=int(rest * share)))
     return _best_spans(candidates, chosen, limits)
 
 
 def _select_for_list(
-    call: Call, candidates: CandidateSet, chosen: tuple[int, ...], valuation: Valuation, limits: Limits
+    call: Call, candidates: CandidateSet, chosen: tuple[int, ...], scores: Scores, limits: Limits
 ) -> tuple[int, ...]:
     """Add what is best for one hit list within its share; what other lists chose already is free."""
     problem = candidates.problem
     taken = set(chosen)
     mean = sum(problem.costs) / max(len(problem), 1) or 1.0
     worth = [
-        0.0 if i in taken or candidates.values[i] <= 0 else candidates.worth(i, valuation) for i in range(len(problem))
+        0.0 if i in taken or candidates.values[i] <= 0 else candidates.worth(i, scores) for i in range(len(problem))
     ]
     own = replace(
         problem,

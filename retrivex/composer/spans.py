@@ -14,7 +14,7 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
 from retrivex.rendering.render import Rendered
-from retrivex.scoring.scorer import Scorer
+from retrivex.scoring.scorer import ScorerName
 from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
 from retrivex.tokens.incremental import JoinCounter
@@ -39,7 +39,7 @@ class SpanScorer:
     continuity: Mapping[ChunkKey, Continuity]
     parents: Mapping[str, PlacedParent]
     config: RetrievalConfig
-    scorer: Scorer = "weighted"
+    scorer: ScorerName = "weighted"
 
     @classmethod
     def of(
@@ -48,7 +48,7 @@ class SpanScorer:
         continuity: Mapping[ChunkKey, Continuity],
         parents: Mapping[str, PlacedParent],
         config: RetrievalConfig,
-        scorer: Scorer,
+        scorer: ScorerName,
     ) -> SpanScorer:
         """Gather what is needed from the seeds."""
         seed_ids: dict[str, list[int]] = {}
@@ -74,7 +74,7 @@ class SpanScorer:
 def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     """Make the span of a picked stretch, without the white space and joiners at its ends, not yet scored."""
     segments = run.segments(pick.first, pick.last, pick.start, pick.end)
-    start, end = _solid(segments, pick, run)
+    start, end = _without_white_space(segments, pick, run)
     text = run.text[start:end]
     if start > pick.start or end <= pick.start + segments[-1].start:
         segments = run.segments(pick.first, pick.last, start, end)
@@ -91,7 +91,7 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
         score=0.0 if pick.score is None else pick.score,
         char_start=first.char_start,
         char_end=None if last.char_start is None else last.char_start + last.end - last.start,
-        token_count=_tokens_of(start, end, pick, run, counter),
+        token_count=_count_tokens(start, end, pick, run, counter),
         text=text,
         value=pick.value,
         exact=run.is_exact(pick.first + first.chunk_id - base, pick.first + last.chunk_id - base),
@@ -100,7 +100,7 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     )
 
 
-def _solid(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:
+def _without_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:
     """Where a picked stretch begins and ends, less white space at its end and joiners that join nothing."""
     start, end = pick.start + segments[0].start, pick.start + segments[-1].end
     for segment in reversed(segments):
@@ -110,11 +110,11 @@ def _solid(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]
     return start, end
 
 
-def _tokens_of(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
+def _count_tokens(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
     """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
     whole = run.text
     text = whole[start:end]
-    parts = _whole_chunks(_cut_to(start, end, pick.parts), run.ranges[pick.first : pick.last + 1])
+    parts = _merge_to_chunks(_clip(start, end, pick.parts), run.ranges[pick.first : pick.last + 1])
     if len(parts) == 1:
         known = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
         return counter.cache.count(text) if known else counter.cache.tokenizer.count(text)
@@ -123,7 +123,7 @@ def _tokens_of(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter)
     return counter.count(text, list(zip(texts, texts, strict=True)), glue, counter.cache.count_many(texts))
 
 
-def _cut_to(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _clip(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Keep what lies between `start` and `end` of parts that follow each other: only those at the ends are cut."""
     inside = [part for part in parts if part[0] < end and part[1] > start]
     if inside:
@@ -132,8 +132,8 @@ def _cut_to(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tupl
     return inside
 
 
-def _whole_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Melt parts that make up a whole chunk: its tokens and edges are known from other queries."""
+def _merge_to_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Merge parts that make up a whole chunk: its tokens and edges are known from other queries."""
     if len(parts) <= len(chunks):
         return list(parts)
     begins = dict(chunks)

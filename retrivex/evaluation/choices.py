@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.composer.score import Valued
+from retrivex.composer.score import ScoredCandidates
 from retrivex.config import RetrievalConfig
 from retrivex.evaluation.evidence import Evidence
 from retrivex.evaluation.metrics import COMPLETE, Range, covered, united
@@ -70,7 +70,9 @@ def quality(recall: float, complete: bool) -> float:
     return (recall + complete) / 2
 
 
-def choices_of(valued: Valued, evidence: Sequence[Evidence], config: RetrievalConfig, cache: TokenCache) -> Choices:
+def choices_of(
+    valued: ScoredCandidates, evidence: Sequence[Evidence], config: RetrievalConfig, cache: TokenCache
+) -> Choices:
     """Bring candidates into a form that is quickly chosen from.
 
     Parameters
@@ -81,7 +83,7 @@ def choices_of(valued: Valued, evidence: Sequence[Evidence], config: RetrievalCo
     cache : counts tokens
     """
     free = config.override(min_value=0.0)
-    made = build_candidates(valued.runs, valued.valuation, Exclusions.of(config.exclude), cache, Style.of(config), free)
+    made = build_candidates(valued.runs, valued.scores, Exclusions.of(config.exclude), cache, Style.of(config), free)
     costs = np.asarray(made.problem.costs, dtype=np.float64)
     # passages that overlap would count twice
     gold = united((part.doc_id, part.start, part.end) for part in evidence)

@@ -15,7 +15,7 @@ from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style, opening_samples
-from retrivex.scoring.scorer import Valuation
+from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
 from retrivex.text.ranges import remaining
@@ -50,7 +50,7 @@ class CandidateSet:
     ----------
     pieces, problem : n each
     values : of each piece, as a share of the query's best
-    scores : of each piece, what a span that holds it is scored by at least; None where spans are scored by formula
+    probabilities : of each piece, the least score of a span that holds it; None where spans are scored by formula
     unit_of : of each piece, the number of its unit; None where chunks are picked
     excluded : chunks of which nothing is left, because they are pinned or were shown before
     repeated : chunks whose text stands in a better one, by the key of the other
@@ -62,7 +62,7 @@ class CandidateSet:
     values: list[float]
     excluded: set[ChunkKey]
     repeated: dict[ChunkKey, ChunkKey]
-    scores: list[float] | None = None
+    probabilities: list[float] | None = None
     unit_of: Sequence[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
 
@@ -70,18 +70,18 @@ class CandidateSet:
         """Return some of the pieces."""
         return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]
 
-    def worth(self, i: int, valuation: Valuation) -> float:
-        """Value of piece `i` by another valuation of the same candidates."""
+    def worth(self, i: int, scores: Scores) -> float:
+        """Value of piece `i` by other scores of the same candidates."""
         if self.unit_of is not None:
-            return valuation.values[self.unit_of[i]]
+            return scores.values[self.unit_of[i]]
         piece = self.pieces[i]
-        return max(valuation.chunks[piece.run][piece.first : piece.last + 1])
+        return max(scores.chunks[piece.run][piece.first : piece.last + 1])
 
 
 def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], Flags, set[ChunkKey]]:
     """One piece a chunk, or several where the middle is excluded; and which continue the one before.
 
-    A chunk that adds no text to those before it melts into the piece that shows it.
+    A chunk that adds no text to those before it is merged into the piece that shows it.
     """
     pieces: list[Piece] = []
     joined: list[bool] = []
@@ -184,7 +184,7 @@ def _touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
 
 def build_candidates(
     runs: Sequence[Run],
-    valuation: Valuation,
+    scores: Scores,
     exclusions: Exclusions,
     cache: TokenCache,
     style: Style,
@@ -196,7 +196,7 @@ def build_candidates(
     Parameters
     ----------
     runs : m of them
-    valuation : values in [0, 1] of chunks, or of units
+    scores : values in [0, 1] of chunks, or of units
     exclusions : what may not be shown
     cache : counts tokens
     style : decides what opening a span costs
@@ -204,23 +204,23 @@ def build_candidates(
     distinct : chunks that count although a better one has the same text
     """
     unit_of: Sequence[int] | None = None
-    units = valuation.units
+    units = scores.units
     extra: Integers | int
     pieces: Sequence[Piece | Unit]
     if units is None:
         pieces, joined, excluded = _chunk_pieces(runs, exclusions)
     else:
         pieces, joined, unit_of, excluded = _unit_pieces(runs, units, exclusions)
-    repeated, near = find_repeats(runs, valuation, config)
+    repeated, near = find_repeats(runs, scores, config)
     repeated = {key: other for key, other in repeated.items() if key not in distinct}
     if units is None or unit_of is None:
-        values = valuation.chunks
+        values = scores.chunks
         worth = [
             values[p.run][p.first] if p.first == p.last else max(values[p.run][p.first : p.last + 1]) for p in pieces
         ]
         costs, extra = _prices(runs, pieces, joined, cache)
     else:
-        worth = valuation.values if pieces is units else [valuation.values[number] for number in unit_of]
+        worth = scores.values if pieces is units else [scores.values[number] for number in unit_of]
         costs = units.tokens if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
         extra = 0
     if repeated:
@@ -241,16 +241,16 @@ def build_candidates(
     documents = None if config.max_tokens_per_document is None else _documents(runs, pieces)
     arrays = Arrays(costs, openings, gains, joined)
     problem = Problem.of_arrays(arrays, run_cost=config.opening_cost, ranks=worth, documents=documents)
-    scores: list[float] | None = None
-    if valuation.model is not None:
-        scores = (
-            valuation.scores
+    probabilities: list[float] | None = None
+    if scores.model is not None:
+        probabilities = (
+            scores.probabilities
             if pieces is units
-            else [valuation.scores[number] for number in unit_of]
+            else [scores.probabilities[number] for number in unit_of]
             if unit_of is not None
-            else [max(valuation.chunk_scores[p.run][p.first : p.last + 1]) for p in pieces]
+            else [max(scores.chunk_probabilities[p.run][p.first : p.last + 1]) for p in pieces]
         )
-    made = CandidateSet(pieces, problem, worth, excluded, repeated, scores, unit_of, near)
+    made = CandidateSet(pieces, problem, worth, excluded, repeated, probabilities, unit_of, near)
     return _whole_runs(made) if config.selection_unit == "span" else made
 
 
@@ -299,7 +299,7 @@ def _unit_costs(
 
 
 def _whole_runs(made: CandidateSet) -> CandidateSet:
-    """Melt joined pieces into one candidate each: spans are taken whole or not at all."""
+    """Merge joined pieces into one candidate each: spans are taken whole or not at all."""
     if not made.pieces:
         return made
     problem = made.problem
@@ -320,8 +320,8 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         ranks=values,
         documents=None if problem.documents is None else [problem.documents[g[0]] for g in groups],
     )
-    scores = [max(made.scores[i] for i in g) for g in groups] if made.scores else None
-    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, scores, near=made.near)
+    probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
+    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, probabilities, near=made.near)
 
 
 class Pick(NamedTuple):
@@ -345,7 +345,7 @@ class Pick(NamedTuple):
 
 
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
-    """Melt chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
+    """Merge chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
     if isinstance(made.pieces, Units):
         return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.problem.joined)]
     picks: list[Pick] = []
@@ -387,7 +387,7 @@ def _unit_pick(made: CandidateSet, units: Units, first: int, end: int) -> Pick:
         end=parts[-1][1],
         value=sum(made.problem.gains[first:end]),
         parts=parts,
-        score=max(made.scores[first:end]) if made.scores else None,
+        score=max(made.probabilities[first:end]) if made.probabilities else None,
     )
 
 
@@ -402,7 +402,7 @@ def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | U
             reached = piece.end
         if piece.last > last:
             last = piece.last
-    gains, scores = made.problem.gains, made.scores
+    gains, probabilities = made.problem.gains, made.probabilities
     value = sum([gains[i] for i in members])
-    score = max([scores[i] for i in members]) if scores else None
+    score = max([probabilities[i] for i in members]) if probabilities else None
     return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)

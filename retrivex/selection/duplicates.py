@@ -11,7 +11,7 @@ from retrivex.merging.exclusions import MIN_REPEATED
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.model.span import Span, cut_span
-from retrivex.scoring.scorer import Valuation
+from retrivex.scoring.scorer import Scores
 from retrivex.similarity.near_duplicates import repeats
 from retrivex.text.ranges import merge_ranges, remaining
 from retrivex.tokens.incremental import JoinCounter
@@ -32,13 +32,13 @@ class Repeats(NamedTuple):
     similarity: dict[ChunkKey, float]
 
 
-def find_repeats(runs: Sequence[Run], valuation: Valuation, config: RetrievalConfig) -> Repeats:
+def find_repeats(runs: Sequence[Run], scores: Scores, config: RetrievalConfig) -> Repeats:
     """Find chunks whose text stands in a better one, as `dedupe_overlaps` and `near_duplicate_threshold` ask for."""
-    repeated = repeated_chunks(runs, valuation) if config.dedupe_overlaps and len(runs) > 1 else {}
+    repeated = repeated_chunks(runs, scores) if config.dedupe_overlaps and len(runs) > 1 else {}
     threshold = config.near_duplicate_threshold
     if threshold is None or len(runs) < 2:
         return Repeats(repeated, {})
-    copies = near_copies(runs, valuation, threshold, repeated)
+    copies = near_copies(runs, scores, threshold, repeated)
     # a copy of a near copy is one itself
     copies |= {key: copies[other] for key, other in repeated.items() if other in copies}
     return Repeats(
@@ -47,12 +47,12 @@ def find_repeats(runs: Sequence[Run], valuation: Valuation, config: RetrievalCon
     )
 
 
-def repeated_chunks(runs: Sequence[Run], valuation: Valuation) -> dict[ChunkKey, ChunkKey]:
+def repeated_chunks(runs: Sequence[Run], scores: Scores) -> dict[ChunkKey, ChunkKey]:
     """Chunks with the same text as a chunk of another run that is worth more, mapped to that one."""
     texts = [chunk.text for run in runs for chunk in run.chunks]
     if len(set(texts)) == len(texts):
         return {}
-    values = valuation.chunks
+    values = scores.chunks
     best: dict[str, tuple[float, int, ChunkKey]] = {}
     repeated: dict[ChunkKey, ChunkKey] = {}
     for number, (run, row) in enumerate(zip(runs, values, strict=True)):
@@ -84,7 +84,7 @@ class NearDuplicate(NamedTuple):
 
 
 def near_copies(
-    runs: Sequence[Run], valuation: Valuation, threshold: float, taken: Collection[ChunkKey]
+    runs: Sequence[Run], scores: Scores, threshold: float, taken: Collection[ChunkKey]
 ) -> dict[ChunkKey, NearDuplicate]:
     """Find chunks that repeat almost word for word one of another document that is worth more.
 
@@ -93,19 +93,19 @@ def near_copies(
     Parameters
     ----------
     runs : m of them
-    valuation : of their chunks
+    scores : of their chunks
     threshold : least similarity, in (0, 1]
     taken : chunks that do not count, being left out anyway
     """
-    valued = [
+    scored = [
         (value, chunk)
-        for run, row in zip(runs, valuation.chunks, strict=True)
+        for run, row in zip(runs, scores.chunks, strict=True)
         for chunk, value in zip(run.chunks, row, strict=True)
         if chunk.key not in taken and len(chunk.text) >= MIN_REPEATED
     ]
-    valued.sort(key=lambda pair: (-pair[0], pair[1].key))
-    keys = [chunk.key for _, chunk in valued]
-    found = repeats([chunk.text for _, chunk in valued], threshold, [doc_id for doc_id, _ in keys])
+    scored.sort(key=lambda pair: (-pair[0], pair[1].key))
+    keys = [chunk.key for _, chunk in scored]
+    found = repeats([chunk.text for _, chunk in scored], threshold, [doc_id for doc_id, _ in keys])
     return {
         keys[position]: NearDuplicate(keys[other], found.similarity[position].item())
         for position, other in enumerate(found.of.tolist())
