@@ -17,7 +17,7 @@ from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.version import __version__
 
 if TYPE_CHECKING:
-    from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
+    from retrivex.composer import BatchItem, ComposeRequest, SpanComposer
     from retrivex.composition.composition import Citation, Composition, Coverage
     from retrivex.merging.intervals import interval_graph
     from retrivex.reorder import Passage, Reorderer
@@ -49,14 +49,14 @@ __all__ = [
 
 # what runs is imported on first use: a program that needs the data types alone pays for nothing else
 _ON_FIRST_USE = {
-    "BatchItem": "retrivex.composer.composer",
+    "BatchItem": "retrivex.composer",
     "Citation": "retrivex.composition.composition",
-    "ComposeRequest": "retrivex.composer.composer",
+    "ComposeRequest": "retrivex.composer",
     "Composition": "retrivex.composition.composition",
     "Coverage": "retrivex.composition.composition",
     "Passage": "retrivex.reorder",
     "Reorderer": "retrivex.reorder",
-    "SpanComposer": "retrivex.composer.composer",
+    "SpanComposer": "retrivex.composer",
     "deduplicate": "retrivex.similarity.deduplicate",
     "interval_graph": "retrivex.merging.intervals",
 }

@@ -1,5 +1,7 @@
 """Hits in, context out: the steps, one after the other."""
 
-from retrivex.composer.composer import BatchItem, ComposeRequest, SpanComposer
+from retrivex.composer.batch import BatchItem
+from retrivex.composer.call import ComposeRequest
+from retrivex.composer.composer import SpanComposer
 
 __all__ = ["BatchItem", "ComposeRequest", "SpanComposer"]

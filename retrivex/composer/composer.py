@@ -2,58 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from retrivex.composer.budget_fit import Call
-from retrivex.composer.pipeline import Pipeline, Reply, Request, Valued
+from retrivex.composer.answer import compose_answer
+from retrivex.composer.batch import BatchItem, compose_all
+from retrivex.composer.budget_fit import fit_to_budget
+from retrivex.composer.call import Call, ComposeRequest, Resources, Steps, make_call
+from retrivex.composer.drive import Services, adrive, drive
+from retrivex.composer.expand import expand
+from retrivex.composer.fetch import fetch_parents
+from retrivex.composer.pinned import Pinned, pin_passages, without_pins
+from retrivex.composer.score import ScoredCandidates, make_candidates, score
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.expansion.seeds import SeedHits
-from retrivex.merging.units import UnitCutter
-from retrivex.model.chunk import Embedding, Scope, allowed_scopes
+from retrivex.merging.runs import merge
+from retrivex.model.chunk import Embedding, Scope
 from retrivex.model.span import Span
+from retrivex.model.window import Window
 from retrivex.rendering.render import BARE, Style
-from retrivex.rerank.calling import Reranking, RerankRequest
+from retrivex.rerank.calling import Reranking
 from retrivex.rerank.protocol import AnyReranker
-from retrivex.scoring.scorer import Valuer
-from retrivex.scoring.term_index import TermIndexer
-from retrivex.stores.access import StoreAccess
-from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
-from retrivex.text.word_overlap import SignatureCache
-from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.incremental import JoinCounter
-from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
+from retrivex.tokens.tokenizer import TokenizerSpec
 
 
-@dataclass(frozen=True, slots=True)
-class ComposeRequest:
-    """One question of a batch; fields as the arguments of `SpanComposer.compose`."""
+def compose_steps(call: Call) -> Steps[Composition]:
+    """Expand, merge, score, select, order, render: the whole of a call.
 
-    seed_hits: SeedHits
-    chunk_store: AnyChunkStore
-    parent_store: AnyParentStore | None = None
-    query: str | None = None
-    query_embedding: Embedding | None = None
-    scope: Scope = None
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+    Selecting, ordering and rendering take turns in `fit_to_budget`, until the rendered text keeps the budget.
+    """
+    pinned = pin_passages(call)
+    scored = yield from score_steps(call, pinned)
+    candidates = make_candidates(call, pinned, scored)
+    call.log.mark("score", sum(map(len, scored.runs)), len(candidates.pieces))
+    parents = yield from fetch_parents(call, scored.expanded.seeds, scored.runs, scored.expanded.out_of_scope)
+    fitted = fit_to_budget(call, pinned, scored, candidates, parents)
+    return compose_answer(call, scored, fitted)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchItem:
-    """Answer to one request of a batch: a composition, or the error that belongs to it."""
-
-    composition: Composition | None
-    error: Exception | None
-
-    def unwrap(self) -> Composition:
-        """Return the composition, or raise the error."""
-        if self.composition is None:
-            raise self.error or RetrivexError("batch item is empty: it has neither a composition nor an error")
-        return self.composition
+def score_steps(call: Call, pinned: Pinned) -> Steps[ScoredCandidates]:
+    """Expand, merge, score: from the hits to the values of all candidates."""
+    expanded = yield from expand(call)
+    windows = expanded.expansion.windows + [Window(doc_id, at, at + 1) for doc_id, at in expanded.linked]
+    runs, warnings = merge(windows, expanded.found, call.config)
+    call.log.warnings += warnings
+    call.log.mark("merge", len(windows), len(runs))
+    return score(call, pinned, expanded, runs)
 
 
 class SpanComposer:
@@ -97,12 +94,9 @@ class SpanComposer:
         self.config = config if config is not None else RetrievalConfig()
         if not isinstance(self.config, RetrievalConfig):
             raise RetrivexError(f"config is {type(config).__name__}: it must be a RetrievalConfig(...)")
-        self._own_tokenizer = tokenizer
         self._reranking = None if reranker is None else Reranking.of(reranker)
-        self._signatures = SignatureCache()
-        self._words = TermIndexer()
-        self._counters: dict[str, tuple[JoinCounter, UnitCutter, tuple[str, ...]]] = {}
-        self._counter_for(self.config)
+        self._resources = Resources(self.config, tokenizer)
+        self._resources.counter_for(self.config)
 
     def retrieve(
         self,
@@ -130,14 +124,13 @@ class SpanComposer:
         Raises
         ------
         pydantic.ValidationError
-            If an override is not a knob, or breaks its rule.
+            If an override is no option, or breaks its rule.
         RetrivexError
             If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
         """
-        pipeline, access = self._start(
-            BARE, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
-        )
-        return list(_drive(pipeline.run(), access).spans)
+        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        call, services = self._start(asked, BARE)
+        return list(drive(compose_steps(call), services).spans)
 
     def compose(
         self,
@@ -150,11 +143,10 @@ class SpanComposer:
         scope: Scope = None,
         **overrides: Any,
     ) -> Composition:
-        """Return the context as text, with its spans, citations and account; arguments as in `retrieve`."""
-        pipeline, access = self._start(
-            None, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
-        )
-        return _drive(pipeline.run(), access)
+        """Return the context as text, with its spans, citations and trace; arguments as in `retrieve`."""
+        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        call, services = self._start(asked)
+        return drive(compose_steps(call), services)
 
     async def aretrieve(
         self,
@@ -168,10 +160,9 @@ class SpanComposer:
         **overrides: Any,
     ) -> list[Span]:
         """`retrieve` for event loops: stores are awaited (`afetch`), or asked in a thread."""
-        pipeline, access = self._start(
-            BARE, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
-        )
-        return list((await _adrive(pipeline.run(), access)).spans)
+        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        call, services = self._start(asked, BARE)
+        return list((await adrive(compose_steps(call), services)).spans)
 
     async def acompose(
         self,
@@ -185,10 +176,9 @@ class SpanComposer:
         **overrides: Any,
     ) -> Composition:
         """`compose` for event loops: stores are awaited (`afetch`), or asked in a thread."""
-        pipeline, access = self._start(
-            None, seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides
-        )
-        return await _adrive(pipeline.run(), access)
+        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        call, services = self._start(asked)
+        return await adrive(compose_steps(call), services)
 
     def compose_batch(
         self, requests: Iterable[ComposeRequest | Mapping[str, Any]], *, max_workers: int = 1
@@ -197,7 +187,7 @@ class SpanComposer:
 
         Parameters
         ----------
-        requests : ComposeRequests, or mappings with the arguments of `compose`; knobs may also stand under
+        requests : ComposeRequests, or mappings with the arguments of `compose`; options may also stand under
             `overrides`, as in a ComposeRequest
         max_workers : threads; more than one pays where stores are waited for
 
@@ -206,16 +196,7 @@ class SpanComposer:
         RetrivexError
             If `requests` is no list of them, or `max_workers` no whole number of at least 1.
         """
-        if not isinstance(requests, Iterable) or isinstance(requests, str | bytes | Mapping):
-            raise RetrivexError(
-                f"requests is {type(requests).__name__}: give a list of ComposeRequest(...) or mappings"
-            )
-        if not isinstance(max_workers, int) or max_workers < 1:
-            raise RetrivexError(f"max_workers is {max_workers!r}: it must be a whole number of at least 1, in threads")
-        if max_workers == 1:
-            return [self._compose_one(request) for request in requests]
-        with ThreadPoolExecutor(max_workers) as pool:
-            return list(pool.map(self._compose_one, requests))
+        return compose_all(self.compose, requests, max_workers)
 
     def value_units(
         self,
@@ -226,7 +207,7 @@ class SpanComposer:
         query_embedding: Embedding | None = None,
         scope: Scope = None,
         **overrides: Any,
-    ) -> Valued:
+    ) -> ScoredCandidates:
         """Return the candidates and what they are worth, without choosing: for fitting and for looking closely.
 
         Arguments as in `compose`.
@@ -238,115 +219,11 @@ class SpanComposer:
         """
         if not isinstance(query, str) or not query.strip():
             raise RetrivexError(f"query is {query!r}: units are valued by the question; pass it as text")
-        pipeline, access = self._start(None, seed_hits, chunk_store, None, query, query_embedding, scope, overrides)
-        return _drive(pipeline.value(), access)
+        asked = ComposeRequest(seed_hits, chunk_store, None, query, query_embedding, scope, overrides)
+        call, services = self._start(asked)
+        return drive(score_steps(call, without_pins(call)), services)
 
-    def _compose_one(self, request: ComposeRequest | Mapping[str, Any]) -> BatchItem:
-        try:
-            if isinstance(request, ComposeRequest):
-                return BatchItem(
-                    self.compose(
-                        request.seed_hits, request.chunk_store, request.parent_store, query=request.query,
-                        query_embedding=request.query_embedding, scope=request.scope, **request.overrides,
-                    ),
-                    None,
-                )  # fmt: skip
-            if not isinstance(request, Mapping):
-                raise RetrivexError(f"request is {type(request).__name__}: give a ComposeRequest(...) or a mapping")
-            named = {name: value for name, value in request.items() if name != "overrides"}
-            return BatchItem(self.compose(**named, **request.get("overrides", {})), None)
-        except Exception as error:  # noqa: BLE001 - one bad item must not lose the others; it is handed back
-            return BatchItem(None, error)
-
-    def _start(
-        self,
-        style: Style | None,
-        seed_hits: SeedHits,
-        chunk_store: AnyChunkStore,
-        parent_store: AnyParentStore | None,
-        query: str | None,
-        query_embedding: Embedding | None,
-        scope: Scope,
-        overrides: Mapping[str, Any],
-    ) -> tuple[Pipeline, _Collaborators]:
-        config = self.config.override(**overrides)
-        if query is not None and not isinstance(query, str):
-            raise RetrivexError(
-                f"query is {type(query).__name__}: it must be the question as text; vectors go to query_embedding"
-            )
-        if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
-            parent_store = chunk_store
-        counter, cutter, warnings = self._counter_for(config)
-        access = StoreAccess(chunk_store, parent_store, scope, config.store_timeout_s, config.strict, counter.cache)
-        call = Call(
-            seed_hits=seed_hits,
-            config=config,
-            question=query,
-            query_embedding=query_embedding,
-            allowed=allowed_scopes(scope),
-            with_parents=access.parent_store is not None,
-            style=style if style is not None else Style.of(config),
-            valuer=Valuer(config, query, cutter, self._words),
-            counter=counter,
-            signatures=self._signatures,
-            warnings=list(warnings),
-            rerank_scale=None if self._reranking is None else self._reranking.score_scale,
-        )
-        return Pipeline(call), _Collaborators(access, self._reranking)
-
-    def _counter_for(self, config: RetrievalConfig) -> tuple[JoinCounter, UnitCutter, tuple[str, ...]]:
-        """Counter and cutter with the tokenizer that a call asks for, and what there is to say about it."""
-        own = self._own_tokenizer is not None and config.tokenizer == self.config.tokenizer
-        name = "" if own else config.tokenizer
-        known = self._counters.get(name)
-        if known is None:
-            tokenizer, warnings = resolve_tokenizer(self._own_tokenizer if own else config.tokenizer)
-            counter = JoinCounter(TokenCache(tokenizer))
-            known = self._counters[name] = (counter, UnitCutter(counter.cache), warnings)
-        return known
-
-
-@dataclass(frozen=True, slots=True)
-class _Collaborators:
-    """Whom the pipeline asks: the stores of a call, and the reranker."""
-
-    stores: StoreAccess
-    reranking: Reranking | None
-
-    def run(self, request: Request) -> Reply:
-        if not isinstance(request, RerankRequest):
-            return self.stores.run(request)
-        return self._asked().run(request)
-
-    async def arun(self, request: Request) -> Reply:
-        if not isinstance(request, RerankRequest):
-            return await self.stores.arun(request)
-        return await self._asked().arun(request)
-
-    def _asked(self) -> Reranking:
-        if self.reranking is None:
-            raise TypeError("the pipeline asked for a reranker, and there is none")
-        return self.reranking
-
-
-_Made = TypeVar("_Made")
-
-
-def _drive(steps: Generator[Request, Reply, _Made], access: _Collaborators) -> _Made:
-    try:
-        request = next(steps)
-        while True:
-            request = steps.send(access.run(request))
-    except StopIteration as stop:
-        made: _Made = stop.value
-        return made
-
-
-async def _adrive(steps: Generator[Request, Reply, _Made], access: _Collaborators) -> _Made:
-    try:
-        request = next(steps)
-        while True:
-            request = steps.send(await access.arun(request))
-    except StopIteration as stop:
-        made: _Made = stop.value
-        return made
+    def _start(self, asked: ComposeRequest, style: Style | None = None) -> tuple[Call, Services]:
+        scale = None if self._reranking is None else self._reranking.score_scale
+        call, stores = make_call(asked, self._resources, style, scale)
+        return call, Services(stores, self._reranking)

@@ -1,4 +1,4 @@
-"""Where everything came from or went: citations, coverage, dropped hits, notes on every chunk."""
+"""Explains an answer: citations, coverage, why hits were dropped, and notes on every chunk."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from retrivex.composer.score import ScoredCandidates
 from retrivex.composition.composition import Citation, Coverage
 from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.seeds import Seed
-from retrivex.expansion.windows import Expansion
 from retrivex.merging.intervals import merge_windows
 from retrivex.merging.units import Units
 from retrivex.model.chunk import Chunk, ChunkKey
@@ -19,11 +19,12 @@ from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rendering.render import Rendered
-from retrivex.scoring.scorer import Valuation
+from retrivex.scoring.scorer import Scores
 from retrivex.selection.candidates import CandidateSet
 from retrivex.text.ranges import merge_ranges, remaining
 
-_BEGINNING = 80  # characters of a unit that its note quotes
+MAX_QUOTED = 80
+"""Characters of a unit that its note quotes."""
 
 
 def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, ...]:
@@ -89,35 +90,39 @@ def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage,
 
 
 @dataclass
-class Account:
-    """Everything a query touched, kept to explain it when somebody asks.
+class Explainer:
+    """Explains what became of every chunk that a query touched, when somebody asks.
 
     Parameters
     ----------
-    seeds : hits that were used
-    found : chunks by key, as they were used
-    unusable : hits that were not, with their reasons
-    expansion : what the seeds grew to
-    linked : chunks reached over links
-    runs, valuation : candidates and their values
+    scored : hits, what they grew to, and the values of the candidates
     candidates : what the selection saw
     spans : what is shown
     swaps : spans that a parent replaced, and the parent's
-    config : the knobs
+    config : the options
     """
 
-    seeds: Sequence[Seed]
-    found: Mapping[ChunkKey, Chunk]
-    unusable: Sequence[DroppedHit]
-    expansion: Expansion
-    linked: Mapping[ChunkKey, float]
-    runs: Sequence[Run]
-    valuation: Valuation
+    scored: ScoredCandidates
     candidates: CandidateSet
     spans: Sequence[Span]
     swaps: Sequence[tuple[Span, Span]]
     config: RetrievalConfig
     _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> Sequence[Seed]:
+        """Hits that were used."""
+        return self.scored.expanded.seeds
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """The candidates."""
+        return self.scored.runs
+
+    @property
+    def found(self) -> Mapping[ChunkKey, Chunk]:
+        """Chunks by key, as they were used."""
+        return self.scored.expanded.found
 
     @cached_property
     def shown(self) -> set[ChunkKey]:
@@ -129,7 +134,7 @@ class Account:
                 # a chunk that lies within others has no segment of its own
                 shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
         unseen = [seed.key for seed in self.seeds if seed.key not in shown]
-        return shown.union([key for key in unseen if not self._hidden(key)])
+        return shown.union([key for key in unseen if not self._unshown_parts(key)])
 
     @cached_property
     def _spans(self) -> dict[str, list[str]]:
@@ -150,7 +155,7 @@ class Account:
                     made.setdefault(span.doc_id, []).append((segment.char_start, text))
         return made
 
-    def _hidden(self, key: ChunkKey) -> list[str]:
+    def _unshown_parts(self, key: ChunkKey) -> list[str]:
         """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
         parts = self._parts.get(key)
         if parts is None:
@@ -160,16 +165,18 @@ class Account:
     def dropped(self, tokens: int) -> tuple[DroppedHit, ...]:
         """Hits that are not shown, in the order of their scores."""
         gone = [
-            hit for hit in self.unusable if hit.reason == "duplicate_id" or (hit.doc_id, hit.chunk_id) not in self.shown
+            hit
+            for hit in self.scored.expanded.dropped
+            if hit.reason == "duplicate_id" or (hit.doc_id, hit.chunk_id) not in self.shown
         ]
         lost = [seed for seed in self.seeds if seed.key not in self.shown]
-        places = self._places({seed.key for seed in lost})
+        places = self._find_pieces({seed.key for seed in lost})
         for seed in lost:
-            reason, detail = self._why(seed.key, places.get(seed.key, ()), tokens)
+            reason, detail = self._explain_drop(seed.key, places.get(seed.key, ()), tokens)
             gone.append(DroppedHit(*seed.key, seed.score, reason, detail))
         return tuple(gone)
 
-    def _places(self, wanted: Collection[ChunkKey]) -> Mapping[ChunkKey, Sequence[int]]:
+    def _find_pieces(self, wanted: Collection[ChunkKey]) -> Mapping[ChunkKey, Sequence[int]]:
         """Numbers of the candidates that each of the wanted chunks is part of."""
         pieces = self.candidates.pieces
         if isinstance(pieces, Units):
@@ -186,7 +193,7 @@ class Account:
                         places.setdefault(here[at], []).append(number)
         return places
 
-    def _why(self, key: ChunkKey, own: Sequence[int], tokens: int) -> tuple[DropReason, str]:
+    def _explain_drop(self, key: ChunkKey, own: Sequence[int], tokens: int) -> tuple[DropReason, str]:
         """Why a chunk is not shown, that `own` candidates hold."""
         candidates, config = self.candidates, self.config
         if key in candidates.excluded:
@@ -196,15 +203,15 @@ class Account:
             if alike is not None:
                 return "near_duplicate", f"almost the same text stands in {other!r}: similarity {alike:.2f}"
             return "duplicate_text", f"the same text stands in {other!r}"
-        numbers = candidates.numbers
-        if not "".join(self._hidden(key)).strip():
+        problem = candidates.problem
+        if not "".join(self._unshown_parts(key)).strip():
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
-        worthwhile = [i for i in self._left_out(key, own) if numbers.gains[i] > 0]
+        worthwhile = [i for i in self._left_out(key, own) if problem.gains[i] > 0]
         if not worthwhile:
             return "no_value", f"worth no more than min_value={config.min_value:g}"
-        cheapest = min([numbers.costs[i] + numbers.openings[i] for i in worthwhile])
+        cheapest = min([problem.costs[i] + problem.openings[i] for i in worthwhile])
         if cheapest > config.token_budget:
             return "budget", f"{cheapest} tokens, more than the {config.token_budget} of the budget"
         if config.max_spans is not None and cheapest <= config.token_budget - tokens:
@@ -219,7 +226,7 @@ class Account:
     def _left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
         """Candidates of a hit whose text is not shown: of one that others overlap, some can be."""
         texts, chunk = self._spans.get(key[0]), self.found[key]
-        if texts is None or (chunk.metadata.char_start is not None and self._hidden(key) == [chunk.text]):
+        if texts is None or (chunk.metadata.char_start is not None and self._unshown_parts(key) == [chunk.text]):
             return own
         stretches = [self.runs[p.run].text[p.start : p.end].strip() for p in self.candidates.some(own)]
         rest = [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
@@ -227,25 +234,28 @@ class Account:
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""
+        expanded = self.scored.expanded
         dropped = {(hit.doc_id, hit.chunk_id): hit.reason for hit in self.dropped(0)}
-        places = self._places(self.found)
+        places = self._find_pieces(self.found)
         relevance = {seed.key: seed.relevance for seed in self.seeds}
         made: dict[ChunkKey, ChunkNote] = {}
-        for run, row in zip(self.runs, self.valuation.chunks, strict=True):
+        for run, row in zip(self.runs, self.scored.scores.chunks, strict=True):
             for chunk, value in zip(run.chunks, row, strict=True):
                 key = chunk.key
-                role: ChunkRole = "seed" if key in relevance else "link" if key in self.linked else "neighbour"
-                flow = self.expansion.continuity.get(key)
+                role: ChunkRole = "seed" if key in relevance else "link" if key in expanded.linked else "neighbour"
+                flow = expanded.expansion.continuity.get(key)
                 made[key] = ChunkNote(
                     *key,
                     role=role,
                     outcome="selected" if key in self.shown else "dropped",
-                    reason=None if key in self.shown else dropped.get(key) or self._why(key, places.get(key, ()), 0)[0],
+                    reason=None
+                    if key in self.shown
+                    else dropped.get(key) or self._explain_drop(key, places.get(key, ()), 0)[0],
                     value=value,
                     relevance=relevance.get(key),
                     continuity=None if flow is None else flow.value,
                 )
-        for key, reason in self.expansion.refused.items():
+        for key, reason in expanded.expansion.refused.items():
             if key not in made:
                 made[key] = ChunkNote(*key, role="beyond", outcome="refused", reason=reason)
         return tuple(made[key] for key in sorted(made))
@@ -277,15 +287,15 @@ def _is_shown(begin: Segment, text: str, spans: Sequence[Span]) -> bool:
     )
 
 
-def unit_notes(runs: Sequence[Run], valuation: Valuation, spans: Sequence[Span]) -> tuple[UnitNote, ...]:
+def unit_notes(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> tuple[UnitNote, ...]:
     """Why each unit got its value, best first."""
-    if valuation.table is None:
+    if scores.table is None:
         return ()
     shown: dict[str, list[Span]] = {}
     for span in spans:
         shown.setdefault(span.doc_id, []).append(span)
     notes = []
-    for number, unit in enumerate(valuation.table.units):
+    for number, unit in enumerate(scores.table.units):
         run = runs[unit.run]
         segments = run.segments(unit.first, unit.last, unit.start, unit.end)
         text = run.text[unit.start : unit.end].strip()
@@ -295,12 +305,12 @@ def unit_notes(runs: Sequence[Run], valuation: Valuation, spans: Sequence[Span])
                 chunk_ids=tuple(chunk.metadata.chunk_id for chunk in run.chunks[unit.first : unit.last + 1]),
                 char_start=segments[0].char_start,
                 length=unit.end - unit.start,
-                beginning=text[:_BEGINNING],
-                probability=valuation.scores[number],
-                value=valuation.values[number],
+                beginning=text[:MAX_QUOTED],
+                probability=scores.probabilities[number],
+                value=scores.values[number],
                 selected=_is_shown(segments[0], text, shown.get(run.doc_id, ())),
-                reasons=valuation.reasons(number),
-                hedged=valuation.hedged is not None and bool(valuation.hedged[number]),
+                reasons=scores.reasons(number),
+                hedged=scores.hedged is not None and bool(scores.hedged[number]),
             )
         )
     return tuple(sorted(notes, key=lambda note: -note.probability))

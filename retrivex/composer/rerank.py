@@ -15,7 +15,8 @@ from retrivex.model.hit import DroppedHit
 from retrivex.rerank.calling import RerankReply, RerankRequest
 from retrivex.rerank.protocol import ScoreScale
 
-_NAMED = 5
+MAX_NAMED = 5
+"""Chunks that a warning names at most."""
 
 
 def rerank(
@@ -39,21 +40,21 @@ def rerank(
     if reply.problem is not None:
         log.warn(f"hits were not reranked and keep the scores of their retriever: {reply.problem}")
     if reply.cut:
-        log.warn(_said_of([seeds[at].key for at in reply.cut], len(seeds)))
+        log.warn(_describe_cut([seeds[at].key for at in reply.cut], len(seeds)))
     log.mark("rerank", len(seeds), 0 if reply.scores is None else len(seeds))
     return reply.scores
 
 
-def _said_of(cut: Sequence[ChunkKey], count: int) -> str:
-    named = ", ".join(repr(key) for key in sorted(cut)[:_NAMED])
-    more = f" and {len(cut) - _NAMED} more" if len(cut) > _NAMED else ""
+def _describe_cut(cut: Sequence[ChunkKey], count: int) -> str:
+    named = ", ".join(repr(key) for key in sorted(cut)[:MAX_NAMED])
+    more = f" and {len(cut) - MAX_NAMED} more" if len(cut) > MAX_NAMED else ""
     return (
         f"the reranker read only a part of {len(cut)} of {count} chunks, as they are longer than it can read: "
         f"{named}{more}; cut documents into smaller chunks, or take a model that reads more"
     )
 
 
-def reranked(
+def apply_rerank_scores(
     seeds: Sequence[Seed], scores: Sequence[float], scale: ScoreScale, config: RetrievalConfig
 ) -> tuple[list[Seed], list[DroppedHit]]:
     """Return the best `config.k` by a reranker's scores with their new relevance, and the others.

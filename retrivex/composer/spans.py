@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from retrivex.config import RetrievalConfig
-from retrivex.errors import RetrivexError
 from retrivex.expansion.continuity import Continuity
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.exclusions import Exclusions
 from retrivex.merging.parents import PlacedParent, holds_whole
-from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run, Segment
-from retrivex.model.span import Span, cut_span
+from retrivex.model.span import Span
 from retrivex.rendering.render import Rendered
-from retrivex.scoring.scorer import Scorer
+from retrivex.scoring.scorer import ScorerName
 from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
-from retrivex.text.ranges import merge_ranges, remaining
 from retrivex.tokens.incremental import JoinCounter
-from retrivex.tokens.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +39,7 @@ class SpanScorer:
     continuity: Mapping[ChunkKey, Continuity]
     parents: Mapping[str, PlacedParent]
     config: RetrievalConfig
-    scorer: Scorer = "weighted"
+    scorer: ScorerName = "weighted"
 
     @classmethod
     def of(
@@ -53,7 +48,7 @@ class SpanScorer:
         continuity: Mapping[ChunkKey, Continuity],
         parents: Mapping[str, PlacedParent],
         config: RetrievalConfig,
-        scorer: Scorer,
+        scorer: ScorerName,
     ) -> SpanScorer:
         """Gather what is needed from the seeds."""
         seed_ids: dict[str, list[int]] = {}
@@ -79,7 +74,7 @@ class SpanScorer:
 def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     """Make the span of a picked stretch, without the white space and joiners at its ends, not yet scored."""
     segments = run.segments(pick.first, pick.last, pick.start, pick.end)
-    start, end = _solid(segments, pick, run)
+    start, end = _without_white_space(segments, pick, run)
     text = run.text[start:end]
     if start > pick.start or end <= pick.start + segments[-1].start:
         segments = run.segments(pick.first, pick.last, start, end)
@@ -96,7 +91,7 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
         score=0.0 if pick.score is None else pick.score,
         char_start=first.char_start,
         char_end=None if last.char_start is None else last.char_start + last.end - last.start,
-        token_count=_tokens_of(start, end, pick, run, counter),
+        token_count=_count_tokens(start, end, pick, run, counter),
         text=text,
         value=pick.value,
         exact=run.is_exact(pick.first + first.chunk_id - base, pick.first + last.chunk_id - base),
@@ -105,7 +100,7 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     )
 
 
-def _solid(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:
+def _without_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:
     """Where a picked stretch begins and ends, less white space at its end and joiners that join nothing."""
     start, end = pick.start + segments[0].start, pick.start + segments[-1].end
     for segment in reversed(segments):
@@ -115,11 +110,11 @@ def _solid(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]
     return start, end
 
 
-def _tokens_of(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
+def _count_tokens(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
     """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
     whole = run.text
     text = whole[start:end]
-    parts = _whole_chunks(_cut_to(start, end, pick.parts), run.ranges[pick.first : pick.last + 1])
+    parts = _merge_to_chunks(_clip(start, end, pick.parts), run.ranges[pick.first : pick.last + 1])
     if len(parts) == 1:
         known = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
         return counter.cache.count(text) if known else counter.cache.tokenizer.count(text)
@@ -128,7 +123,7 @@ def _tokens_of(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter)
     return counter.count(text, list(zip(texts, texts, strict=True)), glue, counter.cache.count_many(texts))
 
 
-def _cut_to(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _clip(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Keep what lies between `start` and `end` of parts that follow each other: only those at the ends are cut."""
     inside = [part for part in parts if part[0] < end and part[1] > start]
     if inside:
@@ -137,8 +132,8 @@ def _cut_to(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tupl
     return inside
 
 
-def _whole_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Melt parts that make up a whole chunk: its tokens and edges are known from other queries."""
+def _merge_to_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Merge parts that make up a whole chunk: its tokens and edges are known from other queries."""
     if len(parts) <= len(chunks):
         return list(parts)
     begins = dict(chunks)
@@ -177,124 +172,3 @@ def tokens_of_text(rendered: Rendered, spans: Sequence[Span], counter: JoinCount
 def best_first(spans: Sequence[Span]) -> list[Span]:
     """Sort by score; equal scores by document and place, so that the order hits came in does not matter."""
     return sorted(spans, key=lambda span: (-span.score, span.doc_id, span.chunk_ids[0], span.char_start or 0))
-
-
-def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
-    """Cut from each span what a longer one shows of the same document, so that nothing is shown twice.
-
-    Overlapping chunks end up in different runs where a chunk between them is missing or was refused. Only text that
-    really is the same is cut: offsets may lie.
-    """
-    if len({span.doc_id for span in spans}) == len(spans):
-        return list(spans)
-    if not _may_repeat(spans):
-        return list(spans)
-    shown: dict[str, list[tuple[int, str]]] = {}
-    kept: dict[int, list[Span]] = {}
-    for at in sorted(range(len(spans)), key=lambda at: -len(spans[at].text)):
-        span = spans[at]
-        known = shown.setdefault(span.doc_id, [])
-        repeated = _repeated(span, known)
-        known += [(s.char_start, span.text[s.start : s.end]) for s in span.segments if s.char_start is not None]
-        parts = remaining(0, len(span.text), merge_ranges(repeated)) if repeated else []
-        kept[at] = [span] if not repeated else []
-        for low, high in parts:
-            start, end = _tightened(span, low, high)
-            if span.text[start:end].strip():
-                kept[at].append(cut_span(span, start, end, counter.cache.tokenizer.count(span.text[start:end])))
-    return [part for at in range(len(spans)) for part in kept[at]]
-
-
-def _may_repeat(spans: Sequence[Span]) -> bool:
-    """Whether two spans of one document say that they hold the same places."""
-    places: list[tuple[str, int, int]] = []
-    for span in spans:
-        known = [(s.char_start, s.char_start + s.end - s.start) for s in span.segments if s.char_start is not None]
-        if known:
-            places.append((span.doc_id, min(known)[0], max([end for _, end in known])))
-    places.sort()
-    return any(a[0] == b[0] and b[1] < a[2] for a, b in itertools.pairwise(places))
-
-
-def _repeated(span: Span, shown: Sequence[tuple[int, str]]) -> list[tuple[int, int]]:
-    """Stretches of a span's text that stand among the shown texts, each given with its document offset."""
-    found: list[tuple[int, int]] = []
-    for segment in span.segments:
-        source, size = segment.char_start, segment.end - segment.start
-        if source is None:
-            continue
-        for other, text in shown:
-            low, high = max(source, other), min(source + size, other + len(text))
-            start = segment.start + low - source
-            if low < high and span.text[start : start + high - low] == text[low - other : high - other]:
-                found.append((start, start + high - low))
-    return found
-
-
-def _tightened(span: Span, start: int, end: int) -> tuple[int, int]:
-    """Leave off a joiner at either end of a stretch: it has nothing to join any more."""
-    inside = [s for s in span.segments if s.start < end and s.end > start]
-    return (max(start, inside[0].start), min(end, inside[-1].end)) if inside else (start, start)
-
-
-def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:
-    """Make a pinned span of what the caller pinned.
-
-    Raises
-    ------
-    RetrivexError
-        If it is neither a Chunk nor a Span.
-    """
-    if isinstance(item, Span):
-        return replace(item, pinned=True)
-    if not isinstance(item, Chunk):
-        raise RetrivexError(f"pinned holds {type(item).__name__}: pin chunks or spans; wrap a text in a Chunk")
-    metadata, text = item.metadata, item.text
-    start = metadata.char_start
-    exact = start is not None and metadata.char_end == start + len(text)
-    return Span(
-        doc_id=metadata.doc_id,
-        chunk_ids=[metadata.chunk_id],
-        chunks=[item],
-        score=0.0,
-        char_start=start if exact else None,
-        char_end=metadata.char_end if exact else None,
-        token_count=tokenizer.count(text),
-        text=text,
-        exact=exact,
-        segments=(Segment(0, len(text), metadata.chunk_id, start if exact else None),),
-        pinned=True,
-        prefix=metadata.prefix,
-    )
-
-
-def pin(items: Sequence[Any], allowed: frozenset[str | None], tokenizer: Tokenizer) -> tuple[list[Span], list[str]]:
-    """Make pinned spans, each character once.
-
-    Returns
-    -------
-    spans
-        In the order given.
-    warnings
-        What was left out because of its scope.
-    """
-    spans: list[Span] = []
-    warnings: list[str] = []
-    taken = Exclusions()
-    for item in items:
-        span = pinned_span(item, tokenizer)
-        if any(chunk.metadata.scope not in allowed for chunk in span.chunks):
-            warnings.append(f"pinned passage of {span.doc_id!r} left out: its scope may not be seen by this call")
-            continue
-        start = span.char_start
-        if span.exact and start is not None:
-            shown = sorted(taken.ranges.get(span.doc_id, []))
-            parts = [(a - start, b - start) for a, b in remaining(start, start + len(span.text), shown)]
-        else:
-            parts = [] if span.text in taken.texts else [(0, len(span.text))]
-        spans += [
-            span if part == (0, len(span.text)) else cut_span(span, *part, tokenizer.count(span.text[slice(*part)]))
-            for part in parts
-        ]
-        taken.add(span)
-    return spans, warnings

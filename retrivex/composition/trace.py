@@ -1,4 +1,4 @@
-"""What happened to a query, step by step and chunk by chunk: for people who look before they read."""
+"""The trace of a query: its steps, and what became of every chunk and unit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Step:
 
 
 class Log:
-    """Takes down steps and warnings while a query runs.
+    """Records steps, requests and warnings while a query runs.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ class Log:
         self._began = perf_counter()
 
     def mark(self, name: str, n_in: int, n_out: int) -> None:
-        """Note that a step is done; its time began when the one before ended."""
+        """Record that a step is done; its time began when the one before ended."""
         now = perf_counter()
         self.steps.append(Step(name, n_in, n_out, (now - self._began) * 1e6))
         self._began = now
 
     def warn(self, message: str) -> None:
-        """Note something that went otherwise than asked for."""
+        """Record something that went otherwise than asked for."""
         self.warnings.append(message)
 
 
@@ -99,7 +99,7 @@ class UnitNote:
     value : what the selection counted for it, as a share of the best
     selected : whether it is shown
     reasons : the features that moved its log-odds most, each with what it added or took
-    hedged : whether its value is that of a hit that is near where the scorer doubts, and not what its probability gives
+    hedged : whether its value is that of the nearest-neighbour fallback, and not what its probability gives
     """
 
     doc_id: str
@@ -148,5 +148,5 @@ class Trace:
 
     @cached_property
     def units(self) -> tuple[UnitNote, ...]:
-        """Every unit that was valued, best first; empty with the weighted scorer."""
+        """Every unit that was scored, best first; empty with the weighted scorer."""
         return self.make_unit_notes()

@@ -17,6 +17,10 @@ MIN_SENTENCE = 24
 """Characters from which on a sentence that was shown before counts as a repetition; shorter ones recur by chance."""
 
 
+MIN_REPEATED = 40
+"""Characters from which on two equal chunks count as the same passage indexed twice; shorter ones recur by chance."""
+
+
 @dataclass(slots=True)
 class Exclusions:
     """Texts and document ranges that are taken out of the candidates.

@@ -15,37 +15,37 @@ from numpy.typing import NDArray
 
 from retrivex.model.chunk import Chunk
 from retrivex.model.run import Run
-from retrivex.scoring.scorer import Valuation
+from retrivex.scoring.scorer import Scores
 from retrivex.similarity.pairwise import EmbeddingSimilarity, Similarity, TextSimilarity
 from retrivex.similarity.vectors import Floats, as_matrix
 
 
-def discounted(valuation: Valuation, runs: Sequence[Run], diversity: float) -> tuple[Valuation, list[str]]:
+def discounted(scores: Scores, runs: Sequence[Run], diversity: float) -> tuple[Scores, list[str]]:
     """Return the values after the discount, and warnings.
 
     Parameters
     ----------
-    valuation : of the candidates
+    scores : of the candidates
     runs : m of them
     diversity : d, in [0, 1]; 0 leaves values as they are
     """
     if not diversity or len(runs) < 2:
-        return valuation, []
+        return scores, []
     likeness, warnings = _likeness([chunk for run in runs for chunk in run.chunks])
     numbers = np.repeat(np.arange(len(runs)), [len(run.chunks) for run in runs])
-    factors = _factors(np.concatenate(valuation.chunks), numbers, likeness, diversity)
+    factors = _factors(np.concatenate(scores.chunks), numbers, likeness, diversity)
     rows = [part.tolist() for part in np.split(factors, np.cumsum([len(run.chunks) for run in runs])[:-1])]
     chunk_values = [
         [value * factor for value, factor in zip(values, row, strict=True)]
-        for values, row in zip(valuation.chunks, rows, strict=True)
+        for values, row in zip(scores.chunks, rows, strict=True)
     ]
     # a unit that lies across chunks says what the newest of them says
-    units = valuation.units or ()
+    units = scores.units or ()
     values = [
         value * max(rows[unit.run][unit.first : unit.last + 1])
-        for value, unit in zip(valuation.values, units, strict=False)
+        for value, unit in zip(scores.values, units, strict=False)
     ]
-    return replace(valuation, make_chunks=chunk_values.copy, values=values or valuation.values), warnings
+    return replace(scores, make_chunks=chunk_values.copy, values=values or scores.values), warnings
 
 
 def _factors(values: Floats, runs: NDArray[np.int64], likeness: Similarity, diversity: float) -> Floats:

@@ -1,38 +1,71 @@
-"""What plain nearest neighbours would show: the best hits that fit, one after the other."""
+"""Falls back to nearest-neighbour ranking when the question's words do not occur in the candidates.
+
+The calibrated scorer trusts common words more than they deserve where a question is asked in other words than those of
+its answer. How little its words say is a number in [0, 1] (`vocabulary_mismatch`); what plain nearest neighbours would
+show of the hits within the budget is another number per unit (`knn_weights`); `interpolate` gives the scorer's own
+values or those of the nearest hits, whichever are larger.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
+from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.exclusions import Exclusions
+from retrivex.merging.exclusions import MIN_REPEATED, Exclusions
 from retrivex.merging.units import Unit, Units
 from retrivex.model.run import Run
+from retrivex.scoring.features import NAMES, UnitTable
 from retrivex.text.ranges import remaining
 
-LAST = 0.6
-"""What a hit would count for which the room is full."""
+Floats = NDArray[np.float64]
 
-OPENING = 2.0
-"""Of a span's price, what a short hit gets back: the price once, and once for its marks, which cost about as much."""
+COVERAGE_THRESHOLD = 1.25
+"""Coverage of the question's terms at which the mismatch is a half: between that of public questions and that of facts
+among foreign matter which are asked for in other words."""
 
-_MOST = 0.5  # that a short hit counts more
+TRANSITION_WIDTH = 0.08
+"""How gradually the mismatch falls around the threshold, in units of coverage."""
+
+CORRELATION_WEIGHT = 1.4
+"""What the correlation of words and similarity counts, beside the coverage."""
+
+MIN_MISMATCH = 0.01
+"""A smaller mismatch is none: it would change nothing, and most questions are spared the search for what is near."""
+
+MIN_SPREAD = 1e-9
+"""A signal with a smaller spread over the units carries no information."""
+
+SCORER_DISCOUNT = 1 / 3
+"""What the scorer's own values lose at full mismatch, where `hedge` is 1."""
+
+LAST_HIT_WEIGHT = 0.6
+"""Weight of a hit for which the capacity is used up."""
+
+OPENING_REFUND = 2.0
+"""Share of a span's price that a short hit is refunded: the price once, and once for its markers, which cost about as
+much."""
+
+MAX_REFUND = 0.5
+"""Most that a short hit is refunded, in weight."""
+
+_WORDS, _SIMILARITY = NAMES.index("words"), NAMES.index("similarity")
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """What hits may fill.
+class Capacity:
+    """Tokens and spans that the nearest hits may fill.
 
     Parameters
     ----------
     tokens : for all of them
     per_document : most tokens of each document; None for no limit
     exclusions : what may not be shown, and so fills nothing
-    once_from : characters from which on chunks of equal text fill it once, in whichever runs; None for none
+    once : whether chunks of equal text fill it once, in whichever runs
     run_cost : price of one more span, in best units of mean length
     spans : most spans; None for any number
     """
@@ -40,38 +73,141 @@ class Room:
     tokens: int
     per_document: int | None = None
     exclusions: Exclusions = field(default_factory=Exclusions)
-    once_from: int | None = None
+    once: bool = False
     run_cost: float = 0.0
     spans: int | None = None
 
 
-def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], room: Room) -> NDArray[np.float64]:
-    """Return how much units count for being near: 0 where there is no room left for their hits.
+def interpolate(
+    shares: Floats,
+    table: UnitTable,
+    runs: Sequence[Run],
+    units: Units,
+    seeds: Sequence[Seed],
+    capacity: Capacity,
+    weight: float,
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Give units of the nearest hits at least the value that the mismatch gives them, and lower the scorer's own.
 
-    Hits are taken whole, one after the other: the first counts 1, and the fuller the room is before a hit, the less it
-    counts, towards `LAST`. So where something else is worth more, it takes the place of the last ones, as it would with
-    plain nearest neighbours. A unit that lies across chunks, or where chunks overlap, belongs to every hit that it says
-    something of, and is paid once. A hit that there is no room for is passed over, and so is one that would be a span
-    too many.
+    Parameters
+    ----------
+    shares : shape (n,), the scorer's values of the units, as shares of the best
+    table : features of the units
+    runs, units : the candidates
+    seeds : the hits, best first
+    capacity : what the hits may fill
+    weight : of the nearest hit at full mismatch, in [0, 1]; 0 switches the fallback off
+
+    Returns
+    -------
+    values
+        Shape (n,), at most 1.
+    fallback
+        Shape (n,), whether a unit counts for more than the scorer gave it.
+    """
+    mismatch = vocabulary_mismatch(table) if weight else 0.0
+    if not mismatch:
+        return shares, np.zeros(len(shares), dtype=np.bool_)
+    near = knn_weights(runs, units, seeds, capacity) * (weight * sqrt(mismatch))
+    shares = shares * (1.0 - SCORER_DISCOUNT * weight * mismatch)
+    fallback = near > shares
+    values = np.maximum(shares, near)
+    return values / max(1.0, float(values.max())), fallback
+
+
+def vocabulary_mismatch(table: UnitTable) -> float:
+    r"""How little the question's words say about which units answer it, in [0, 1].
+
+    .. math:: \frac{1}{1 + e^{(k + c r - m) / w}}
+
+    with k the coverage of the question's terms by the candidates, r the correlation of words and similarity,
+    c = `CORRELATION_WEIGHT`, m = `COVERAGE_THRESHOLD` and w = `TRANSITION_WIDTH`. Terms that are missing speak for a
+    question in other words than those of its answer; rare terms that are there, or a correlation, speak against it.
+
+    It is 0 where all units are equally similar, as similarity is no guide then, and where it would be below
+    `MIN_MISMATCH`.
+
+    Parameters
+    ----------
+    table : of the query's units
+
+    Examples
+    --------
+    >>> values = np.zeros((3, len(NAMES)))
+    >>> values[:, NAMES.index("similarity")] = [1.2, 0.0, -1.2]
+    >>> [round(vocabulary_mismatch(UnitTable([], values, known)), 2) for known in (0.6, 1.25, 1.45)]
+    [1.0, 0.5, 0.08]
+    """
+    if len(table.values) < 2 or float(np.ptp(table.values[:, _SIMILARITY])) <= MIN_SPREAD:
+        return 0.0
+    made = 1.0 / (
+        1.0 + exp((table.known + CORRELATION_WEIGHT * correlation(table) - COVERAGE_THRESHOLD) / TRANSITION_WIDTH)
+    )
+    return made if made >= MIN_MISMATCH else 0.0
+
+
+def correlation(table: UnitTable) -> float:
+    """Correlation of the words that units share with the question and of their similarity to it, in [0, 1].
+
+    The largest of three Pearson correlations: of the two signals over the units, whatever its sign, as one may correct
+    the other; of their exponentials, which measures whether both have their peaks at the same few units; and of the
+    signals over the more similar half of the units, as unrelated matter in the other half may blur it. Both signals
+    are standard scores, so that their scale does not matter. For hits of a keyword search both are nearly the same.
+
+    Parameters
+    ----------
+    table : of the query's units; 0 where a signal is constant
+
+    Examples
+    --------
+    >>> values = np.zeros((6, len(NAMES)))
+    >>> words, similarity = NAMES.index("words"), NAMES.index("similarity")
+    >>> values[:, similarity] = [1.5, 0.9, 0.3, -0.3, -0.9, -1.5]
+    >>> values[:, words] = [-0.7, -0.7, 1.4, 1.4, -0.7, -0.7]
+    >>> correlation(UnitTable([], values))
+    0.0
+
+    Little as a whole, and much at the peaks:
+
+    >>> values[:, words] = [1.7, -1.5, 1.0, -0.9, -0.3, 0.6]
+    >>> round(correlation(UnitTable([], values)), 2)
+    0.71
+    """
+    words, alike = table.values[:, _WORDS], table.values[:, _SIMILARITY]
+    near = alike >= _median(alike)
+    return max(
+        abs(_pearson(words, alike)),
+        _pearson(np.exp(words), np.exp(alike)),
+        _pearson(words[near], alike[near]),
+    )
+
+
+def knn_weights(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], capacity: Capacity) -> Floats:
+    """Return the weight of each unit in a nearest-neighbour ranking: 0 where there is no capacity for its hit.
+
+    Hits are taken whole, one after the other: the first has weight 1, and the more of the capacity is used before a
+    hit, the smaller its weight, towards `LAST_HIT_WEIGHT`. So a unit of high value takes the place of the last hits,
+    not of the first. A unit that lies across chunks, or where chunks overlap, belongs to every hit that it has text of,
+    and is counted once. A hit that does not fit is passed over, and so is one that would be a span too many.
 
     Nearest neighbours count hits, not tokens. So a hit that is shorter than the candidates' chunks are on average, as
-    the last of a document often is, counts more by the token: by what opening a span costs it more, half of what a
-    unit counts at most.
+    the last of a document often is, gets more weight per token: what opening a span costs it more, at most
+    `MAX_REFUND`.
 
     Parameters
     ----------
     runs : of candidates
     units : n, cut from the runs
     seeds : the hits, best first
-    room : what they may fill
+    capacity : what they may fill
     """
-    nearest: NDArray[np.float64] = np.zeros(len(units))
+    weights: Floats = np.zeros(len(units))
     places, chunks, run_of = units.axis.numbers, units.axis.chunks, units.axis.run.tolist()
-    costs = _costs(runs, units, room.exclusions)
+    costs = _costs(runs, units, capacity.exclusions)
     whole = costs.copy()
     ordinary = sum(costs) / len(chunks)
-    price = OPENING * room.run_cost * sum(costs) / len(costs)  # of a span, in tokens
-    left, spent = room.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
+    price = OPENING_REFUND * capacity.run_cost * sum(costs) / len(costs)  # of a span, in tokens
+    left, spent = capacity.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
     first_run: dict[str, int] = {}
     shown: set[int] = set()
     for seed in seeds:
@@ -80,24 +216,24 @@ def nearest_that_fit(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], r
         at = places.get(seed.key)
         if at is None or first_run.get(text := chunks[at].text, run := run_of[at]) != run:
             continue
-        if room.spans is not None and _spans({*shown, at}, run_of) > room.spans:
+        if capacity.spans is not None and _spans({*shown, at}, run_of) > capacity.spans:
             continue
         touching = units.touching(at)
         tokens, doc_id = sum([costs[i] for i in touching]), seed.key[0]
-        allowed = left if room.per_document is None else min(left, room.per_document - spent[doc_id])
+        allowed = left if capacity.per_document is None else min(left, capacity.per_document - spent[doc_id])
         if 0 < tokens <= allowed:
             own = [i for i in touching if costs[i]]
             length = sum([whole[i] for i in touching])  # also of what better hits have paid
-            short = min(price * (1 / length - 1 / ordinary), _MOST) if length < ordinary else 0.0
-            nearest[own] = 1.0 - (1.0 - LAST) * (1.0 - left / room.tokens) + short
+            short = min(price * (1 / length - 1 / ordinary), MAX_REFUND) if length < ordinary else 0.0
+            weights[own] = 1.0 - (1.0 - LAST_HIT_WEIGHT) * (1.0 - left / capacity.tokens) + short
             left -= tokens
             spent[doc_id] += tokens
             shown.add(at)
-            if room.once_from is not None and len(text) >= room.once_from:
+            if capacity.once and len(text) >= MIN_REPEATED:
                 first_run.setdefault(text, run)
             for i in own:
                 costs[i] = 0
-    return nearest
+    return weights
 
 
 def _spans(places: Set[int], run_of: Sequence[int]) -> int:
@@ -122,3 +258,16 @@ def _is_left(run: Run, unit: Unit, cuts: Sequence[tuple[int, int]]) -> bool:
     return any(
         character.isalnum() for low, high in remaining(unit.start, unit.end, cuts) for character in run.text[low:high]
     )
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    # a fraction of what `np.median` takes, which looks for NaN and for axes first
+    low, high = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, (low, high))
+    return float((ordered[low] + ordered[high]) / 2)
+
+
+def _pearson(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    one, other = one - np.add.reduce(one) / len(one), other - np.add.reduce(other) / len(other)
+    spread = sqrt(float(one @ one) * float(other @ other))
+    return float(one @ other) / spread if spread > MIN_SPREAD else 0.0

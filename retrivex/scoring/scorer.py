@@ -1,11 +1,10 @@
-"""What the candidates of a query are worth, by either scorer, chunk by chunk and unit by unit."""
+"""Scores the candidates of a query, weighted or calibrated, chunk by chunk and unit by unit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,41 +19,37 @@ from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.cosine import share_of_best
-from retrivex.scoring.doubt import doubt
 from retrivex.scoring.features import UnitTable, unit_features
-from retrivex.scoring.knn_fallback import Room, nearest_that_fit
+from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.weighted import chunk_values
 
-Scorer: TypeAlias = Literal["weighted", "calibrated"]
+ScorerName: TypeAlias = Literal["weighted", "calibrated"]
 
-REASONS = 5
-"""Features that the trace names for a unit."""
-
-YIELDED = 1 / 3
-"""What the scorer's own values lose where nothing is left of its bearings, and `hedge` is 1."""
+MAX_REASONS = 5
+"""Features that the trace names for a unit at most."""
 
 
 @dataclass(frozen=True)
-class Valuation:
-    """Values of the candidates, the best 1, or less where the scorer doubts itself.
+class Scores:
+    """Values of the candidates, the best 1, or less where the nearest-neighbour fallback lowers them.
 
     Parameters
     ----------
     make_chunks : called once, when `chunks` is read; can be pickled, as a composition keeps it
     units : what is picked; None where whole chunks are
     values : of the units, as shares of the best
-    scores : probability of each unit; empty with the weighted scorer
-    make_chunk_scores : called once, when `chunk_scores` is read
+    probabilities : of each unit that it holds evidence; empty with the weighted scorer
+    make_chunk_probabilities : called once, when `chunk_probabilities` is read
     table, log_odds, model : of the calibrated scorer; None with the weighted one
-    hedged : of each unit, whether it counts for more than the scorer gave it, being near where the scorer doubts
+    hedged : of each unit, whether its value is that of the nearest-neighbour fallback
     """
 
     make_chunks: Callable[[], list[list[float]]]
     units: Units | None = None
     values: list[float] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    make_chunk_scores: Callable[[], list[list[float]]] = list
+    probabilities: list[float] = field(default_factory=list)
+    make_chunk_probabilities: Callable[[], list[list[float]]] = list
     table: UnitTable | None = None
     log_odds: NDArray[np.float64] | None = None
     model: Coefficients | None = None
@@ -66,12 +61,12 @@ class Valuation:
         return self.make_chunks()
 
     @cached_property
-    def chunk_scores(self) -> list[list[float]]:
+    def chunk_probabilities(self) -> list[list[float]]:
         """Per run, the best unit's probability of each chunk; empty with the weighted scorer."""
-        return self.make_chunk_scores()
+        return self.make_chunk_probabilities()
 
     @property
-    def scorer(self) -> Scorer:
+    def scorer(self) -> ScorerName:
         """Which scorer gave the values."""
         return "weighted" if self.model is None else "calibrated"
 
@@ -83,14 +78,14 @@ class Valuation:
         return self.model.confidence_of(float(self.log_odds.max()))
 
     def reasons(self, unit: int) -> tuple[tuple[str, float], ...]:
-        """Return what moved a unit's log-odds most; empty with the weighted scorer."""
+        """Return the features that moved a unit's log-odds most; empty with the weighted scorer."""
         if self.model is None or self.table is None:
             return ()
-        return self.model.reasons(self.table.values[unit], REASONS)
+        return self.model.reasons(self.table.values[unit], MAX_REASONS)
 
 
-class Valuer:
-    """Values candidates the way a call asks for.
+class Scorer:
+    """Scores candidates the way a call asks for.
 
     Parameters
     ----------
@@ -120,16 +115,16 @@ class Valuer:
         calibrated = asked and config.scoring != "weighted"
         self.model = load_coefficients(config.coefficients) if calibrated else None
 
-    def value(
+    def score(
         self,
         runs: Sequence[Run],
         seeds: Sequence[Seed],
         linked: Mapping[ChunkKey, float],
         continuity: Mapping[ChunkKey, Continuity],
         similarity: Mapping[ChunkKey, float],
-        room: Room,
-    ) -> Valuation:
-        """Return what the candidates are worth.
+        capacity: Capacity,
+    ) -> Scores:
+        """Return the values of the candidates.
 
         Parameters
         ----------
@@ -138,16 +133,16 @@ class Valuer:
         linked : strength in [0, 1] with which links reach a chunk
         continuity : of each chunk with the one before it
         similarity : cosine with the question, where it is known
-        room : what the nearest hits would fill
+        capacity : what the nearest hits would fill
         """
         if self.model is None:
             relevance = {seed.key: seed.relevance for seed in seeds}
             rows = chunk_values(runs, relevance, linked, continuity, self.config, share_of_best(similarity))
             if self.config.selection_unit != "unit":
-                return Valuation(rows.copy)
+                return Scores(rows.copy)
             units = self.cutter.units(runs)
-            return Valuation(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        return self._calibrated(self.model, runs, seeds, linked, similarity, room)
+            return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
+        return self._calibrated(self.model, runs, seeds, linked, similarity, capacity)
 
     def _calibrated(
         self,
@@ -156,8 +151,8 @@ class Valuer:
         seeds: Sequence[Seed],
         linked: Mapping[ChunkKey, float],
         similarity: Mapping[ChunkKey, float],
-        room: Room,
-    ) -> Valuation:
+        capacity: Capacity,
+    ) -> Scores:
         units = self.cutter.units(runs)
         table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis))
         log_odds = model.log_odds(table.values)
@@ -165,25 +160,16 @@ class Valuer:
             log_odds = log_odds + self._boosts(runs, units)
         p = probabilities(log_odds)
         shares = _shares(p, units)
-        hedged = np.zeros(len(p), dtype=np.bool_)
-        # What plain nearest neighbours would show. Where the model has lost its bearings (a question in other words
-        # than those of its answer, a fact among matters of another kind), it is not right to show the surroundings of
-        # a few hits in place of the next ones.
-        if self.config.hedge and (lost := doubt(table)):
-            near = nearest_that_fit(runs, units, seeds, room) * (self.config.hedge * sqrt(lost))
-            shares *= 1.0 - YIELDED * self.config.hedge * lost
-            hedged = near > shares
-            shares = np.maximum(shares, near)
-            shares /= max(1.0, float(shares.max()))
-        scores: list[float] = p.tolist()
+        shares, hedged = interpolate(shares, table, runs, units, seeds, capacity, self.config.hedge)
+        chances: list[float] = p.tolist()
         values: list[float] = shares.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
-        return Valuation(
+        return Scores(
             make_chunks=partial(_chunk_means, runs, units, values),
             units=None if whole else units,
             values=values,
-            scores=scores,
-            make_chunk_scores=partial(_chunk_bests, runs, units, scores),
+            probabilities=chances,
+            make_chunk_probabilities=partial(_chunk_bests, runs, units, chances),
             table=table,
             log_odds=log_odds,
             model=model,
@@ -210,7 +196,7 @@ class Valuer:
 
 
 def _shares(p: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
-    """Return what units count for, as a share of the best: half its own probability, half its two neighbours'.
+    """Return the value of each unit as a share of the best: half its own probability, half its two neighbours'.
 
     Evidence seldom ends where a unit does, and what stands beside it is needed to read it.
     """

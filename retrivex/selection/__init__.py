@@ -1,1 +1,1 @@
-"""Candidates in, the set that is worth most within the budget out."""
+"""Candidates in, the set that is worth most within the limits out."""

@@ -15,17 +15,14 @@ from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style, opening_samples
-from retrivex.scoring.scorer import Valuation
-from retrivex.selection.duplicates import near_copies
-from retrivex.selection.problem import Candidates
+from retrivex.scoring.scorer import Scores
+from retrivex.selection.duplicates import find_repeats
+from retrivex.selection.problem import Arrays, Problem
 from retrivex.text.ranges import remaining
 from retrivex.tokens.cache import TokenCache
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-MIN_REPEATED = 40
-"""Characters from which on two equal chunks count as the same passage indexed twice; shorter ones recur by chance."""
 
 
 class Piece(NamedTuple):
@@ -47,13 +44,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CandidateSet:
-    """Pieces in document order, and the same as numbers for the selection.
+    """Pieces in document order, and the same as numbers for the solver.
 
     Parameters
     ----------
-    pieces, numbers : n each
+    pieces, problem : n each
     values : of each piece, as a share of the query's best
-    scores : of each piece, what a span that holds it is scored by at least; None where spans are scored by formula
+    probabilities : of each piece, the least score of a span that holds it; None where spans are scored by formula
     unit_of : of each piece, the number of its unit; None where chunks are picked
     excluded : chunks of which nothing is left, because they are pinned or were shown before
     repeated : chunks whose text stands in a better one, by the key of the other
@@ -61,11 +58,11 @@ class CandidateSet:
     """
 
     pieces: Sequence[Piece | Unit]
-    numbers: Candidates
+    problem: Problem
     values: list[float]
     excluded: set[ChunkKey]
     repeated: dict[ChunkKey, ChunkKey]
-    scores: list[float] | None = None
+    probabilities: list[float] | None = None
     unit_of: Sequence[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
 
@@ -73,57 +70,18 @@ class CandidateSet:
         """Return some of the pieces."""
         return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]
 
-    def worth(self, i: int, valuation: Valuation) -> float:
-        """Value of piece `i` by another valuation of the same candidates."""
+    def worth(self, i: int, scores: Scores) -> float:
+        """Value of piece `i` by other scores of the same candidates."""
         if self.unit_of is not None:
-            return valuation.values[self.unit_of[i]]
+            return scores.values[self.unit_of[i]]
         piece = self.pieces[i]
-        return max(valuation.chunks[piece.run][piece.first : piece.last + 1])
-
-
-def repeated_chunks(runs: Sequence[Run], valuation: Valuation) -> dict[ChunkKey, ChunkKey]:
-    """Chunks with the same text as a chunk of another run that is worth more, mapped to that one."""
-    texts = [chunk.text for run in runs for chunk in run.chunks]
-    if len(set(texts)) == len(texts):
-        return {}
-    values = valuation.chunks
-    best: dict[str, tuple[float, int, ChunkKey]] = {}
-    repeated: dict[ChunkKey, ChunkKey] = {}
-    for number, (run, row) in enumerate(zip(runs, values, strict=True)):
-        for chunk, value in zip(run.chunks, row, strict=True):
-            if len(chunk.text) < MIN_REPEATED:
-                continue
-            known = best.get(chunk.text)
-            if known is None or known[1] == number:
-                best.setdefault(chunk.text, (value, number, chunk.key))
-            elif known[0] >= value:
-                repeated[chunk.key] = known[2]
-            else:
-                repeated[known[2]] = chunk.key
-                best[chunk.text] = (value, number, chunk.key)
-    return repeated
-
-
-def _repeats(
-    runs: Sequence[Run], valuation: Valuation, config: RetrievalConfig
-) -> tuple[dict[ChunkKey, ChunkKey], dict[ChunkKey, float]]:
-    """Chunks whose text stands in a better one, mapped to that one; and how alike those are that differ from it."""
-    repeated = repeated_chunks(runs, valuation) if config.dedupe_overlaps and len(runs) > 1 else {}
-    threshold = config.near_duplicate_threshold
-    if threshold is None or len(runs) < 2:
-        return repeated, {}
-    copies = near_copies(runs, valuation, threshold, repeated, MIN_REPEATED)
-    # a copy of a near copy is one itself
-    copies |= {key: copies[other] for key, other in repeated.items() if other in copies}
-    return repeated | {key: copy.of for key, copy in copies.items()}, {
-        key: copy.similarity for key, copy in copies.items()
-    }
+        return max(scores.chunks[piece.run][piece.first : piece.last + 1])
 
 
 def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], Flags, set[ChunkKey]]:
     """One piece a chunk, or several where the middle is excluded; and which continue the one before.
 
-    A chunk that adds no text to those before it melts into the piece that shows it.
+    A chunk that adds no text to those before it is merged into the piece that shows it.
     """
     pieces: list[Piece] = []
     joined: list[bool] = []
@@ -226,7 +184,7 @@ def _touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
 
 def build_candidates(
     runs: Sequence[Run],
-    valuation: Valuation,
+    scores: Scores,
     exclusions: Exclusions,
     cache: TokenCache,
     style: Style,
@@ -238,7 +196,7 @@ def build_candidates(
     Parameters
     ----------
     runs : m of them
-    valuation : values in [0, 1] of chunks, or of units
+    scores : values in [0, 1] of chunks, or of units
     exclusions : what may not be shown
     cache : counts tokens
     style : decides what opening a span costs
@@ -246,23 +204,23 @@ def build_candidates(
     distinct : chunks that count although a better one has the same text
     """
     unit_of: Sequence[int] | None = None
-    units = valuation.units
+    units = scores.units
     extra: Integers | int
     pieces: Sequence[Piece | Unit]
     if units is None:
         pieces, joined, excluded = _chunk_pieces(runs, exclusions)
     else:
         pieces, joined, unit_of, excluded = _unit_pieces(runs, units, exclusions)
-    repeated, near = _repeats(runs, valuation, config)
+    repeated, near = find_repeats(runs, scores, config)
     repeated = {key: other for key, other in repeated.items() if key not in distinct}
     if units is None or unit_of is None:
-        values = valuation.chunks
+        values = scores.chunks
         worth = [
             values[p.run][p.first] if p.first == p.last else max(values[p.run][p.first : p.last + 1]) for p in pieces
         ]
         costs, extra = _prices(runs, pieces, joined, cache)
     else:
-        worth = valuation.values if pieces is units else [valuation.values[number] for number in unit_of]
+        worth = scores.values if pieces is units else [scores.values[number] for number in unit_of]
         costs = units.tokens if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
         extra = 0
     if repeated:
@@ -281,17 +239,18 @@ def build_candidates(
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
     gains = (np.array(worth) - config.min_value) * np.maximum(costs, 1) / mean
     documents = None if config.max_tokens_per_document is None else _documents(runs, pieces)
-    numbers = Candidates.of_arrays(costs, openings, gains, joined, ranks=worth, documents=documents)
-    scores: list[float] | None = None
-    if valuation.model is not None:
-        scores = (
-            valuation.scores
+    arrays = Arrays(costs, openings, gains, joined)
+    problem = Problem.of_arrays(arrays, run_cost=config.opening_cost, ranks=worth, documents=documents)
+    probabilities: list[float] | None = None
+    if scores.model is not None:
+        probabilities = (
+            scores.probabilities
             if pieces is units
-            else [valuation.scores[number] for number in unit_of]
+            else [scores.probabilities[number] for number in unit_of]
             if unit_of is not None
-            else [max(valuation.chunk_scores[p.run][p.first : p.last + 1]) for p in pieces]
+            else [max(scores.chunk_probabilities[p.run][p.first : p.last + 1]) for p in pieces]
         )
-    made = CandidateSet(pieces, numbers, worth, excluded, repeated, scores, unit_of, near)
+    made = CandidateSet(pieces, problem, worth, excluded, repeated, probabilities, unit_of, near)
     return _whole_runs(made) if config.selection_unit == "span" else made
 
 
@@ -299,6 +258,11 @@ def _documents(runs: Sequence[Run], pieces: Sequence[Piece | Unit]) -> list[int]
     """Return the number of the document that each piece lies in, from 0."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(runs[piece.run].doc_id, len(numbers)) for piece in pieces]
+
+
+def chosen_keys(made: CandidateSet, runs: Sequence[Run], chosen: Sequence[int]) -> set[ChunkKey]:
+    """Return the chunks that chosen pieces show something of."""
+    return {runs[piece.run].chunks[at].key for piece in made.some(chosen) for at in range(piece.first, piece.last + 1)}
 
 
 def pieces_of(made: CandidateSet, runs: Sequence[Run], key: ChunkKey) -> tuple[int, ...]:
@@ -335,11 +299,11 @@ def _unit_costs(
 
 
 def _whole_runs(made: CandidateSet) -> CandidateSet:
-    """Melt joined pieces into one candidate each: spans are taken whole or not at all."""
+    """Merge joined pieces into one candidate each: spans are taken whole or not at all."""
     if not made.pieces:
         return made
-    numbers = made.numbers
-    starts = [i for i, joined in enumerate(numbers.joined) if not joined]
+    problem = made.problem
+    starts = [i for i, joined in enumerate(problem.joined) if not joined]
     groups = [range(a, b) for a, b in zip(starts, [*starts[1:], len(made.pieces)], strict=True)]
     pieces = [
         Piece(made.pieces[g[0]].run, made.pieces[g[0]].first, made.pieces[g[-1]].last, made.pieces[g[0]].start,
@@ -347,16 +311,17 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         for g in groups
     ]  # fmt: skip
     values = [max(made.values[i] for i in g) for g in groups]
-    whole = Candidates(
-        costs=[sum(numbers.costs[i] for i in g) for g in groups],
-        openings=[numbers.openings[g[0]] for g in groups],
-        gains=[sum(numbers.gains[i] for i in g) for g in groups],
+    whole = Problem(
+        costs=[sum(problem.costs[i] for i in g) for g in groups],
+        openings=[problem.openings[g[0]] for g in groups],
+        gains=[sum(problem.gains[i] for i in g) for g in groups],
         joined=[False] * len(groups),
+        run_cost=problem.run_cost,
         ranks=values,
-        documents=None if numbers.documents is None else [numbers.documents[g[0]] for g in groups],
+        documents=None if problem.documents is None else [problem.documents[g[0]] for g in groups],
     )
-    scores = [max(made.scores[i] for i in g) for g in groups] if made.scores else None
-    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, scores, near=made.near)
+    probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
+    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, probabilities, near=made.near)
 
 
 class Pick(NamedTuple):
@@ -380,16 +345,16 @@ class Pick(NamedTuple):
 
 
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
-    """Melt chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
+    """Merge chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
     if isinstance(made.pieces, Units):
-        return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.numbers.joined)]
+        return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.problem.joined)]
     picks: list[Pick] = []
     members: list[int] = []
     group: list[Piece | Unit] = []
     reached = -1
     for i, piece in zip(chosen, made.some(chosen), strict=True):
         follows = bool(members) and piece.run == group[-1].run
-        if follows and not (members[-1] == i - 1 and made.numbers.joined[i]) and piece.start > reached:
+        if follows and not (members[-1] == i - 1 and made.problem.joined[i]) and piece.start > reached:
             follows = False
         if members and not follows:
             picks.append(_pick(made, members, group))
@@ -420,9 +385,9 @@ def _unit_pick(made: CandidateSet, units: Units, first: int, end: int) -> Pick:
         last=max(units.last[first:end].tolist()),
         start=parts[0][0],
         end=parts[-1][1],
-        value=sum(made.numbers.gains[first:end]),
+        value=sum(made.problem.gains[first:end]),
         parts=parts,
-        score=max(made.scores[first:end]) if made.scores else None,
+        score=max(made.probabilities[first:end]) if made.probabilities else None,
     )
 
 
@@ -437,7 +402,7 @@ def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | U
             reached = piece.end
         if piece.last > last:
             last = piece.last
-    gains, scores = made.numbers.gains, made.scores
+    gains, probabilities = made.problem.gains, made.probabilities
     value = sum([gains[i] for i in members])
-    score = max([scores[i] for i in members]) if scores else None
+    score = max([probabilities[i] for i in members]) if probabilities else None
     return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)

@@ -13,25 +13,16 @@ where only the :math:`(r', t')` matter that are worth more than any with fewer r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RetrivexError
-from retrivex.selection.problem import (
-    MAX_CELLS,
-    TOLERANCE,
-    Candidates,
-    Selection,
-    count_runs,
-    fill,
-    measure,
-    room_left,
-    select,
-)
+from retrivex.selection.greedy import fill
+from retrivex.selection.knapsack import MAX_CELLS, solve_knapsack
+from retrivex.selection.problem import TOLERANCE, Limits, Problem, Selection, capacity_left, measure
 
 Floats = NDArray[np.float64]
 
@@ -44,113 +35,44 @@ class _Point(NamedTuple):
     value: float
 
 
-class _Task(NamedTuple):
-    """What is to be chosen under caps; fields as the arguments of `choose`."""
-
-    candidates: Candidates
-    budget: int
-    run_cost: float
-    max_runs: int | None
-    caps: Sequence[int]
-    kept: Sequence[int]
-
-
-def choose(
-    candidates: Candidates,
-    budget: int,
-    *,
-    run_cost: float = 0.0,
-    max_runs: int | None = None,
-    method: Literal["exact", "greedy"] = "exact",
-    keep: Collection[int] = (),
-    caps: Sequence[int] | None = None,
-) -> Selection:
-    """Choose the set worth most within `budget` tokens; as `select`, with more to ask for.
-
-    Parameters
-    ----------
-    candidates : n of them; with `caps` they carry `documents`, and a candidate that is joined to the one before lies
-        in the same document
-    budget : in tokens, >= 0
-    run_cost : gamma, in the unit of the gains
-    max_runs : most runs; None for any number
-    method : `exact` or `greedy`
-    keep : positions that are chosen whatever they are worth; together they keep all limits
-    caps : most tokens of each document, by its number; None for no limit
-
-    Raises
-    ------
-    RetrivexError
-        If what is to be kept breaks a limit.
-
-    Examples
-    --------
-    >>> row = Candidates([5, 5, 5], [1, 1, 1], [1.0, 0.4, 0.9], [False, True, False], documents=[0, 0, 1])
-    >>> choose(row, budget=12).chosen, choose(row, budget=12, keep=[1]).chosen
-    ((0, 2), (0, 1))
-    >>> choose(row, budget=20, caps=[6, 6]).chosen
-    (0, 2)
-    """
-    if not keep and caps is None:
-        return select(candidates, budget, run_cost=run_cost, max_runs=max_runs, method=method)
-    kept = tuple(sorted(keep))
-    if not fits(candidates, kept, budget, max_runs=max_runs, caps=caps):
-        raise RetrivexError(
-            f"the candidates {kept} that are to be kept do not fit {budget} tokens, {max_runs} runs and the documents' "
-            "caps: keep fewer"
-        )
-    if method == "greedy":
-        chosen = fill(candidates, kept, budget, max_runs=max_runs, by_rank=True, caps=caps)
-        value, tokens = measure(candidates, chosen, run_cost)
-        return Selection(chosen, value, tokens, bound=float("inf"), proven=False)
-    lifted, lift = _lifted(candidates, kept, run_cost)
-    made = select(lifted, budget, run_cost=run_cost, max_runs=max_runs)
-    if caps is not None and min(room_left(candidates, made.chosen, caps), default=0) < 0:
-        made = _capped(_Task(lifted, budget, run_cost, max_runs, caps, kept), made.bound)
+def solve_exactly(problem: Problem, limits: Limits) -> Selection:
+    """Choose the set worth most within all limits; not proven where it was too large to prove."""
+    kept, caps = tuple(sorted(limits.keep)), limits.caps
+    if not kept and caps is None:
+        return solve_knapsack(problem, limits)
+    lifted, lift = _lifted(problem, kept)
+    made = solve_knapsack(lifted, limits)
+    if caps is not None and min(capacity_left(problem, made.chosen, caps), default=0) < 0:
+        made = _capped(lifted, limits, caps, made.bound)
     chosen, proven = made.chosen, made.proven
     if not set(kept) <= set(chosen):  # only where a row was too large to be proven
-        chosen = fill(candidates, kept, budget, run_cost=run_cost, max_runs=max_runs, caps=caps)
-    value, tokens = measure(candidates, chosen, run_cost)
+        chosen = fill(problem, kept, limits)
+    value, tokens = measure(problem, chosen)
     return Selection(chosen, value, tokens, value if proven else made.bound - lift * len(kept), proven)
 
 
-def fits(
-    candidates: Candidates,
-    chosen: Sequence[int],
-    budget: int,
-    *,
-    max_runs: int | None = None,
-    caps: Sequence[int] | None = None,
-) -> bool:
-    """Return whether a set, its positions ascending, keeps all limits."""
-    tokens = measure(candidates, chosen, 0.0)[1]
-    if tokens > budget or (max_runs is not None and count_runs(candidates, chosen) > max_runs):
-        return False
-    return caps is None or min(room_left(candidates, chosen, caps), default=0) >= 0
-
-
-def _lifted(candidates: Candidates, kept: Sequence[int], run_cost: float) -> tuple[Candidates, float]:
+def _lifted(problem: Problem, kept: Sequence[int]) -> tuple[Problem, float]:
     """Give what is kept a gain that no other set can make up for; return how much of it is extra."""
     if not kept:
-        return candidates, 0.0
-    lift = 1.0 + sum(map(abs, candidates.gains)) + run_cost * len(candidates)
-    gains = list(candidates.gains)
+        return problem, 0.0
+    lift = 1.0 + sum(map(abs, problem.gains)) + problem.run_cost * len(problem)
+    gains = list(problem.gains)
     for i in kept:
         gains[i] += lift
-    return replace(candidates, gains=gains), lift
+    return replace(problem, gains=gains), lift
 
 
-def _capped(task: _Task, bound: float) -> Selection:
+def _capped(problem: Problem, limits: Limits, caps: Sequence[int], bound: float) -> Selection:
     """Choose exactly under caps; `bound` is that of the relaxation without them."""
-    candidates, budget, run_cost, max_runs, caps, _ = task
-    parts = _parts(candidates)
-    layers = 1 if max_runs is None else 1 + min(max_runs, len(candidates))
+    budget, max_runs = limits.budget, limits.max_spans
+    parts = _parts(problem)
+    layers = 1 if max_runs is None else 1 + min(max_runs, len(problem))
     room = [min(caps[number], budget) for number in parts]
     cells = sum(len(part) * (width + 1) * layers for part, width in zip(parts.values(), room, strict=True))
     if max(cells, len(parts) * (budget + 1) * layers) > MAX_CELLS:
-        return _simply(task, bound)
-    rows = [_part_of(candidates, part) for part in parts.values()]
-    points = [_points(_values(row, width, run_cost, layers)) for row, width in zip(rows, room, strict=True)]
+        return _simply(problem, limits, bound)
+    rows = [_part_of(problem, part) for part in parts.values()]
+    points = [_points(_values(row, width, layers)) for row, width in zip(rows, room, strict=True)]
     best, taken = _combined(points, budget, layers)
     chosen: list[int] = []
     runs, tokens = layers - 1, budget
@@ -160,52 +82,50 @@ def _capped(task: _Task, bound: float) -> Selection:
             continue
         point = some[number - 1]
         limit = None if max_runs is None else point.runs
-        chosen += [part[i] for i in select(row, point.tokens, run_cost=run_cost, max_runs=limit).chosen]
+        chosen += [part[i] for i in solve_knapsack(row, Limits(point.tokens, limit)).chosen]
         runs, tokens = runs - point.runs, tokens - point.tokens
-    value, spent = measure(candidates, sorted(chosen), run_cost)
+    value, spent = measure(problem, sorted(chosen))
     # a document's own selection may have been too large to prove
     proven = value >= best - TOLERANCE * max(1.0, abs(best))
     return Selection(tuple(sorted(chosen)), value, spent, best, proven)
 
 
-def _simply(task: _Task, bound: float) -> Selection:
+def _simply(problem: Problem, limits: Limits, bound: float) -> Selection:
     """Choose the better of two simple ways, where the exact one would be too large."""
-    candidates, budget, run_cost, max_runs, caps, kept = task
-    ways = [
-        fill(candidates, kept, budget, run_cost=price, max_runs=max_runs, by_rank=by_rank, caps=caps)
-        for price, by_rank in ((run_cost, False), (0.0, True))
-    ]
-    worth = [measure(candidates, chosen, run_cost) for chosen in ways]
+    kept = tuple(sorted(limits.keep))
+    ways = [fill(problem, kept, limits, by_rank=by_rank) for by_rank in (False, True)]
+    worth = [measure(problem, chosen) for chosen in ways]
     at = int(worth[1] > worth[0])
     return Selection(ways[at], *worth[at], bound=bound, proven=False)
 
 
-def _parts(candidates: Candidates) -> dict[int, list[int]]:
+def _parts(problem: Problem) -> dict[int, list[int]]:
     """Positions of each document's candidates, by its number."""
     parts: dict[int, list[int]] = {}
-    for i, number in enumerate(candidates.documents or ()):
+    for i, number in enumerate(problem.documents or ()):
         parts.setdefault(number, []).append(i)
     return parts
 
 
-def _part_of(candidates: Candidates, part: Sequence[int]) -> Candidates:
+def _part_of(problem: Problem, part: Sequence[int]) -> Problem:
     """One document's candidates as a row of their own."""
-    return Candidates(
-        costs=[candidates.costs[i] for i in part],
-        openings=[candidates.openings[i] for i in part],
-        gains=[candidates.gains[i] for i in part],
-        joined=[candidates.joined[i] and at > 0 and part[at - 1] == i - 1 for at, i in enumerate(part)],
+    return Problem(
+        costs=[problem.costs[i] for i in part],
+        openings=[problem.openings[i] for i in part],
+        gains=[problem.gains[i] for i in part],
+        joined=[problem.joined[i] and at > 0 and part[at - 1] == i - 1 for at, i in enumerate(part)],
+        run_cost=problem.run_cost,
     )
 
 
-def _values(row: Candidates, room: int, run_cost: float, layers: int) -> Floats:
+def _values(row: Problem, room: int, layers: int) -> Floats:
     """Best value with at most so many runs and tokens, shape (layers, room + 1); with one layer runs are free."""
     up = int(layers > 1)
     shut = np.zeros((layers, room + 1))
     live = np.full((layers, room + 1), -np.inf)
     for gain, cost, opening, joined in zip(row.gains, row.costs, row.openings, row.joined, strict=True):
         rest = np.maximum(shut, live)
-        taken = _spent(shut if joined else rest, up, cost + opening) + (gain - run_cost)
+        taken = _spent(shut if joined else rest, up, cost + opening) + (gain - row.run_cost)
         if joined:
             np.maximum(taken, _spent(live, 0, cost) + gain, out=taken)
         live, shut = taken, rest

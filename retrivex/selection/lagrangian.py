@@ -53,7 +53,7 @@ class Chain:
 
     Parameters
     ----------
-    gains, costs, openings, joined : shape (n,), n >= 1, as in `Candidates`
+    gains, costs, openings, joined : shape (n,), n >= 1, as in `Problem`
     """
 
     def __init__(self, gains: Floats, costs: Integers, openings: Integers, joined: NDArray[np.bool_]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.strategies import make_chunk
 
-from retrivex.composer.spans import once_only
 from retrivex.model.run import Segment
 from retrivex.model.span import Span
+from retrivex.selection.duplicates import once_only
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.incremental import JoinCounter
 from retrivex.tokens.tokenizer import get_tokenizer

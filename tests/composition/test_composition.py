@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from support.strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
 
 from retrivex import Citation, Composition, RetrivexError, SeedHit, Window
-from retrivex.composer import pipeline
+from retrivex.composer import answer
 from retrivex.errors import TokenizerError
 
 SOURCE = "Bees live in hives. A hive has one queen. She lays all the eggs. Drones do nothing."
@@ -88,8 +88,8 @@ def test_coverage(made: Composition) -> None:
 def test_the_account_is_made_when_it_is_read_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     for name in ("citations_of", "coverage_of"):
-        make = getattr(pipeline, name)
-        monkeypatch.setattr(pipeline, name, lambda *known, make=make, name=name: read.append(name) or make(*known))
+        make = getattr(answer, name)
+        monkeypatch.setattr(answer, name, lambda *known, make=make, name=name: read.append(name) or make(*known))
     made = compose(hits_of(STORE, {1: 0.8, 3: 0.4}, "bees"), STORE, token_budget=12)
     assert made.text
     assert made.spans

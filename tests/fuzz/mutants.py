@@ -12,17 +12,17 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.composer import answer, expand, select
 from retrivex.composer import budget_fit as writing
 from retrivex.composer import explain as reporting
 from retrivex.composer import order as span_order
-from retrivex.composer import pipeline
 from retrivex.composer import spans as assembly
 from retrivex.expansion import seeds as seeding
 from retrivex.expansion import windows as expansion
 from retrivex.merging import exclusions, units
 from retrivex.model import run as stitching
 from retrivex.rendering import trimming
-from retrivex.scoring import scorer as valuation
+from retrivex.scoring import scorer
 from retrivex.stores import access as fetching
 
 
@@ -143,6 +143,10 @@ def _no_filling(_: Any) -> Any:
     return lambda candidates, chosen, *_args, **_said: tuple(chosen)
 
 
+def _no_caps(original: Any) -> Any:
+    return lambda *args: replace(original(*args), caps=None)
+
+
 def _overlaps_again(_: Any) -> Any:
     return lambda spans, *_: list(spans)
 
@@ -180,22 +184,22 @@ MUTANTS = (
     Mutant("overlap of two spans shown twice", writing, "once_only", _overlaps_again),
     Mutant("gap closed without a mark", stitching._Stitcher, "_join", _no_mark),
     Mutant("scope leaked by a store", fetching, "allowed_scopes", _all_scopes),
-    Mutant("dropped hit not listed", reporting.Account, "dropped", _hit_lost),
+    Mutant("dropped hit not listed", reporting.Explainer, "dropped", _hit_lost),
     Mutant("order of equal hits as they came", seeding._Sorter, "usable", _unstable),
     Mutant("order of equal spans random", writing, "best_first", _random_ties),
     Mutant("trimmed one word too late", trimming, "_longest", _cut_too_late),
-    Mutant("citations one character off", pipeline, "citations_of", _shifted_citations),
+    Mutant("citations one character off", answer, "citations_of", _shifted_citations),
     Mutant("excluded passages shown", exclusions.Exclusions, "cuts", _nothing_excluded),
     Mutant("order flips with the number of spans", span_order, "edge_balanced", _parity),
     Mutant("one request for each window", fetching, "split_windows", _request_each),
     Mutant("span one character short", writing, "span_of", _off_by_one_span),
-    Mutant("caller's chunk changed", pipeline, "grow", _embeds),
-    Mutant("rest of the budget left unused", writing, "fill", _no_filling),
+    Mutant("caller's chunk changed", expand, "grow", _embeds),
+    Mutant("rest of the budget left unused", select, "fill", _no_filling),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
     Mutant("unit lost", units.UnitCutter, "units", _last_lost),
     Mutant("torn sentence a unit twice", units.UnitCutter, "units", _torn_twice),
-    Mutant("best hits not kept", writing, "pieces_of", lambda _: lambda *_args: ()),
-    Mutant("cap of a document ignored", writing.Writer, "_caps", lambda _: lambda _self: None),
-    Mutant("probabilities above 1", valuation, "probabilities", lambda original: lambda odds: 2 * original(odds)),
+    Mutant("best hits not kept", select, "pieces_of", lambda _: lambda *_args: ()),
+    Mutant("cap of a document ignored", select, "limits_of", _no_caps),
+    Mutant("probabilities above 1", scorer, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip

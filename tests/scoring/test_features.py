@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from support.strategies import bare, cases, count_words, hits_of, make_chunk, make_store, tile
 
 from retrivex import SeedHit, SpanComposer
-from retrivex.composer.pipeline import Valued
+from retrivex.composer.score import ScoredCandidates
 from retrivex.scoring.features import NAMES
 
 QUESTION = "What do bees live on in winter?"
@@ -27,13 +27,13 @@ TEXTS = [
 STORE = tile("d", TEXTS)
 
 
-def valued(hits: Any, store: Any = STORE, query: str = QUESTION, **said: Any) -> Valued:
+def valued(hits: Any, store: Any = STORE, query: str = QUESTION, **said: Any) -> ScoredCandidates:
     return SpanComposer(tokenizer=count_words).value_units(hits, store, query=query, **said)
 
 
 def features(hits: Any, store: Any = STORE, query: str = QUESTION, **said: Any) -> NDArray[np.float64]:
     """Of the candidates, shape (n, f), after the checks that always hold."""
-    table = valued(hits, store, query, **said).valuation.table
+    table = valued(hits, store, query, **said).scores.table
     assert table is not None
     assert table.values.shape == (len(table.units), len(NAMES))
     assert np.isfinite(table.values).all()
@@ -57,11 +57,11 @@ def test_features_are_finite_whatever_comes(case: Case) -> None:
     made = composer.value_units(
         case.hits, case.store, query=query, query_embedding=case.query_embedding, scope=case.scope, **knobs
     )
-    table = made.valuation.table
+    table = made.scores.table
     assert table is not None
     assert table.values.shape == (len(table.units), len(NAMES))
     assert np.isfinite(table.values).all()
-    assert len(made.valuation.scores) == len(table.units)
+    assert len(made.scores.probabilities) == len(table.units)
 
 
 @pytest.mark.parametrize("query", [QUESTION, "?!", "xylophone", "蜜蜂", "x" * 5000])

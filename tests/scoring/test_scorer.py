@@ -13,9 +13,9 @@ from support.strategies import count_words, hits_of, tile
 
 from retrivex import Chunk, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
 from retrivex.scoring.calibrated import Coefficients
-from retrivex.scoring.doubt import doubt
 from retrivex.scoring.features import NAMES
-from retrivex.scoring.scorer import Valuation, Valuer
+from retrivex.scoring.knn_fallback import vocabulary_mismatch
+from retrivex.scoring.scorer import Scorer, Scores
 
 QUESTION = "What do bees live on in winter?"
 STORE = tile("d", [
@@ -25,15 +25,15 @@ STORE = tile("d", [
 ])  # fmt: skip
 
 
-def valuation(query: str = QUESTION, scores: dict[int, float] | None = None, **said: Any) -> Valuation:
+def scores_of(query: str = QUESTION, scores: dict[int, float] | None = None, **said: Any) -> Scores:
     hits = hits_of(STORE, scores or {0: 0.9, 1: 0.5, 2: 0.1})
-    return SpanComposer(tokenizer=count_words).value_units(hits, STORE, query=query, **said).valuation
+    return SpanComposer(tokenizer=count_words).value_units(hits, STORE, query=query, **said).scores
 
 
 def test_auto_is_calibrated_with_a_question_and_weighted_without() -> None:
-    assert valuation().scorer == "calibrated"
-    assert valuation(scoring="calibrated").scorer == "calibrated"
-    assert valuation(scoring="weighted").scorer == "weighted"
+    assert scores_of().scorer == "calibrated"
+    assert scores_of(scoring="calibrated").scorer == "calibrated"
+    assert scores_of(scoring="weighted").scorer == "weighted"
     composed = SpanComposer(tokenizer=count_words).compose(hits_of(STORE, {0: 1.0}), STORE, query=" \n")
     assert composed.trace.scorer == "weighted"
     assert SpanComposer(tokenizer=count_words).compose(hits_of(STORE, {0: 1.0}), STORE).trace.scorer == "weighted"
@@ -46,22 +46,22 @@ def test_calibrated_needs_a_question(query: str | None) -> None:
 
 
 def test_a_question_of_signs_alone_is_one() -> None:
-    assert valuation("?!").scorer == "calibrated"
+    assert scores_of("?!").scorer == "calibrated"
 
 
 def test_values_are_shares_of_the_best() -> None:
-    made = valuation()
+    made = scores_of()
     assert max(made.values) == 1.0
     assert all(0.0 <= value <= 1.0 for value in made.values)
-    assert all(0.0 <= score <= 1.0 for score in made.scores)
+    assert all(0.0 <= score <= 1.0 for score in made.probabilities)
     assert max(value for row in made.chunks for value in row) == 1.0
-    assert [len(row) for row in made.chunk_scores] == [len(row) for row in made.chunks]
-    assert max(score for row in made.chunk_scores for score in row) == max(made.scores)
+    assert [len(row) for row in made.chunk_probabilities] == [len(row) for row in made.chunks]
+    assert max(score for row in made.chunk_probabilities for score in row) == max(made.probabilities)
 
 
 def test_the_weighted_scorer_knows_no_probabilities() -> None:
-    made = valuation(scoring="weighted")
-    assert (made.scores, made.confidence, made.reasons(0)) == ([], None, ())
+    made = scores_of(scoring="weighted")
+    assert (made.probabilities, made.confidence, made.reasons(0)) == ([], None, ())
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_weighted_scorer_knows_no_probabilities() -> None:
      ("weighted", "chunk", False), ("weighted", "span", False)],
 )  # fmt: skip
 def test_what_is_picked(scoring: str, unit: str, cut: bool) -> None:
-    made = valuation(scoring=scoring, selection_unit=unit)
+    made = scores_of(scoring=scoring, selection_unit=unit)
     assert (made.units is not None) is cut
     assert max(value for row in made.chunks for value in row) == 1.0
     if made.units is not None:
@@ -79,14 +79,14 @@ def test_what_is_picked(scoring: str, unit: str, cut: bool) -> None:
 
 
 def test_units_take_the_value_of_their_chunk_from_the_weighted_scorer() -> None:
-    made = valuation(scoring="weighted", selection_unit="unit")
+    made = scores_of(scoring="weighted", selection_unit="unit")
     assert made.units is not None
     assert made.values == [max(made.chunks[u.run][u.first : u.last + 1]) for u in made.units]
 
 
 def test_no_candidates() -> None:
-    made = SpanComposer(tokenizer=count_words).value_units([], STORE, query=QUESTION).valuation
-    assert (made.units, made.values, made.scores, made.confidence) == ([], [], [], None)
+    made = SpanComposer(tokenizer=count_words).value_units([], STORE, query=QUESTION).scores
+    assert (made.units, made.values, made.probabilities, made.confidence) == ([], [], [], None)
 
 
 # ---- boosts
@@ -96,26 +96,26 @@ def test_a_boost_adds_to_the_log_odds_of_its_chunk() -> None:
     def trusted(chunk: Chunk) -> float:
         return 2.0 if chunk.metadata.chunk_id == 2 else 0.0
 
-    plain, boosted = valuation(), valuation(boosts=trusted)
+    plain, boosted = scores_of(), scores_of(boosts=trusted)
     assert plain.log_odds is not None
     assert boosted.log_odds is not None
     assert plain.units is not None
     added = boosted.log_odds - plain.log_odds
     assert added.tolist() == pytest.approx([2.0 if u.last == 2 else 0.0 for u in plain.units])
-    twice = valuation(boosts=(trusted, trusted)).log_odds
+    twice = scores_of(boosts=(trusted, trusted)).log_odds
     assert twice is not None
     assert (twice - plain.log_odds).max() == pytest.approx(4.0)
 
 
 def test_a_boost_may_be_a_number_of_numpy() -> None:
-    assert valuation(boosts=lambda chunk: np.float32(0.5)).scorer == "calibrated"
-    assert valuation(boosts=lambda chunk: 1).scorer == "calibrated"
+    assert scores_of(boosts=lambda chunk: np.float32(0.5)).scorer == "calibrated"
+    assert scores_of(boosts=lambda chunk: 1).scorer == "calibrated"
 
 
 @pytest.mark.parametrize("bad", [None, "much", math.nan, math.inf, True, [1.0], np.complex64(1 + 2j)])
 def test_a_boost_that_is_no_number_is_refused(bad: Any) -> None:
     with pytest.raises(RetrivexError, match=r"a boost gave .* for chunk \('d', 0\): it must be a finite number"):
-        valuation(boosts=lambda chunk: bad)
+        scores_of(boosts=lambda chunk: bad)
 
 
 def test_what_a_boost_raises_reaches_the_caller() -> None:
@@ -123,7 +123,7 @@ def test_what_a_boost_raises_reaches_the_caller() -> None:
         raise LookupError("no date")
 
     with pytest.raises(LookupError, match="no date"):
-        valuation(boosts=broken)
+        scores_of(boosts=broken)
 
 
 def test_a_boost_that_cannot_be_called_is_refused_by_the_config() -> None:
@@ -135,7 +135,7 @@ def test_the_weighted_scorer_asks_no_boost() -> None:
     def broken(chunk: Chunk) -> float:
         raise LookupError("never asked")
 
-    assert valuation(boosts=broken, scoring="weighted").scorer == "weighted"
+    assert scores_of(boosts=broken, scoring="weighted").scorer == "weighted"
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def values(coefficients: Path, budget: int, **said: Any) -> dict[str, float]:
     made = SpanComposer(tokenizer=count_words).value_units(
         hits, store, token_budget=budget, coefficients=coefficients, boosts=favoured, **asked
     )
-    return {made.runs[unit.run].doc_id: made.valuation.values[at] for at, unit in enumerate(made.valuation.units or ())}
+    return {made.runs[unit.run].doc_id: made.scores.values[at] for at, unit in enumerate(made.scores.units or ())}
 
 
 def worth(hedge: float = 0.9, **near: float) -> dict[str, float]:
@@ -225,7 +225,7 @@ def test_near_hits_count_where_words_lead_nowhere(
     found = SpanComposer(tokenizer=count_words).value_units(
         hits, store, query=question, token_budget=4, coefficients=only_words
     )
-    hedged = [value for value, near in zip(found.valuation.values, found.valuation.hedged, strict=True) if near]
+    hedged = [value for value, near in zip(found.scores.values, found.scores.hedged, strict=True) if near]
     assert max(hedged, default=0.0) == pytest.approx(counted, abs=0.1)
 
 
@@ -235,7 +235,7 @@ def test_what_all_passages_say_is_no_reason_for_doubt(question: str, lost: bool)
     store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
     hits = [SeedHit(chunk, 0.9 - at / 100) for at, chunk in enumerate(store.values())]
     made = SpanComposer(tokenizer=count_words).value_units(hits, store, query=question, token_budget=20)
-    assert doubt(made.valuation.table) == pytest.approx(float(lost), abs=0.1)
+    assert vocabulary_mismatch(made.scores.table) == pytest.approx(float(lost), abs=0.1)
 
 
 def test_hits_of_one_score_are_judged_by_their_words(only_words: Path) -> None:
@@ -330,14 +330,14 @@ def test_copies_take_room_once(only_words: Path) -> None:
 def test_each_hit_list_has_its_share_of_the_room() -> None:
     store = {key: chunk for name in "abcd" for key, chunk in tile(name, [f"{name}1 {name}2 {name}3 {name}4."]).items()}
     rooms: list[int] = []
-    value = Valuer.value
+    score = Scorer.score
 
-    def noted(self: Valuer, *args: Any) -> Valuation:
+    def noted(self: Scorer, *args: Any) -> Scores:
         rooms.append(args[-1].tokens)
-        return value(self, *args)
+        return score(self, *args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Valuer, "value", noted)
+        patch.setattr(Scorer, "score", noted)
         lists = [[SeedHit(store[name, 0], 0.9)] for name in "ab"]
         SpanComposer(tokenizer=count_words).compose(
             lists, store, query="a1", fusion="quota", quotas=(1.0, 3.0), token_budget=20

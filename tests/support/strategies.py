@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit, Span, SpanComposer, Window
 from retrivex.model.chunk import ChunkKey
-from retrivex.selection.problem import Candidates
+from retrivex.selection.problem import Problem
 
 # ---- builders
 
@@ -95,7 +95,7 @@ windows = st.builds(
 
 
 @st.composite
-def candidate_rows(draw: st.DrawFn, max_size: int = 10) -> Candidates:
+def candidate_rows(draw: st.DrawFn, max_size: int = 10) -> Problem:
     """What the selection picks from: free ones, worthless ones, harmful ones and ties among them."""
     size = draw(st.integers(0, max_size))
 
@@ -104,7 +104,7 @@ def candidate_rows(draw: st.DrawFn, max_size: int = 10) -> Candidates:
 
     joined = row(st.booleans())
     gains = row(st.one_of(st.sampled_from([-1.0, -0.25, 0.0, 0.5, 1.0]), st.floats(-1, 3)))
-    return Candidates(row(st.integers(0, 9)), row(st.integers(0, 4)), gains, [False, *joined[1:]][:size])
+    return Problem(row(st.integers(0, 9)), row(st.integers(0, 4)), gains, [False, *joined[1:]][:size])
 
 
 # ---- worlds

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from retrivex.composer.pipeline import Valued
+from retrivex.composer.score import ScoredCandidates
 from retrivex.evaluation.questions.evidence import Evidence
 from retrivex.merging.units import Unit
 from retrivex.model.run import Run
 from retrivex.scoring.fitting import Sample
 
 
-def sample_of(valued: Valued, evidence: Sequence[Evidence]) -> Sample:
+def sample_of(valued: ScoredCandidates, evidence: Sequence[Evidence]) -> Sample:
     """Label a question's candidates with the share of its evidence that each unit holds.
 
     Parameters
@@ -21,7 +21,7 @@ def sample_of(valued: Valued, evidence: Sequence[Evidence]) -> Sample:
     valued : of `SpanComposer.value_units`
     evidence : of the question; none for a question that the documents do not answer
     """
-    table = valued.valuation.table
+    table = valued.scores.table
     if table is None:
         raise TypeError("only candidates of the calibrated scorer have features")
     total = sum(part.end - part.start for part in evidence) or 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.composer.pipeline import Valued
+from retrivex.composer.score import ScoredCandidates
 from retrivex.config import RetrievalConfig
 from retrivex.evaluation.metrics import COMPLETE, Range, covered, united
 from retrivex.evaluation.questions.evidence import Evidence
@@ -19,8 +19,9 @@ from retrivex.merging.exclusions import Exclusions
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style
 from retrivex.selection.candidates import CandidateSet, build_candidates
-from retrivex.selection.constraints import choose
-from retrivex.selection.problem import Candidates, fill
+from retrivex.selection.greedy import fill
+from retrivex.selection.problem import Limits, Problem
+from retrivex.selection.solve import solve
 from retrivex.tokens.cache import TokenCache
 
 Floats = NDArray[np.float64]
@@ -32,37 +33,36 @@ class Choices:
 
     Parameters
     ----------
-    numbers : n candidates, their gains without `min_value`
+    problem : n candidates, their gains without `min_value`
     weights : shape (n,), tokens of each by their mean
     held : shape (p, n), characters of each of p passages of evidence in each candidate
     lengths : shape (p,), characters of each passage
     """
 
-    numbers: Candidates
+    problem: Problem
     weights: Floats
     held: Floats
     lengths: Floats
 
     def score(self, config: RetrievalConfig) -> float:
         """Return how good a context the composer would make of the candidates, see `quality`."""
-        if not len(self.numbers):
+        if not len(self.problem):
             return 0.0
         shown = self.held[:, list(self._chosen(config))].sum(axis=1)
         return quality(float(shown.sum() / self.lengths.sum()), bool((shown >= COMPLETE * self.lengths).all()))
 
     def _chosen(self, config: RetrievalConfig) -> tuple[int, ...]:
-        gains = np.asarray(self.numbers.gains) - config.min_value * self.weights
-        numbers = replace(self.numbers, gains=gains.tolist())
-        cap, documents = config.max_tokens_per_document, numbers.documents
+        gains = np.asarray(self.problem.gains) - config.min_value * self.weights
+        problem = replace(self.problem, gains=gains.tolist(), run_cost=config.opening_cost)
+        cap, documents = config.max_tokens_per_document, problem.documents
         caps = None if cap is None or documents is None else [cap] * (max(documents) + 1)
-        budget, cost, most = config.token_budget, config.opening_cost, config.max_spans
-        made = choose(numbers, budget, run_cost=cost, max_runs=most, method=config.selection, caps=caps)
-        chosen = fill(numbers, made.chosen, budget, run_cost=cost, max_runs=most, caps=caps)
+        limits = Limits(config.token_budget, config.max_spans, caps)
+        chosen = fill(problem, solve(problem, limits, config.selection).chosen, limits)
         if chosen:
             return chosen
         # where nothing pays, the composer shows the best all the same, cut where it must be
-        best = max(range(len(numbers)), key=numbers.rank)
-        return (best,) if numbers.costs[best] <= budget else ()
+        best = max(range(len(problem)), key=problem.rank)
+        return (best,) if problem.costs[best] <= limits.budget else ()
 
 
 def quality(recall: float, complete: bool) -> float:
@@ -70,7 +70,9 @@ def quality(recall: float, complete: bool) -> float:
     return (recall + complete) / 2
 
 
-def choices_of(valued: Valued, evidence: Sequence[Evidence], config: RetrievalConfig, cache: TokenCache) -> Choices:
+def choices_of(
+    valued: ScoredCandidates, evidence: Sequence[Evidence], config: RetrievalConfig, cache: TokenCache
+) -> Choices:
     """Bring candidates into a form that is quickly chosen from.
 
     Parameters
@@ -81,13 +83,13 @@ def choices_of(valued: Valued, evidence: Sequence[Evidence], config: RetrievalCo
     cache : counts tokens
     """
     free = config.override(min_value=0.0)
-    made = build_candidates(valued.runs, valued.valuation, Exclusions.of(config.exclude), cache, Style.of(config), free)
-    costs = np.asarray(made.numbers.costs, dtype=np.float64)
+    made = build_candidates(valued.runs, valued.scores, Exclusions.of(config.exclude), cache, Style.of(config), free)
+    costs = np.asarray(made.problem.costs, dtype=np.float64)
     # passages that overlap would count twice
     gold = united((part.doc_id, part.start, part.end) for part in evidence)
     parts = [(doc_id, low, high) for doc_id, row in gold.items() for low, high in row]
     return Choices(
-        numbers=made.numbers,
+        problem=made.problem,
         weights=np.maximum(costs, 1.0) / max(float(costs.mean()), 1.0) if len(costs) else costs,
         held=_held(valued.runs, made, parts),
         lengths=np.asarray([high - low for _, low, high in parts], dtype=np.float64),

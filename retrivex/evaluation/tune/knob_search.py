@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.pipeline import Valued
+from retrivex.composer.score import ScoredCandidates
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.questions.labelled import LabelledQuestion
@@ -215,7 +215,7 @@ def _can_be_fitted(samples: Sequence[Sample]) -> bool:
     return usable >= _FEWEST_TO_FIT
 
 
-def valued(composer: SpanComposer, question: LabelledQuestion, knobs: Mapping[str, Any]) -> Valued:
+def valued(composer: SpanComposer, question: LabelledQuestion, knobs: Mapping[str, Any]) -> ScoredCandidates:
     """Return a question's candidates with their features.
 
     Raises
@@ -224,7 +224,7 @@ def valued(composer: SpanComposer, question: LabelledQuestion, knobs: Mapping[st
         If the candidates were not valued by the calibrated scorer.
     """
     made = composer.value_units(**question.arguments(), **knobs)
-    if made.valuation.model is None:
+    if made.scores.model is None:
         raise RetrivexError("the weighted scorer has nothing to fit: leave scoring at 'auto' or 'calibrated'")
     return made
 

@@ -6,8 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from retrivex.scoring.doubt import LOST, RELATION, WIDTH, doubt, relation
 from retrivex.scoring.features import NAMES, UnitTable
+from retrivex.scoring.knn_fallback import (
+    CORRELATION_WEIGHT,
+    COVERAGE_THRESHOLD,
+    TRANSITION_WIDTH,
+    correlation,
+    vocabulary_mismatch,
+)
 
 NEARNESS = [1.5, 0.9, 0.3, -0.3, -0.9, -1.5]
 NOWHERE = [-0.7, -0.7, 1.4, 1.4, -0.7, -0.7]
@@ -33,34 +39,36 @@ def table(words: list[float], nearness: list[float], known: float = 0.0) -> Unit
     ],
 )
 def test_relation_of_words_and_nearness(words: list[float], expected: float) -> None:
-    assert relation(table(words, NEARNESS)) == pytest.approx(expected, abs=0.01)
+    assert correlation(table(words, NEARNESS)) == pytest.approx(expected, abs=0.01)
 
 
 def test_each_sign_counts() -> None:
-    assert doubt(table(NOWHERE, NEARNESS, 0.7)) > 0.99
-    assert doubt(table(NOWHERE, NEARNESS, LOST)) == pytest.approx(0.5)
+    assert vocabulary_mismatch(table(NOWHERE, NEARNESS, 0.7)) > 0.99
+    assert vocabulary_mismatch(table(NOWHERE, NEARNESS, COVERAGE_THRESHOLD)) == pytest.approx(0.5)
     some = [1.7, -1.5, 1.0, -0.9, -0.3, 0.6]  # words have to do with what is near
-    assert doubt(table(some, NEARNESS, LOST - RELATION * relation(table(some, NEARNESS)))) == pytest.approx(0.5)
-    assert doubt(table(NEARNESS, NEARNESS, 0.7)) == 0.0
-    assert doubt(table(NOWHERE, NEARNESS, 1.75)) == 0.0  # nothing of the question is missing
+    assert vocabulary_mismatch(
+        table(some, NEARNESS, COVERAGE_THRESHOLD - CORRELATION_WEIGHT * correlation(table(some, NEARNESS)))
+    ) == pytest.approx(0.5)
+    assert vocabulary_mismatch(table(NEARNESS, NEARNESS, 0.7)) == 0.0
+    assert vocabulary_mismatch(table(NOWHERE, NEARNESS, 1.75)) == 0.0  # nothing of the question is missing
 
 
 def test_a_little_doubt_is_none() -> None:
-    assert 0.01 < doubt(table(NOWHERE, NEARNESS, LOST + 4.5 * WIDTH)) < 0.02
-    assert doubt(table(NOWHERE, NEARNESS, LOST + 5 * WIDTH)) == 0.0
+    assert 0.01 < vocabulary_mismatch(table(NOWHERE, NEARNESS, COVERAGE_THRESHOLD + 4.5 * TRANSITION_WIDTH)) < 0.02
+    assert vocabulary_mismatch(table(NOWHERE, NEARNESS, COVERAGE_THRESHOLD + 5 * TRANSITION_WIDTH)) == 0.0
 
 
 def test_where_everything_is_equally_near_nearness_is_no_guide() -> None:
-    assert doubt(table(NOWHERE, [0.0] * 6)) == 0.0
+    assert vocabulary_mismatch(table(NOWHERE, [0.0] * 6)) == 0.0
 
 
 @given(arrays(np.float64, (7, 2), elements=st.floats(-12, 12)), st.floats(0, 1.75))
 def test_it_is_a_share(signals: np.ndarray, known: float) -> None:
     lost = table(signals[:, 0].tolist(), signals[:, 1].tolist(), known)
-    assert 0.0 <= relation(lost) <= 1.0 + 1e-9
-    assert 0.0 <= doubt(lost) <= 1.0
+    assert 0.0 <= correlation(lost) <= 1.0 + 1e-9
+    assert 0.0 <= vocabulary_mismatch(lost) <= 1.0
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_where_there_is_nothing_to_choose_there_is_no_doubt(count: int) -> None:
-    assert doubt(table(NOWHERE[:count], NEARNESS[:count])) == 0.0
+    assert vocabulary_mismatch(table(NOWHERE[:count], NEARNESS[:count])) == 0.0

@@ -1,0 +1,45 @@
+"""The answer to a call: the composition of what was laid out, explained when somebody asks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from retrivex.composer.budget_fit import Fitted
+from retrivex.composer.call import Call
+from retrivex.composer.explain import Explainer, citations_of, coverage_of, unit_notes
+from retrivex.composer.score import ScoredCandidates
+from retrivex.composition.composition import Composition
+from retrivex.composition.trace import Trace
+
+
+def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Composition:
+    """Return the composition of a layout; citations, coverage, dropped hits and notes are made when they are read."""
+    layout, log = fitted.layout, call.log
+    spans = tuple(layout.spans)
+    explainer = Explainer(scored, fitted.candidates, layout.spans, layout.swaps, call.config)
+    return Composition(
+        text=layout.rendered.text,
+        spans=spans,
+        tokens=layout.tokens,
+        token_budget=call.config.token_budget,
+        tokenizer=call.counter.cache.name,
+        question=call.question,
+        citations=partial(citations_of, spans, layout.rendered),
+        coverage=partial(coverage_of, spans, scored.expanded.seeds),
+        dropped=partial(explainer.dropped, layout.tokens),
+        warnings=tuple(dict.fromkeys(log.warnings)),
+        confidence=scored.scores.confidence,
+        trace=Trace(
+            steps=tuple(log.steps),
+            requests=log.requests,
+            windows=tuple(scored.expanded.expansion.windows),
+            links=tuple(scored.expanded.links),
+            scorer=scored.scores.scorer,
+            selection=log.selection,
+            order=layout.order,
+            make_notes=explainer.notes,
+            make_unit_notes=partial(unit_notes, scored.runs, scored.scores, spans),
+        ),
+        style=call.style,
+        counter=call.counter.cache.tokenizer,
+    )

@@ -1,0 +1,153 @@
+"""One call of the composer: what the caller asks for, checked, and the resources that all its steps use."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from retrivex.composition.trace import Log
+from retrivex.config import RetrievalConfig
+from retrivex.errors import RetrivexError
+from retrivex.expansion.seeds import SeedHits
+from retrivex.merging.units import UnitCutter
+from retrivex.model.chunk import Embedding, Scope, allowed_scopes
+from retrivex.rendering.render import Style
+from retrivex.rerank.calling import RerankReply, RerankRequest
+from retrivex.rerank.protocol import ScoreScale
+from retrivex.scoring.scorer import Scorer
+from retrivex.scoring.term_index import TermIndexer
+from retrivex.stores.access import ChunkReply, ChunkRequest, ParentReply, ParentRequest, StoreAccess
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
+from retrivex.text.word_overlap import SignatureCache
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.incremental import JoinCounter
+from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
+
+T = TypeVar("T")
+
+Request: TypeAlias = ChunkRequest | ParentRequest | RerankRequest
+Reply: TypeAlias = ChunkReply | ParentReply | RerankReply
+Steps: TypeAlias = Generator[Request, Reply, T]
+"""Yields requests to stores and the reranker and is sent their replies, so that sync and async run the same code."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposeRequest:
+    """One question and its hits; fields as the arguments of `SpanComposer.compose`."""
+
+    seed_hits: SeedHits
+    chunk_store: AnyChunkStore
+    parent_store: AnyParentStore | None = None
+    query: str | None = None
+    query_embedding: Embedding | None = None
+    scope: Scope = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a caller asks for, and what the composer provides for it.
+
+    Parameters
+    ----------
+    seed_hits : as the caller gave them
+    config : overrides applied
+    question : None where the caller gave none
+    query_embedding : shape (d,); None where the caller gave none
+    allowed : scopes the caller may see
+    with_parents : whether there is a store that can be asked for parents
+    style : how the context is rendered
+    scorer : scores candidates
+    counter : token counts of texts and of joined texts
+    signatures : word signatures
+    log : records steps and warnings
+    rerank_scale : range of the reranker's scores; None without a reranker
+    """
+
+    seed_hits: SeedHits
+    config: RetrievalConfig
+    question: str | None
+    query_embedding: Embedding | None
+    allowed: frozenset[str | None]
+    with_parents: bool
+    style: Style
+    scorer: Scorer
+    counter: JoinCounter
+    signatures: SignatureCache
+    log: Log
+    rerank_scale: ScoreScale | None = None
+
+
+class Resources:
+    """Tokenizers, caches and the term index that all calls of a composer share.
+
+    Parameters
+    ----------
+    config : the composer's
+    tokenizer : takes the place of `config.tokenizer`
+    """
+
+    def __init__(self, config: RetrievalConfig, tokenizer: TokenizerSpec) -> None:
+        self.config = config
+        self.signatures = SignatureCache()
+        self.words = TermIndexer()
+        self._tokenizer = tokenizer
+        self._counters: dict[str, tuple[JoinCounter, UnitCutter, tuple[str, ...]]] = {}
+
+    def counter_for(self, config: RetrievalConfig) -> tuple[JoinCounter, UnitCutter, tuple[str, ...]]:
+        """Return counter and unit cutter with the tokenizer that a call asks for, and warnings about it."""
+        own = self._tokenizer is not None and config.tokenizer == self.config.tokenizer
+        name = "" if own else config.tokenizer
+        known = self._counters.get(name)
+        if known is None:
+            tokenizer, warnings = resolve_tokenizer(self._tokenizer if own else config.tokenizer)
+            counter = JoinCounter(TokenCache(tokenizer))
+            known = self._counters[name] = (counter, UnitCutter(counter.cache), warnings)
+        return known
+
+
+def make_call(
+    asked: ComposeRequest, resources: Resources, style: Style | None, rerank_scale: ScoreScale | None
+) -> tuple[Call, StoreAccess]:
+    """Check what a caller asks for; return the call and the access to its stores.
+
+    Parameters
+    ----------
+    asked : what the caller passed
+    resources : of the composer
+    style : how the context is rendered; None for what the config says
+    rerank_scale : range of the reranker's scores; None without a reranker
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If an override is no option, or breaks its rule.
+    RetrivexError
+        If an argument is of the wrong kind.
+    """
+    config, query = resources.config.override(**asked.overrides), asked.query
+    if query is not None and not isinstance(query, str):
+        raise RetrivexError(
+            f"query is {type(query).__name__}: it must be the question as text; vectors go to query_embedding"
+        )
+    chunk_store, parent_store = asked.chunk_store, asked.parent_store
+    if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
+        parent_store = chunk_store
+    counter, cutter, warnings = resources.counter_for(config)
+    access = StoreAccess(chunk_store, parent_store, asked.scope, config.store_timeout_s, config.strict, counter.cache)
+    call = Call(
+        seed_hits=asked.seed_hits,
+        config=config,
+        question=query,
+        query_embedding=asked.query_embedding,
+        allowed=allowed_scopes(asked.scope),
+        with_parents=access.parent_store is not None,
+        style=style if style is not None else Style.of(config),
+        scorer=Scorer(config, query, cutter, resources.words),
+        counter=counter,
+        signatures=resources.signatures,
+        log=Log(warnings),
+        rerank_scale=rerank_scale,
+    )
+    return call, access

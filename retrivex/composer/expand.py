@@ -1,0 +1,127 @@
+"""Hits -> the neighbours and linked chunks that they grow to, fetched in one request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retrivex.composer.call import Call, Steps
+from retrivex.composer.fetch import Fetched, fetch_windows, name_keys
+from retrivex.composer.rerank import apply_rerank_scores, rerank
+from retrivex.errors import HitError
+from retrivex.expansion.links import follow
+from retrivex.expansion.seeds import Seed, as_hit_lists, prepare_seeds, scope_detail
+from retrivex.expansion.windows import Expansion, grow, plan_windows, widened_reach
+from retrivex.merging.intervals import merge_windows
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.hit import DroppedHit
+from retrivex.model.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """Hits and what they grew to.
+
+    Parameters
+    ----------
+    seeds, dropped : hits that are used, best first, and those that are not
+    found : chunks by key, as they were used
+    out_of_scope : chunks that the store holds but the caller may not see
+    expansion : window of each seed, and why it ends there
+    linked : strength of chunks that links reach
+    links : the links, from chunk to chunk
+    """
+
+    seeds: list[Seed]
+    dropped: list[DroppedHit]
+    found: dict[ChunkKey, Chunk]
+    out_of_scope: list[ChunkKey]
+    expansion: Expansion
+    linked: dict[ChunkKey, float]
+    links: list[tuple[ChunkKey, ChunkKey]]
+
+
+def expand(call: Call) -> Steps[Expanded]:
+    """Grow hits to their neighbours and along their links; the chunk store is asked once, and once a hop."""
+    config = call.config
+    seeds, dropped = yield from rank_hits(call)
+    if not seeds and not dropped:
+        call.log.warn("no hits were given: there is nothing to choose from; see what the retriever found")
+    call.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
+    reach = _reach(call, seeds)
+    planned = plan_windows(seeds, config, reach)
+    merged = merge_windows(planned)
+    fetched = yield from fetch_windows(call, seeds, planned, merged)
+    if fetched.out_of_scope:
+        dropped += _hidden_hits(call, seeds, fetched.out_of_scope)
+        seeds, planned = _visible(seeds, planned, fetched.out_of_scope)
+        merged = merge_windows(planned)
+    found, hidden = fetched.found, fetched.out_of_scope
+    expansion = grow(seeds, planned, merged, found, config, reach, call.signatures, hidden, fetched.ends)
+    if call.scorer.model is None:  # the weighted scorer asks for the continuity of every chunk
+        expansion.continuity = dict(expansion.continuity)
+    _warn_of(call, expansion, fetched)
+    linked, links = yield from _follow_links(call, seeds, found, expansion)
+    call.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
+    return Expanded(seeds, dropped, found, hidden, expansion, linked, links)
+
+
+def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:
+    """Return the usable hits, best first, and the others; a reranker scores all of them, whatever `k` is."""
+    config = call.config
+    if call.rerank_scale is None:
+        return prepare_seeds(call.seed_hits, config, call.allowed)
+    lists = as_hit_lists(call.seed_hits)
+    seeds, dropped = prepare_seeds(lists, config.override(k=None), call.allowed)
+    scores = yield from rerank(seeds, call.question, call.log, config.strict)
+    if scores is None:
+        return prepare_seeds(lists, config, call.allowed)
+    kept, beyond = apply_rerank_scores(seeds, scores.tolist(), call.rerank_scale, config)
+    return kept, dropped + beyond
+
+
+def _reach(call: Call, seeds: Sequence[Seed]) -> tuple[int, int]:
+    """Return how many neighbours a seed gets: more where the calibrated scorer had too little to choose from."""
+    if call.scorer.model is None:  # the weighted scorer pays for every neighbour
+        return call.config.reach
+    return widened_reach(seeds, call.config, call.counter.cache.count_many)
+
+
+def _hidden_hits(call: Call, seeds: Sequence[Seed], out_of_scope: Sequence[ChunkKey]) -> list[DroppedHit]:
+    """Hits that the store says belong to another scope, whatever the retriever says; an error with `strict`."""
+    hidden = set(out_of_scope)
+    details = [(seed, scope_detail(seed.key, "of the store")) for seed in seeds if seed.key in hidden]
+    if details and call.config.strict:
+        raise HitError(details[0][1])
+    return [DroppedHit(*seed.key, seed.score, "scope", detail) for seed, detail in details]
+
+
+def _visible(
+    seeds: Sequence[Seed], planned: Sequence[Window], out_of_scope: Sequence[ChunkKey]
+) -> tuple[list[Seed], list[Window]]:
+    """Return the seeds that may be shown, and their windows."""
+    hidden = set(out_of_scope)
+    pairs = [(s, w) for s, w in zip(seeds, planned, strict=True) if s.key not in hidden]
+    return [s for s, _ in pairs], [w for _, w in pairs]
+
+
+def _warn_of(call: Call, expansion: Expansion, fetched: Fetched) -> None:
+    if expansion.holes and fetched.complete:  # a store that failed may have them
+        keys = name_keys(sorted(expansion.holes))
+        call.log.warn(f"neighbours missing from the chunk store, spans end there: {keys}")
+    if expansion.mixed:
+        call.log.warn(
+            "embeddings of different sizes, or not finite, among neighbours: their continuity was taken from "
+            "common words"
+        )
+
+
+def _follow_links(
+    call: Call, seeds: Sequence[Seed], found: dict[ChunkKey, Chunk], expansion: Expansion
+) -> Steps[tuple[dict[ChunkKey, float], list[tuple[ChunkKey, ChunkKey]]]]:
+    if not call.config.follow_links:
+        return {}, []
+    linked, links, report = yield from follow(seeds, found, expansion, call.config)
+    call.log.requests += report.requests
+    call.log.warnings += report.warnings
+    return linked, links

@@ -1,0 +1,127 @@
+"""Runs -> scored candidates: the value of each chunk or unit to the question, and to each hit list."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from retrivex.composer.call import Call
+from retrivex.composer.expand import Expanded
+from retrivex.composer.pinned import Pinned
+from retrivex.errors import RetrivexError
+from retrivex.expansion.seeds import Seed
+from retrivex.model.chunk import ChunkKey
+from retrivex.model.run import Run
+from retrivex.scoring.cosine import cosines
+from retrivex.scoring.diversity import discounted
+from retrivex.scoring.knn_fallback import Capacity
+from retrivex.scoring.scorer import Scores
+from retrivex.selection.candidates import CandidateSet, build_candidates
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidates:
+    """Runs and what their parts are worth.
+
+    Parameters
+    ----------
+    expanded : what the hits grew to
+    runs : of contiguous text
+    similarity : cosine of chunks with the question, where it is known
+    scores : values of the candidates
+    """
+
+    expanded: Expanded
+    runs: list[Run]
+    similarity: dict[ChunkKey, float]
+    scores: Scores
+
+
+def score(call: Call, pinned: Pinned, expanded: Expanded, runs: list[Run]) -> ScoredCandidates:
+    """Return what the candidates are worth to the question."""
+    similarity = _similarity(call, runs)
+    scores = _scores(call, pinned, expanded, runs, expanded.seeds, similarity)
+    return ScoredCandidates(expanded, runs, similarity, scores)
+
+
+def _similarity(call: Call, runs: Sequence[Run]) -> dict[ChunkKey, float]:
+    """Cosine of every candidate with the question; only where both are embedded."""
+    if call.query_embedding is None:
+        return {}
+    found, warnings = cosines(runs, call.query_embedding)
+    call.log.warnings += warnings
+    return found
+
+
+def _scores(
+    call: Call,
+    pinned: Pinned,
+    expanded: Expanded,
+    runs: Sequence[Run],
+    seeds: Sequence[Seed],
+    similarity: Mapping[ChunkKey, float],
+    share: float = 1.0,
+) -> Scores:
+    """Return what candidates are worth to some of the hits, which may fill a share of the budget.
+
+    Candidates that repeat better ones lose value, under `diversity`.
+    """
+    config = call.config
+    capacity = Capacity(
+        int(pinned.tokens_left * share),
+        per_document=config.max_tokens_per_document,
+        exclusions=pinned.exclusions,
+        once=config.dedupe_overlaps,
+        run_cost=config.opening_cost,
+        spans=config.max_spans,
+    )
+    scores = call.scorer.score(runs, seeds, expanded.linked, expanded.expansion.continuity, similarity, capacity)
+    made, warnings = discounted(scores, runs, config.diversity)
+    call.log.warnings += warnings
+    return made
+
+
+def make_candidates(
+    call: Call, pinned: Pinned, scored: ScoredCandidates, distinct: Collection[ChunkKey] = ()
+) -> CandidateSet:
+    """Return what the selection picks from; `distinct` chunks count although a better one has the same text."""
+    cache, exclusions = call.counter.cache, pinned.exclusions
+    return build_candidates(scored.runs, scored.scores, exclusions, cache, call.style, call.config, distinct)
+
+
+def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[tuple[float, Scores]]:
+    """Return per hit list its share of the budget and what candidates are worth to it; empty without quotas."""
+    config, seeds = call.config, scored.expanded.seeds
+    if config.fusion != "quota":
+        return []
+    count = 1 + max((number for seed in seeds for number in seed.by_list), default=0)
+    if count < 2:
+        return []
+    shares = config.quotas or (1.0,) * count
+    if len(shares) < count:
+        raise RetrivexError(f"quotas are {shares} for {count} hit lists: give one share for each list")
+    made = []
+    for number in range(count):
+        own = [seed._replace(relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
+        if own:
+            own.sort(key=lambda seed: (-seed.relevance, seed.key))
+            share = shares[number] / sum(shares)
+            value = _scores(call, pinned, scored.expanded, scored.runs, own, scored.similarity, share)
+            made.append((share, _restrict_to_list(value, scored, own)))
+    return made
+
+
+def _restrict_to_list(value: Scores, scored: ScoredCandidates, own: Sequence[Seed]) -> Scores:
+    """Set to 0 what a hit list did not lead to: its share of the budget is for its own, the best worth 1."""
+    keys = {seed.key for seed in own} | set(scored.expanded.linked)
+    led_to = [any(chunk.key in keys for chunk in run.chunks) for run in scored.runs]
+
+    def chunks() -> list[list[float]]:
+        rows = [row if mine else [0.0] * len(row) for row, mine in zip(value.chunks, led_to, strict=True)]
+        best = max([max(row) for row in rows], default=0.0) or 1.0
+        return [[worth / best for worth in row] for row in rows]
+
+    units = value.units or ()
+    values = [worth if led_to[unit.run] else 0.0 for worth, unit in zip(value.values, units, strict=False)]
+    best = max(values, default=0.0) or 1.0
+    return replace(value, make_chunks=chunks, values=[worth / best for worth in values])

@@ -1,0 +1,140 @@
+"""Candidates -> the ones worth most within an allowance: the best hits, the hit lists' shares, then all others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from retrivex.composer.call import Call
+from retrivex.model.chunk import ChunkKey
+from retrivex.model.run import Run
+from retrivex.scoring.scorer import Scores
+from retrivex.selection.candidates import CandidateSet, Pick, join_picks, pieces_of
+from retrivex.selection.greedy import fill
+from retrivex.selection.problem import Limits, Selection, capacity_left, fits, measure
+from retrivex.selection.solve import solve
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a selection has to serve beside the total value.
+
+    Parameters
+    ----------
+    top : chunks of the best hits, which are to be shown whole
+    quotas : per hit list its share of the budget and the values of the candidates to it; empty where lists were fused
+    """
+
+    top: Sequence[ChunkKey]
+    quotas: Sequence[tuple[float, Scores]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Positions of the chosen candidates, ascending, and the best hits that are shown whole."""
+
+    chosen: tuple[int, ...]
+    whole: frozenset[ChunkKey]
+
+
+def limits_of(call: Call, candidates: CandidateSet, allowance: int, keep: Collection[int] = ()) -> Limits:
+    """Return what every choice for a call has to keep."""
+    cap, documents = call.config.max_tokens_per_document, candidates.problem.documents
+    caps = None if cap is None or documents is None else [cap] * (max(documents, default=-1) + 1)
+    return Limits(allowance, call.config.max_spans, caps, keep)
+
+
+def keep_top(
+    call: Call, candidates: CandidateSet, runs: Sequence[Run], top: Sequence[ChunkKey], allowance: int
+) -> Selected:
+    """Choose the pieces of the best hits that are to be shown whole, best first as far as they fit."""
+    kept: tuple[int, ...] = ()
+    whole: set[ChunkKey] = set()
+    limits = limits_of(call, candidates, allowance)
+    for key in top:
+        tried = tuple(sorted({*kept, *pieces_of(candidates, runs, key)}))
+        if fits(candidates.problem, tried, limits):
+            kept = tried
+            whole.add(key)
+    return Selected(kept, frozenset(whole))
+
+
+def select(call: Call, candidates: CandidateSet, runs: Sequence[Run], demand: Demand, allowance: int) -> Selected:
+    """Choose the candidates worth most within `allowance` tokens, and fill what they leave."""
+    kept = keep_top(call, candidates, runs, demand.top, allowance)
+    limits = limits_of(call, candidates, allowance, kept.chosen)
+    spent = None
+    if demand.quotas:
+        chosen = _select_by_list(call, candidates, demand, limits)
+    else:
+        made = solve(candidates.problem, limits, call.config.selection)
+        chosen, spent = made.chosen, made.tokens
+        _record(call, made)
+    chosen = fill(candidates.problem, chosen, limits, spent=spent)
+    call.log.mark("select", len(candidates.problem), len(chosen))
+    return Selected(chosen, kept.whole)
+
+
+def _record(call: Call, made: Selection) -> None:
+    """Record how good a selection is; warn of one that should be exact and is not proven to be."""
+    bound = made.bound if math.isfinite(made.bound) else None
+    call.log.selection = {"value": made.value, "bound": bound, "proven": made.proven}
+    if call.config.selection == "exact" and not made.proven:
+        call.log.warn(
+            f"the selection was too large to prove: worth {made.value:.4g}, the best possible is at most "
+            f"{made.bound:.4g}"
+        )
+
+
+def _select_by_list(call: Call, candidates: CandidateSet, demand: Demand, limits: Limits) -> tuple[int, ...]:
+    """Choose for each hit list within its share of what the kept pieces leave."""
+    chosen = tuple(limits.keep)
+    rest = limits.budget - measure(candidates.problem, chosen)[1]
+    for share, scores in demand.quotas:
+        chosen = _select_for_list(call, candidates, chosen, scores, replace(limits, budget=int(rest * share)))
+    return _best_spans(candidates, chosen, limits)
+
+
+def _select_for_list(
+    call: Call, candidates: CandidateSet, chosen: tuple[int, ...], scores: Scores, limits: Limits
+) -> tuple[int, ...]:
+    """Add what is best for one hit list within its share; what other lists chose already is free."""
+    problem = candidates.problem
+    taken = set(chosen)
+    mean = sum(problem.costs) / max(len(problem), 1) or 1.0
+    worth = [
+        0.0 if i in taken or candidates.values[i] <= 0 else candidates.worth(i, scores) for i in range(len(problem))
+    ]
+    own = replace(
+        problem,
+        costs=[0 if i in taken else cost for i, cost in enumerate(problem.costs)],
+        openings=[0 if i in taken else opening for i, opening in enumerate(problem.openings)],
+        gains=[(w - call.config.min_value) * c / mean for w, c in zip(worth, problem.costs, strict=True)],
+        ranks=worth,
+    )
+    left = None if limits.caps is None else capacity_left(problem, chosen, limits.caps)
+    made = solve(own, Limits(limits.budget, caps=left), call.config.selection)
+    return tuple(sorted(taken | set(made.chosen)))
+
+
+def _best_spans(candidates: CandidateSet, chosen: tuple[int, ...], limits: Limits) -> tuple[int, ...]:
+    """Keep the `max_spans` best spans of what the hit lists chose, those of the kept pieces first of all."""
+    limit = limits.max_spans
+    picks = join_picks(candidates, chosen)
+    if limit is None or len(picks) <= limit:
+        return chosen
+    starts = [candidates.pieces[i] for i in limits.keep]
+
+    def rank(pick: Pick) -> tuple[bool, float]:
+        return (not any(p.run == pick.run and pick.start <= p.start < pick.end for p in starts), -pick.value)
+
+    best = sorted(picks, key=rank)[:limit]
+    places = list(zip(chosen, candidates.some(chosen), strict=True))
+    return tuple(i for i, p in places if any(b.run == p.run and b.start <= p.start < b.end for b in best))
+
+
+def refill(call: Call, candidates: CandidateSet, chosen: tuple[int, ...], unused: int) -> tuple[int, ...]:
+    """Add candidates for tokens that counting ahead had reserved for separators and markers, and were not needed."""
+    ahead = measure(candidates.problem, chosen)[1]
+    return fill(candidates.problem, chosen, limits_of(call, candidates, ahead + unused), spent=ahead)
