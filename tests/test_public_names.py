@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import subprocess
+import sys
 from dataclasses import fields
 
 import pytest
@@ -149,3 +152,29 @@ def test_span_errors_are_the_published_ones() -> None:
 def test_front_first_is_the_order_given_and_back_first_its_reverse() -> None:
     assert front_first([3, 1, 2]) == [3, 1, 2]
     assert back_first([3, 1, 2]) == [2, 1, 3]
+
+
+HEAVY = (
+    "networkx",
+    "sqlite3",
+    "asyncio",
+    "urllib.request",
+    "retrivex.reorder",
+    "retrivex.prompts",
+    "retrivex.composer",
+)
+
+
+def test_importing_is_light() -> None:
+    program = f"import sys, retrivex; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", ["retrivex", "retrivex.stores", "retrivex.prompts"])
+def test_names_on_first_use_are_complete(module: str) -> None:
+    found = importlib.import_module(module)
+    assert set(found._ON_FIRST_USE) <= set(found.__all__) <= set(dir(found))
+    assert all(getattr(found, name) is not None for name in found.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        _ = found.no_such_name

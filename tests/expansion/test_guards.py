@@ -9,7 +9,7 @@ from support.strategies import bare, compose, hits_of, make_chunk, make_store, s
 
 from retrivex import Chunk, RetrievalConfig
 from retrivex.expansion.continuity import neighbour_continuity
-from retrivex.expansion.guards import refusal, shape_goes_on
+from retrivex.expansion.guards import GUARDS, STOP_LETTERS, STORE_STOPS, guards_of, refusal, shape_goes_on
 from retrivex.text.word_overlap import SignatureCache
 
 
@@ -121,3 +121,11 @@ def test_grow_until_takes_a_callable_that_says_stop() -> None:
     assert (made.trace.windows[0].start, made.trace.windows[0].end) == (1, 7)
     assert (3, 2) in calls
     assert (5, 6) in calls
+
+
+def test_each_guard_has_a_reason_a_letter_and_options_of_its_own() -> None:
+    assert len(set(STOP_LETTERS.values())) == len(STOP_LETTERS) == len(GUARDS) + len(STORE_STOPS)
+    assert {option for guard in GUARDS for option in guard.options} <= set(RetrievalConfig.model_fields)
+    assert [guard.reason for guard in guards_of(RetrievalConfig())] == ["heading"]
+    assert guards_of(RetrievalConfig(stop_on_heading_change=False)) == ()
+    assert [guard.reason for guard in guards_of(RetrievalConfig(continuity_floor=0.0))] == ["continuity", "heading"]
