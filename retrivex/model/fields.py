@@ -112,7 +112,9 @@ def read_field(item: Any, name: str) -> Any:
     >>> read_field({"a.b": 1}, "a.b")
     1
     """
-    found = _read_own(item, name, MISSING)
+    # as `_read_own` does: calling it takes a tenth of the time in which the Reorderer reads a passage
+    is_mapping = type(item) is dict or isinstance(item, Mapping)
+    found = item.get(name, MISSING) if is_mapping else getattr(item, name, MISSING)
     if found is not MISSING or "." not in name:
         return found
     first, rest = name.split(".", 1)
