@@ -37,9 +37,9 @@ from retrivex.evaluation.questions.own import own
 from retrivex.evaluation.report import write_report
 from retrivex.evaluation.run import ORDERS, Plan, summarise
 from retrivex.evaluation.run import evaluate as run_plan
-from retrivex.evaluation.run.composers import COMPOSERS
 from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS
 from retrivex.evaluation.run.results import MANIFEST
+from retrivex.evaluation.run.systems import COMPOSERS
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _MOST_LISTED = 20  # lines that are told one by one; the manifest and --json list all

@@ -175,7 +175,7 @@ def test_without_optuna_the_extra_is_named(folder: Path, monkeypatch: pytest.Mon
             raise ImportError(name)
         return real(name, *args, **named)
 
-    for module in ("tuning", "knob_search"):
+    for module in ("tuning", "option_search"):
         monkeypatch.delitem(sys.modules, f"retrivex.evaluation.{module}", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     result = tune(folder)

@@ -10,10 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.run.composers import Composer, composer_of
 from retrivex.evaluation.run.context import SHUFFLE, Order
 from retrivex.evaluation.run.index import VECTORS, RetrieverName
 from retrivex.evaluation.run.results import Way
+from retrivex.evaluation.run.systems import Composer, composer_of
 from retrivex.tokens.tokenizer import Tokenizer
 
 

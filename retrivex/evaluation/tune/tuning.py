@@ -31,7 +31,7 @@ from retrivex.evaluation.metrics import Range, score_context
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.questions.partition import folds, grouped, hold_back
 from retrivex.evaluation.tune.choices import quality
-from retrivex.evaluation.tune.knob_search import AS_IT_IS, Report, Search, Trial, write_json
+from retrivex.evaluation.tune.option_search import AS_IT_IS, Report, Search, Trial, write_json
 from retrivex.scoring.calibrated import Coefficients, load_coefficients
 from retrivex.tokens.tokenizer import TokenizerSpec
 from retrivex.version import __version__

@@ -14,7 +14,7 @@ from retrivex.composer.spans import best_first
 from retrivex.config import PRESETS, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.run.context import Order, Selection
-from retrivex.evaluation.run.nearest import Nearest
+from retrivex.evaluation.run.knn import Nearest
 from retrivex.model.chunk import Chunk, ChunkKey, Embedding
 from retrivex.model.hit import SeedHit
 from retrivex.tokens.tokenizer import Tokenizer

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
+from retrivex.cli.chunk_map import MAX_ROWS, Cell, Strip, legend, strips_of
 from retrivex.cli.explain import Explanation
-from retrivex.cli.strip import MAX_ROWS, Cell, Strip, legend, strips_of
 
 
 def draw(item: object, width: int = 80, *, color: bool = False, encoding: str = "utf-8") -> str:
