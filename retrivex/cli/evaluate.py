@@ -104,7 +104,7 @@ def evaluate(
         typer.Option(
             "--composer",
             metavar="NAME",
-            help=f"{', '.join(COMPOSERS)}, or a .toml or .json of knobs; repeatable. Usually knn, knn±1, balanced.",
+            help=f"{', '.join(COMPOSERS)}, or a .toml or .json of options; repeatable. Usually knn, knn±1, balanced.",
         ),
     ] = None,
     order: Annotated[
