@@ -63,7 +63,7 @@ CHECKS = {
     "tokenizers": Check(("retrivex.tokens.huggingface",), ("tests/tokens/test_tokenizer.py",)),
     "pdf": Check(("retrivex.loading.pdf",), ("tests/loading/test_pdf.py",)),
     "office": Check(("retrivex.loading.office",), ("tests/loading/test_office.py",), ("python-docx", "python-pptx")),
-    "tune": Check(("retrivex.evaluation.tune.knob_search",), ("tests/cli/test_tune.py",)),
+    "tune": Check(("retrivex.evaluation.tune.option_search",), ("tests/cli/test_tune.py",)),
     "evaluate": Check(
         ("benchmarks.suites.datasets.hub", "retrivex.evaluation.answers.endpoint"),
         ("tests/benchmarks/suites/test_datasets_hub.py", "tests/evaluation/answers/test_endpoint.py"),
