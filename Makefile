@@ -62,7 +62,7 @@ KINDS := models frameworks engines wires measures evaluate longbench office node
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
-.PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
+.PHONY: demo test check lint types pages house test-integration integration-core integration-wheel fuzz bench bench-store clean
 .PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
@@ -80,6 +80,12 @@ pages: $(call ready,core)
 lint: $(call ready,core)
 	$(CORE)/ruff check .
 	$(CORE)/ruff format --check .
+	$(CORE)/python .ci/layers.py
+	$(CORE)/python .ci/words.py
+
+# Sizes and shape of the package, with their limits.
+house: $(call ready,core)
+	$(CORE)/python .ci/house.py
 
 types: $(call ready,core)
 	$(CORE)/mypy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from retrivex.composer.explain import citations_of
@@ -11,6 +11,8 @@ from retrivex.composer.order import order_spans
 from retrivex.composition.composition import Citation
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
+from retrivex.model.chunk import Chunk, ChunkKey, Embedding
+from retrivex.model.hit import SeedHit
 from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering.render import Style, render
@@ -19,6 +21,26 @@ ORDERS = tuple(name.value for name in OrderingStrategy if name is not OrderingSt
 """Orders by name; "custom" needs a callable and is none of them."""
 
 SHUFFLE = OrderingStrategy.SHUFFLE.value
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What every composer is given for a question.
+
+    Parameters
+    ----------
+    question : its text
+    hits : best first
+    store : where chunks and their neighbours are read
+    documents : doc_id -> text
+    embedding : of the question, shape (d,); None where the hits were found by words alone
+    """
+
+    question: str
+    hits: list[SeedHit]
+    store: Mapping[ChunkKey, Chunk]
+    documents: Mapping[str, str]
+    embedding: Embedding | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrivex.config import RetrievalConfig
-from retrivex.evaluation.run.context import Order, Selection, arrange
+from retrivex.evaluation.run.context import Case, Order, Selection, arrange
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import SeedHit
 from retrivex.model.run import Segment
@@ -17,9 +17,6 @@ from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering.render import SEPARATOR
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from retrivex.evaluation.run.systems import Case
 
 PLAIN = RetrievalConfig(ordering_strategy=OrderingStrategy.SCORE_DESC, numbered=False, gap_markers=False)
 """How the baselines are written: passages with blank lines between them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,10 +12,8 @@ from retrivex.composer.composer import SpanComposer
 from retrivex.composer.spans import best_first
 from retrivex.config import PRESETS, RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.run.context import Order, Selection
+from retrivex.evaluation.run.context import Case, Order, Selection
 from retrivex.evaluation.run.knn import Nearest
-from retrivex.model.chunk import Chunk, ChunkKey, Embedding
-from retrivex.model.hit import SeedHit
 from retrivex.tokens.tokenizer import Tokenizer
 
 BASELINES = {"knn": 0, "knn±1": 1, "knn±2": 2}
@@ -26,26 +23,6 @@ COMPOSERS = (*BASELINES, *PRESETS)
 """Composers that need no file."""
 
 _FILES = (".json", ".toml")
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What every composer is given for a question.
-
-    Parameters
-    ----------
-    question : its text
-    hits : best first
-    store : where chunks and their neighbours are read
-    documents : doc_id -> text
-    embedding : of the question, shape (d,); None where the hits were found by words alone
-    """
-
-    question: str
-    hits: list[SeedHit]
-    store: Mapping[ChunkKey, Chunk]
-    documents: Mapping[str, str]
-    embedding: Embedding | None = None
 
 
 class Composer(Protocol):

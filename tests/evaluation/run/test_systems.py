@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from retrivex import RetrievalConfig, RetrivexError, SpanComposer
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.run import ORDERS, Index
-from retrivex.evaluation.run.context import Context, Order, arrange
-from retrivex.evaluation.run.systems import COMPOSERS, Case, composer_of
+from retrivex.evaluation.run.context import Case, Context, Order, arrange
+from retrivex.evaluation.run.systems import COMPOSERS, composer_of
 from retrivex.tokens.tokenizer import get_tokenizer
 
 TOKENIZER = get_tokenizer("cl100k_base")
