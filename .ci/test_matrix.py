@@ -61,7 +61,7 @@ CHECKS = {
     "tokenizers": Check(("retrivex.tokens.huggingface",), ("tokens/test_tokenizer.py",)),
     "pdf": Check(("retrivex.loading.pdf",), ("loading/test_pdf.py",)),
     "office": Check(("retrivex.loading.office",), ("loading/test_office.py",), ("python-docx", "python-pptx")),
-    "tune": Check(("retrivex.evaluation.tune.knob_search",), ("cli/test_tune.py",)),
+    "tune": Check(("retrivex.evaluation.tune.option_search",), ("cli/test_tune.py",)),
     "evaluate": Check(
         ("benchmarks.suites.datasets.hub", "retrivex.evaluation.answers.endpoint"),
         ("evaluation/test_datasets_hub.py", "evaluation/test_endpoint.py"),

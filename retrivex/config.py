@@ -1,4 +1,4 @@
-"""Every knob of the composer, in one place, checked once."""
+"""Every option of the composer, in one place, checked once."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def _as_items(value: Any) -> Any:
 
 
 WIDTHS = ("window", "before", "after")
-"""Knobs that say how wide windows are: with one of them, `pool_factor` is no longer filled in."""
+"""Options that say how wide windows are: with one of them, `pool_factor` is no longer filled in."""
 
 _POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence/__main__.py
 
 
 class RetrievalConfig(BaseModel):
-    """Every knob, validated when built; frozen; each may be overridden per call.
+    """Every option, validated when built; frozen; each may be overridden per call.
 
     Raises
     ------
@@ -299,21 +299,21 @@ class RetrievalConfig(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_numbers(cls, knobs: Any) -> Any:
+    def _check_numbers(cls, options: Any) -> Any:
         # pydantic reads True as 1, which nobody means by a budget
-        given = knobs.items() if isinstance(knobs, dict) else ()
+        given = options.items() if isinstance(options, dict) else ()
         wrong = [name for name, value in given if isinstance(value, bool) and name in _NUMBERS]
         if wrong:
-            raise RetrivexError(f"{wrong[0]} is {knobs[wrong[0]]}: it must be a number; True and False are none")
-        return knobs
+            raise RetrivexError(f"{wrong[0]} is {options[wrong[0]]}: it must be a number; True and False are none")
+        return options
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_pool(cls, knobs: Any) -> Any:
+    def _fill_pool(cls, options: Any) -> Any:
         # who names a window means it; otherwise it follows the budget, as candidates that cannot fill it lose evidence
-        if isinstance(knobs, dict) and not any(name in knobs for name in (*WIDTHS, "pool_factor")):
-            return {**knobs, "pool_factor": _POOL_FACTOR}
-        return knobs
+        if isinstance(options, dict) and not any(name in options for name in (*WIDTHS, "pool_factor")):
+            return {**options, "pool_factor": _POOL_FACTOR}
+        return options
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
@@ -366,7 +366,7 @@ class RetrievalConfig(BaseModel):
 
     @classmethod
     def preset(cls, name: PresetName, **changes: Any) -> RetrievalConfig:
-        """Return a named set of knobs, with `changes` on top.
+        """Return a named set of options, with `changes` on top.
 
         `speed` takes one neighbour, scores by the weighted formula and picks greedily, `balanced` is the default,
         `quality` looks further, has more to choose from and swaps in parents, `published` is the behaviour of the first
@@ -377,7 +377,7 @@ class RetrievalConfig(BaseModel):
         RetrivexError
             If there is no such preset.
         """
-        return cls.model_validate(_changed(_preset_knobs(name), changes))
+        return cls.model_validate(_changed(_preset_options(name), changes))
 
     @classmethod
     def from_file(cls, path: str | Path) -> RetrievalConfig:
@@ -397,34 +397,34 @@ class RetrievalConfig(BaseModel):
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
-            knobs = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+            options = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
         except (OSError, ValueError) as error:
             raise RetrivexError(f"config file {path} cannot be read: {error}; give a .json or .toml file") from error
-        if not isinstance(knobs, dict):
-            raise RetrivexError(f"config file {path} holds {type(knobs).__name__}: it must hold one table of knobs")
-        if isinstance(knobs.get("coefficients"), str):
-            knobs["coefficients"] = path.parent / knobs["coefficients"]
-        profile = knobs.get("position_profile")
+        if not isinstance(options, dict):
+            raise RetrivexError(f"config file {path} holds {type(options).__name__}: it must hold one table of options")
+        if isinstance(options.get("coefficients"), str):
+            options["coefficients"] = path.parent / options["coefficients"]
+        profile = options.get("position_profile")
         if isinstance(profile, str) and profile not in PROFILES:
-            knobs["position_profile"] = path.parent / profile
-        preset = knobs.pop("preset", "balanced")
-        return cls.model_validate(_changed(_preset_knobs(preset), knobs))
+            options["position_profile"] = path.parent / profile
+        preset = options.pop("preset", "balanced")
+        return cls.model_validate(_changed(_preset_options(preset), options))
 
 
 _NUMBERS = frozenset(
     name
-    for name, knob in RetrievalConfig.model_fields.items()
-    if knob.annotation in (int, float, int | None, float | None)
+    for name, option in RetrievalConfig.model_fields.items()
+    if option.annotation in (int, float, int | None, float | None)
 )
 
 
 def _changed(preset: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return a preset's knobs with changes on top; who names a window means it, whatever the preset widens to."""
+    """Return a preset's options with changes on top; who names a window means it, whatever the preset widens to."""
     dropped = "pool_factor" if any(name in changes for name in WIDTHS) else None
     return {**{name: value for name, value in preset.items() if name != dropped}, **changes}
 
 
-def _preset_knobs(name: Any) -> dict[str, Any]:
+def _preset_options(name: Any) -> dict[str, Any]:
     if not isinstance(name, str) or name not in PRESETS:
         raise RetrivexError(f"preset {name!r} does not exist: choose one of {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -13,7 +13,7 @@ from retrivex.config import PRESETS
 
 
 @pytest.mark.parametrize(
-    ("knobs", "field"),
+    ("options", "field"),
     [
         ({"window": -1}, "window"),
         ({"token_budget": -1}, "token_budget"),
@@ -31,14 +31,14 @@ from retrivex.config import PRESETS
         ({"budget": 10}, "budget"),
     ],
 )
-def test_a_wrong_knob_is_refused_by_name(knobs: dict[str, Any], field: str) -> None:
+def test_a_wrong_option_is_refused_by_name(options: dict[str, Any], field: str) -> None:
     with pytest.raises(ValidationError, match=field) as caught:
-        RetrievalConfig(**knobs)
+        RetrievalConfig(**options)
     assert isinstance(caught.value, ValueError)
 
 
 @pytest.mark.parametrize(
-    ("knobs", "message"),
+    ("options", "message"),
     [
         ({"grow_until": "table", "max_window": 1}, "max_window is 1: with grow_until it must be at least the window"),
         ({"quotas": (0.0, 0.0)}, "quotas are"),
@@ -46,9 +46,9 @@ def test_a_wrong_knob_is_refused_by_name(knobs: dict[str, Any], field: str) -> N
         ({"quotas": ()}, "quotas are"),
     ],
 )
-def test_knobs_that_do_not_go_together_are_refused(knobs: dict[str, Any], message: str) -> None:
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        RetrievalConfig(**knobs)
+        RetrievalConfig(**options)
 
 
 def test_a_config_is_frozen_and_an_override_is_a_checked_copy() -> None:
@@ -65,7 +65,7 @@ def test_a_config_is_frozen_and_an_override_is_a_checked_copy() -> None:
 def test_presets(name: Any) -> None:
     config = RetrievalConfig.preset(name, token_budget=77)
     assert config.token_budget == 77
-    assert all(getattr(config, knob) == value for knob, value in PRESETS[name].items())
+    assert all(getattr(config, option) == value for option, value in PRESETS[name].items())
 
 
 def test_the_balanced_preset_is_the_default() -> None:
@@ -118,18 +118,18 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, content: str | None, m
         RetrievalConfig.from_file(tmp_path / name)
 
 
-def test_every_knob_is_described_and_has_a_default() -> None:
+def test_every_option_is_described_and_has_a_default() -> None:
     for name, field in RetrievalConfig.model_fields.items():
         assert field.description, name
         assert not field.is_required(), name
 
 
-FLOAT_KNOBS = [name for name, field in RetrievalConfig.model_fields.items() if "float" in str(field.annotation)]
+FLOAT_OPTIONS = [name for name, field in RetrievalConfig.model_fields.items() if "float" in str(field.annotation)]
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])
-@pytest.mark.parametrize("name", FLOAT_KNOBS)
-def test_float_knobs_are_finite(name: str, value: float) -> None:
+@pytest.mark.parametrize("name", FLOAT_OPTIONS)
+def test_float_options_are_finite(name: str, value: float) -> None:
     with pytest.raises(ValidationError, match=name):
         RetrievalConfig(**{name: [value] if name == "quotas" else value})
 
@@ -156,7 +156,7 @@ def _is_word(value: Any) -> bool:
     return value is None or isinstance(value, bool) or value == ()
 
 
-def test_the_page_of_knobs_is_complete() -> None:
+def test_the_page_of_options_is_complete() -> None:
     page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text(encoding="utf-8")
     for name, field in RetrievalConfig.model_fields.items():
         assert field.description, name

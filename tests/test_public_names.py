@@ -71,7 +71,7 @@ def test_every_name_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "default"), PUBLISHED_DEFAULTS.items())
-def test_published_knobs_keep_their_defaults(name: str, default: object) -> None:
+def test_published_options_keep_their_defaults(name: str, default: object) -> None:
     assert getattr(RetrievalConfig(), name) == default
     assert RetrievalConfig.model_fields[name].default == default
 

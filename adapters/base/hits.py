@@ -38,7 +38,7 @@ class Placed:
     ----------
     hits : in the order given
     store : where their neighbours are
-    overrides : knobs that the hits decide
+    overrides : options that the hits decide
     real_names : document names made up for hits whose number is unknown, and the real ones
     ranked : whether ranks stand in for scores
     warnings : what went otherwise than hoped

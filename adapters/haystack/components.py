@@ -55,7 +55,7 @@ class RetriVexRetriever(FixedArguments):
     Parameters
     ----------
     retriever : any Haystack retriever, by words or by embedding
-    config : knobs of the composer, also as a mapping
+    config : options of the composer, also as a mapping
     document_store : where neighbours are: one `filter_documents` for all hits, by `source_id` and `split_id`
     make_id : `(doc_id, n) -> id`, where the ids in the document store were made so: neighbours are asked for by id then
     chunk_store : takes the place of `document_store`: `{(doc_id, chunk_id): Chunk}`, anything with
@@ -179,7 +179,7 @@ class RetriVexRetriever(FixedArguments):
         Raises
         ------
         RetrivexError
-            If something of it can be in no file: a function among the knobs, a store that lives in this process.
+            If something of it can be in no file: a function among the options, a store that lives in this process.
         """
         retriever = component_to_dict(self.retriever, "retriever")
         return default_to_dict(self, retriever=retriever, fetch_k=self.fetch_k, **self._spans.saved())

@@ -143,7 +143,7 @@ class DocumentComposer:
         Raises
         ------
         StoreError
-            If something of it can be in no file: a function among the knobs, a store that lives in this process.
+            If something of it can be in no file: a function among the options, a store that lives in this process.
         """
         return {
             "config": saved_config(self.config),

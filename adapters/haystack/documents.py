@@ -1,4 +1,4 @@
-"""Haystack's Documents -> passages and a chunk store; spans -> Documents; knobs as a saved pipeline has them."""
+"""Haystack's Documents -> passages and a chunk store; spans -> Documents; options as a saved pipeline has them."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def saved_fields(names: FieldMap) -> str | dict[str, Any]:
 
 
 def as_config(given: RetrievalConfig | Mapping[str, Any] | None) -> RetrievalConfig:
-    """Return the knobs that are meant, also out of a mapping."""
+    """Return the options that are meant, also out of a mapping."""
     return given if isinstance(given, RetrievalConfig) else RetrievalConfig(**(given or {}))
 
 
 def saved_config(config: RetrievalConfig) -> dict[str, Any]:
-    """Return knobs as a saved pipeline has them: those that are not at their default.
+    """Return options as a saved pipeline has them: those that are not at their default.
 
     Raises
     ------

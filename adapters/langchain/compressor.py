@@ -33,7 +33,7 @@ class RetriVexCompressor(BaseDocumentCompressor, Composing):
 
     Parameters
     ----------
-    config : knobs of the composer
+    config : options of the composer
     chunk_store, parent_store, k, scope, fields, reranker : as for `RetriVexRetriever`
     """
 

@@ -23,19 +23,19 @@ except ImportError as error:
 class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
     """Puts documents in order, by the strategies of `retrivex.Reorderer`; the best at both edges by default.
 
-    The very Documents that were given come back, fewer where a knob says so. Their scores are those in the metadata,
+    The very Documents that were given come back, fewer where an option says so. Their scores are those in the metadata,
     if every one has one; otherwise they are taken to come best first.
 
     Parameters
     ----------
     strategy : `edge_balanced`, `document_edges`, `best_last`, ...
     fields : names of metadata, where they differ from the usual ones; a name counts where every document has it
-    knobs : of `Reorderer`, such as `top_k`, `max_tokens`, `deduplicate`
+    options : of `Reorderer`, such as `top_k`, `max_tokens`, `deduplicate`
 
     Raises
     ------
     pydantic.ValidationError
-        If a knob does not exist or breaks its rule.
+        If an option does not exist or breaks its rule.
 
     Examples
     --------
@@ -47,13 +47,13 @@ class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
 
     _fixed = frozenset({"fields", *ReorderOptions.model_fields})
 
-    def __init__(self, strategy: Strategy = "edge_balanced", fields: FieldMap | None = None, **knobs: Any) -> None:
+    def __init__(self, strategy: Strategy = "edge_balanced", fields: FieldMap | None = None, **options: Any) -> None:
         self._names = fields or FieldMap()
         # a date in words among the metadata is no reason to stop: what cannot be used is said, and left out
-        self._reorderer = Reorderer(**{"strategy": strategy, "validation": "coerce", **knobs})
+        self._reorderer = Reorderer(**{"strategy": strategy, "validation": "coerce", **options})
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
-        """Return the documents in order; `query=`, and knobs for this call, may be given."""
+        """Return the documents in order; `query=`, and options for this call, may be given."""
         given = {**kwargs, "fields": self._fields(documents)}
         return _told(self._reorderer.reorder_with_diagnostics(documents, given.pop("query", None), **given))
 

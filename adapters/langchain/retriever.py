@@ -54,7 +54,7 @@ class RetriVexRetriever(BaseRetriever, Composing):
     Parameters
     ----------
     base_retriever : any LangChain retriever
-    config : knobs of the composer
+    config : options of the composer
     chunk_store : where neighbours are: `{(doc_id, chunk_id): Chunk}`, anything with `fetch(windows, scope)`, or the
         split documents themselves. Without it hits cannot grow, and are only merged where they touch.
     parent_store : where parents are
@@ -67,8 +67,8 @@ class RetriVexRetriever(BaseRetriever, Composing):
 
     Notes
     -----
-    `invoke(question, k=..., fetch_k=..., scope=..., query_embedding=..., token_budget=...)` changes these, and any knob
-    of `RetrievalConfig` but `k`, for one call: `k` counts spans here.
+    `invoke(question, k=..., fetch_k=..., scope=..., query_embedding=..., token_budget=...)` changes these, and any
+    option of `RetrievalConfig` but `k`, for one call: `k` counts spans here.
     """
 
     base_retriever: SkipValidation[RetrieverLike]
@@ -82,8 +82,8 @@ class RetriVexRetriever(BaseRetriever, Composing):
     reranker: Any = None
 
     def __init__(self, base_retriever: RetrieverLike, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
-        knobs = RetrievalConfig() if config is None else config
-        super().__init__(base_retriever=base_retriever, config=knobs, **kwargs)  # type: ignore[call-arg]
+        kept = RetrievalConfig() if config is None else config
+        super().__init__(base_retriever=base_retriever, config=kept, **kwargs)  # type: ignore[call-arg]
         self._made_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
             logger.warning("%s", NO_STORE)
@@ -95,7 +95,12 @@ class RetriVexRetriever(BaseRetriever, Composing):
         documents = call.base.invoke(query, config={"callbacks": run_manager.get_child()})
         placed = self._place(documents, call)
         made = self._made_composer().compose(
-            placed.hits, placed.store, self.parent_store, query=query, **call.arguments, **call.knobs | placed.overrides
+            placed.hits,
+            placed.store,
+            self.parent_store,
+            query=query,
+            **call.arguments,
+            **call.options | placed.overrides,
         )
         return self._documents(made, placed)
 
@@ -106,23 +111,28 @@ class RetriVexRetriever(BaseRetriever, Composing):
         documents = await call.base.ainvoke(query, config={"callbacks": run_manager.get_child()})
         placed = self._place(documents, call)
         made = await self._made_composer().acompose(
-            placed.hits, placed.store, self.parent_store, query=query, **call.arguments, **call.knobs | placed.overrides
+            placed.hits,
+            placed.store,
+            self.parent_store,
+            query=query,
+            **call.arguments,
+            **call.options | placed.overrides,
         )
         return self._documents(made, placed)
 
     def _call(self, overrides: dict[str, Any]) -> _Call:
-        knobs = {name: value for name, value in overrides.items() if name not in _OWN}
+        options = {name: value for name, value in overrides.items() if name not in _OWN}
         k = overrides.get("k", self.k)
         if k is not None:
-            knobs["max_spans"] = k
-        config = self.config.override(**knobs)
+            options["max_spans"] = k
+        config = self.config.override(**options)
         wanted = hits_to_ask(overrides.get("fetch_k", self.fetch_k), config.max_spans)
         base, direction = _asked_for(self.base_retriever, wanted)
         return _Call(
             base=base,
             direction=direction,
             config=config,
-            knobs={**knobs, **PLAIN_TEXT},
+            options={**options, **PLAIN_TEXT},
             arguments={
                 "scope": overrides.get("scope", self.scope),
                 "query_embedding": overrides.get("query_embedding"),
@@ -137,7 +147,7 @@ class RetriVexRetriever(BaseRetriever, Composing):
         return documents_of(made, placed, self.fields, alone=self._alone)
 
 
-_OWN = ("k", "fetch_k", "scope", "query_embedding", "verbose")  # of `invoke`, and no knobs of the composer
+_OWN = ("k", "fetch_k", "scope", "query_embedding", "verbose")  # of `invoke`, and no options of the composer
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +157,7 @@ class _Call:
     base: RetrieverLike
     direction: Direction
     config: RetrievalConfig
-    knobs: dict[str, Any]
+    options: dict[str, Any]
     arguments: dict[str, Any]
 
 

@@ -57,7 +57,7 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
     Parameters
     ----------
     base_retriever : any LlamaIndex retriever
-    config : knobs of the composer; `max_spans` limits the nodes returned
+    config : options of the composer; `max_spans` limits the nodes returned
     chunk_store : where neighbours are: `{(doc_id, chunk_id): Chunk}`, anything with `fetch(windows, scope)`, or nodes
     docstore, vector_store : one of them in place of `chunk_store`: neighbours are found along PREVIOUS and NEXT, by
         one `get_nodes` for every step outwards. With none of the three, hits cannot grow, and are only merged where
@@ -141,7 +141,7 @@ class RetriVexPostprocessor(BaseNodePostprocessor):
 
     Parameters
     ----------
-    config : knobs of the composer; `max_spans` limits the nodes returned
+    config : options of the composer; `max_spans` limits the nodes returned
     chunk_store, docstore, vector_store, parent_store, scope, fields, reranker : as for `RetriVexRetriever`
 
     Raises

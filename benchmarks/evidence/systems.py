@@ -50,7 +50,7 @@ def widened(reach: int) -> Callable[[Case], Sequence[Range]]:
 
 
 class RetriVex:
-    """RetriVex over the hits: a composer for each set of knobs, as it would be kept in a program.
+    """RetriVex over the hits: a composer for each set of options, as it would be kept in a program.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class RetriVex:
         as `RetrievalConfig` has it
     per_set : take the coefficients fitted without the set that is asked
     embeddings : whether the chunks and the question bring theirs; without, only the hits' scores are known
-    knobs : of `RetrievalConfig`
+    options : of `RetrievalConfig`
     """
 
     def __init__(
@@ -67,18 +67,18 @@ class RetriVex:
         *,
         per_set: bool = False,
         embeddings: bool = True,
-        **knobs: Any,
+        **options: Any,
     ) -> None:
         self.window = window
         self.embeddings = embeddings
         self.per_set = per_set
-        self.knobs = {**PLAIN, **knobs}
+        self.options = {**PLAIN, **options}
         self._composers: dict[str, SpanComposer] = {}
 
     def _composer(self, set_name: str) -> SpanComposer:
         if set_name not in self._composers:
             own = {"coefficients": coefficients(set_name)} if self.per_set else {}
-            self._composers[set_name] = SpanComposer(RetrievalConfig(**self.knobs, **own))
+            self._composers[set_name] = SpanComposer(RetrievalConfig(**self.options, **own))
         return self._composers[set_name]
 
     def __call__(self, case: Case) -> list[Range]:

@@ -59,8 +59,8 @@ class Refitted(RetriVex):
 
     def _composer(self, set_name: str) -> Any:
         if set_name not in self._composers:
-            knobs = {**self.knobs, "coefficients": without(self.group, set_name)}
-            self._composers[set_name] = RetriVex(**knobs)._composer(set_name)
+            options = {**self.options, "coefficients": without(self.group, set_name)}
+            self._composers[set_name] = RetriVex(**options)._composer(set_name)
         return self._composers[set_name]
 
 
@@ -84,8 +84,8 @@ def without(group: str, set_name: str) -> Path:
 def variants() -> Iterator[tuple[str, Cell, System]]:
     """Yield what is changed, where, and the system that has it changed."""
 
-    def calibrated(name: str, cell: Cell = CELL, **knobs: Any) -> tuple[str, Cell, System]:
-        made = RetriVex(per_set=True, **{"scoring": "calibrated", **knobs})
+    def calibrated(name: str, cell: Cell = CELL, **options: Any) -> tuple[str, Cell, System]:
+        made = RetriVex(per_set=True, **{"scoring": "calibrated", **options})
         return name, cell, System(name, made, code_and_model)
 
     yield calibrated(BASE)

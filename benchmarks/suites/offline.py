@@ -57,7 +57,7 @@ def arguments(what: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run(name: str, asked: argparse.Namespace, *, dense: bool = True, **knobs: Any) -> list[Row]:
+def run(name: str, asked: argparse.Namespace, *, dense: bool = True, **options: Any) -> list[Row]:
     """Run a plan and write its rows, compressed, with the manifest.
 
     Parameters
@@ -65,16 +65,16 @@ def run(name: str, asked: argparse.Namespace, *, dense: bool = True, **knobs: An
     name : of the folder of results
     asked : of `arguments`
     dense : whether the plan needs vectors
-    **knobs : of `Plan`; `sets` is the whole list, a smoke run takes few questions of each
+    **options : of `Plan`; `sets` is the whole list, a smoke run takes few questions of each
     """
     if dense:
-        knobs["encoder"] = SMOKE_ENCODER if asked.smoke else model_folder()
+        options["encoder"] = SMOKE_ENCODER if asked.smoke else model_folder()
     if asked.smoke:
-        knobs["questions"] = SMOKE_QUESTIONS
-        knobs["sets"] = [spec for spec in knobs["sets"] if is_there(spec)]
-        if not knobs["sets"]:
+        options["questions"] = SMOKE_QUESTIONS
+        options["sets"] = [spec for spec in options["sets"] if is_there(spec)]
+        if not options["sets"]:
             return []
-    plan = Plan(data=DATA, **knobs)
+    plan = Plan(data=DATA, **options)
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         rows = evaluate(plan, out=Path(folder), processes=asked.processes, report=told)

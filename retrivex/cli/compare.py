@@ -13,8 +13,8 @@ from rich.table import Table
 
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import console, note, one_line, print_table, visible, write_json
-from retrivex.evaluation.compare.comparing import Comparison, Pair, select
-from retrivex.evaluation.compare.comparing import compare as compare_rows
+from retrivex.evaluation.compare.comparison import Comparison, Pair, select
+from retrivex.evaluation.compare.comparison import compare as compare_rows
 from retrivex.evaluation.compare.side_by_side import cells, described, head, page
 from retrivex.evaluation.run.results import Row, read_rows, without_nan
 

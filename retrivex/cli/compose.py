@@ -55,7 +55,8 @@ def compose(
     budget: Budget = None,
     window: WindowSize = None,
     k: Annotated[
-        int | None, typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Knobs")
+        int | None,
+        typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options"),
     ] = None,
     order: Order = None,
     preset: Preset = None,
@@ -87,8 +88,8 @@ def compose(
     if schema or request_schema:
         write_text(read_schema("composition-1" if schema else "compose-request-1"))
         return
-    knobs = make_config(preset, config, settings, token_budget=budget, window=window, k=k, ordering_strategy=order)
-    composer = SpanComposer(knobs, reranker=make_reranker(rerank, rerank_shape, rerank_model))
+    retrieval = make_config(preset, config, settings, token_budget=budget, window=window, k=k, ordering_strategy=order)
+    composer = SpanComposer(retrieval, reranker=make_reranker(rerank, rerank_shape, rerank_model))
     shared = {} if chunks is None else index_chunks(read_chunks(chunks))
     _check_files(source, target)
     failed = 0

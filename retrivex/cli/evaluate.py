@@ -37,9 +37,9 @@ from retrivex.evaluation.questions.own import own
 from retrivex.evaluation.report import write_report
 from retrivex.evaluation.run import ORDERS, Plan, summarise
 from retrivex.evaluation.run import evaluate as run_plan
-from retrivex.evaluation.run.composers import COMPOSERS
 from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS
 from retrivex.evaluation.run.results import MANIFEST
+from retrivex.evaluation.run.systems import COMPOSERS
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _MOST_LISTED = 20  # lines that are told one by one; the manifest and --json list all
@@ -104,7 +104,7 @@ def evaluate(
         typer.Option(
             "--composer",
             metavar="NAME",
-            help=f"{', '.join(COMPOSERS)}, or a .toml or .json of knobs; repeatable. Usually knn, knn±1, balanced.",
+            help=f"{', '.join(COMPOSERS)}, or a .toml or .json of options; repeatable. Usually knn, knn±1, balanced.",
         ),
     ] = None,
     order: Annotated[

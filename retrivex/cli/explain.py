@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from retrivex.cli.strip import Strip, legend, strips_of
+from retrivex.cli.chunk_map import Strip, legend, strips_of
 from retrivex.cli.terminal import one_line, shorten
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Step

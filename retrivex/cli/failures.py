@@ -38,7 +38,7 @@ def describe(error: BaseException) -> str:
     'first second'
     """
     if isinstance(error, ValidationError):
-        return "; ".join(_knob_problem(problem, error.title) for problem in error.errors())
+        return "; ".join(_option_problem(problem, error.title) for problem in error.errors())
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return one_line(f"{where}{error.strerror}")
@@ -46,10 +46,10 @@ def describe(error: BaseException) -> str:
     return one_line(message.replace(": Value error, ", ": ") or type(error).__name__)
 
 
-def _knob_problem(problem: Any, model: str) -> str:
+def _option_problem(problem: Any, model: str) -> str:
     name = ".".join(str(part) for part in problem["loc"][:1])
     if problem["type"] == "extra_forbidden":
-        return f"{name}: there is no such knob; see {model} for their names"
+        return f"{name}: there is no such option; see {model} for their names"
     rule = problem["msg"].removeprefix("Value error, ")
     return one_line(f"{name}: {rule} (given: {problem['input']!r})" if name else rule)
 

@@ -13,7 +13,7 @@ from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Scope
 from retrivex.ordering.strategy import OrderingStrategy
 
-_KNOBS = "Knobs"
+_OPTIONS = "Composer options"
 
 Database: TypeAlias = Annotated[Path, typer.Option("--db", metavar="FILE", envvar="RETRIVEX_DB", help="The database.")]
 DEFAULT_DATABASE = Path("retrivex.db")
@@ -32,11 +32,12 @@ Scopes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")
 ]
 Budget: TypeAlias = Annotated[
-    int | None, typer.Option("--budget", "-b", metavar="TOKENS", help="Most tokens of context.", rich_help_panel=_KNOBS)
+    int | None,
+    typer.Option("--budget", "-b", metavar="TOKENS", help="Most tokens of context.", rich_help_panel=_OPTIONS),
 ]
 WindowSize: TypeAlias = Annotated[
     int | None,
-    typer.Option("--window", "-w", metavar="L", help="Neighbours on each side of a hit.", rich_help_panel=_KNOBS),
+    typer.Option("--window", "-w", metavar="L", help="Neighbours on each side of a hit.", rich_help_panel=_OPTIONS),
 ]
 Order: TypeAlias = Annotated[
     OrderingStrategy | None,
@@ -44,21 +45,26 @@ Order: TypeAlias = Annotated[
         "--order",
         metavar="NAME",
         help=f"Order of the passages: {', '.join(OrderingStrategy)}.",
-        rich_help_panel=_KNOBS,
+        rich_help_panel=_OPTIONS,
     ),
 ]
 Preset: TypeAlias = Annotated[
     str | None,
-    typer.Option("--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.", rich_help_panel=_KNOBS),
+    typer.Option(
+        "--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.", rich_help_panel=_OPTIONS
+    ),
 ]
 ConfigFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Start from a .toml or .json of knobs.", rich_help_panel=_KNOBS),
+    typer.Option("--config", metavar="FILE", help="Start from a .toml or .json of options.", rich_help_panel=_OPTIONS),
 ]
 Settings: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KNOB=VALUE", help="Any other knob of RetrievalConfig; repeatable.", rich_help_panel=_KNOBS
+        "--set",
+        metavar="OPTION=VALUE",
+        help="Any other option of RetrievalConfig; repeatable.",
+        rich_help_panel=_OPTIONS,
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Result and errors as JSON.")]
@@ -70,15 +76,15 @@ def make_config(preset: str | None, file: Path | None, settings: list[str] | Non
     Parameters
     ----------
     preset, file : what to start from; one of them, or neither
-    settings : `knob=value`, the last word
-    **options : knobs with options of their own; None where not given
+    settings : `option=value`, the last word
+    **options : options of `RetrievalConfig` that have a flag of their own; None where not given
 
     Raises
     ------
     typer.BadParameter
         If the file, the preset or a setting is not what it should be.
     pydantic.ValidationError
-        If there is no such knob, or a value breaks its rule.
+        If there is no such option, or a value breaks its rule.
     """
     if preset is not None and file is not None:
         raise typer.BadParameter("--preset and --config exclude each other: write preset = ... into the file")
@@ -99,7 +105,7 @@ def _preset(name: str) -> RetrievalConfig:
 
 
 def _as_given(config: RetrievalConfig) -> dict[str, Any]:
-    # only what was set, so that a command can tell a knob that somebody turned from one at its default
+    # only what was set, so that a command can tell an option that somebody turned from one at its default
     return {name: getattr(config, name) for name in config.model_fields_set}
 
 

@@ -110,15 +110,15 @@ def query(
     """
     if as_json:
         output = Format.JSON
-    knobs = make_config(preset, config, settings, token_budget=budget, window=window, ordering_strategy=order)
-    if output in (Format.TEXT, Format.MARKDOWN) and "context_format" not in knobs.model_fields_set:
-        knobs = knobs.override(context_format=output.value)
+    retrieval = make_config(preset, config, settings, token_budget=budget, window=window, ordering_strategy=order)
+    if output in (Format.TEXT, Format.MARKDOWN) and "context_format" not in retrieval.model_fields_set:
+        retrieval = retrieval.override(context_format=output.value)
     reranker = make_reranker(rerank, rerank_shape, rerank_model)
     with SQLiteStore(db, read_only=True) as store:
         composition = ask(
             store,
             question,
-            knobs,
+            retrieval,
             k=k,
             mode=mode,
             embed=embed,

@@ -31,7 +31,7 @@ def reorder(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KNOB=VALUE", help="Any other knob of Reorderer; repeatable."),
+        typer.Option("--set", metavar="OPTION=VALUE", help="Any other option of Reorderer; repeatable."),
     ] = None,
     lines: Annotated[bool, typer.Option("--jsonl", help="One passage a line, in and out.")] = False,
     as_json: AsJson = False,
@@ -45,10 +45,10 @@ def reorder(
       retrivex reorder passages.json --order edge_balanced --set top_k=8
       my-retriever | retrivex reorder --jsonl --query "When did it fail?" --preset auto
     """
-    knobs = parse_pairs(settings, "--set")
+    options = parse_pairs(settings, "--set")
     if strategy is not None:
-        knobs["strategy"] = strategy
-    reorderer = _reorderer(preset, knobs)
+        options["strategy"] = strategy
+    reorderer = _reorderer(preset, options)
     text = sys.stdin.read() if source == _STANDARD else Path(source).read_text(encoding="utf-8")
     made = reorderer.reorder_with_diagnostics(read_passages(text, lines=lines), question)
     for warning in made.diagnostics.warnings:
@@ -64,10 +64,10 @@ def reorder(
         Path(target).write_text(output + "\n", encoding="utf-8")
 
 
-def _reorderer(preset: str | None, knobs: dict[str, Any]) -> Reorderer:
+def _reorderer(preset: str | None, options: dict[str, Any]) -> Reorderer:
     try:
         # which refuses names that are none of a preset
-        return Reorderer(**knobs) if preset is None else Reorderer.preset(cast("PresetName", preset), **knobs)
+        return Reorderer(**options) if preset is None else Reorderer.preset(cast("PresetName", preset), **options)
     except RetrivexError as error:
         raise typer.BadParameter(str(error)) from error
 

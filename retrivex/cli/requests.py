@@ -59,7 +59,7 @@ class Request:
     store : where their neighbours are
     parents : by parent id; None where the line gives none
     question, query_embedding, scope : as for `SpanComposer.compose`
-    overrides : knobs
+    overrides : options
     problems : hits that cannot be read, one sentence each
     lost : hits whose chunk nobody has given
     """

@@ -1,4 +1,4 @@
-"""`retrivex tune`: knobs and coefficients for one's own questions, written only where they are sure to be better."""
+"""`retrivex tune`: options and coefficients for one's own questions, written only where they are sure to be better."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def tune(
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tune knobs and coefficients on your own questions; refuse what is no improvement.
+    """Tune options and coefficients on your own questions; refuse what is no improvement.
 
     A part of the questions is held back. A change is written only if it is better there, by a 95 % interval;
     otherwise nothing is written and the exit code is 4. Needs the extra 'tune'.
@@ -98,8 +98,8 @@ def tune(
     """
     tuning = import_module("retrivex.evaluation.tune.tuning")  # it needs an extra
     lines = read_question_lines(questions)
-    knobs = make_config(preset, config, settings, token_budget=budget)
-    run = partial(tuning.tune, config=knobs, trials=trials, hold_out=hold_out, seed=seed)
+    retrieval = make_config(preset, config, settings, token_budget=budget)
+    run = partial(tuning.tune, config=retrieval, trials=trials, hold_out=hold_out, seed=seed)
     if chunks is not None or any(line.record.get("hits") is not None for line in lines):
         labelled = _with_own_hits(lines, {} if chunks is None else index_chunks(read_chunks(chunks)))
         result = _tuned(run, questions, *labelled)

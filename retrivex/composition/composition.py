@@ -184,7 +184,7 @@ class Composition:
         return [part for start, end in places for part in self._between(start, end)]
 
     def _resolve_place(self, place: Place) -> list[Citation]:
-        from retrivex.prompts.places import Place  # noqa: PLC0415 - prompts are imported on first use
+        from retrivex.prompts.citations import Place  # noqa: PLC0415 - prompts are imported on first use
 
         if not isinstance(place, Place):
             raise RetrivexError(f"reference is {place!r}: give a number, a marker like '[2]', or words of the text")

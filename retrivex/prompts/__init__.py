@@ -7,8 +7,8 @@ from retrivex.prompts.templates import CHINESE_TEMPLATE, DEFAULT_TEMPLATE, fill_
 
 if TYPE_CHECKING:
     from retrivex.prompts.chat import ChatStyle, Prompt, write_chat
+    from retrivex.prompts.citations import Place
     from retrivex.prompts.fitting import fit_prompt
-    from retrivex.prompts.places import Place
     from retrivex.prompts.source import Source
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 
 _ON_FIRST_USE = {
     "ChatStyle": "retrivex.prompts.chat",
-    "Place": "retrivex.prompts.places",
+    "Place": "retrivex.prompts.citations",
     "Prompt": "retrivex.prompts.chat",
     "Source": "retrivex.prompts.source",
     "fit_prompt": "retrivex.prompts.fitting",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+from retrivex.prompts.citations import CITE_DELIMITER, CITE_START, CITE_STOP, marker
 from retrivex.prompts.escaping import TAGS, escape
-from retrivex.prompts.places import CITE_DELIMITER, CITE_START, CITE_STOP, marker
 from retrivex.prompts.source import Provenance, Source
 
 Api: TypeAlias = Literal["plain", "openai", "openai_chat", "anthropic"]

@@ -10,8 +10,8 @@ from retrivex.errors import RetrivexError
 from retrivex.model.span import Span
 from retrivex.prompts.apis import APIS, Api, Message, texts_of, user_message
 from retrivex.prompts.arguments import check_arguments, list_of, numbered_sources
+from retrivex.prompts.citations import Place, cited_places, marked_places
 from retrivex.prompts.fitting import SourceTemplate, fit, write_own
-from retrivex.prompts.places import Place, cited_places, marked_places
 from retrivex.prompts.source import Provenance, Source, tag_positions
 from retrivex.prompts.wording import Language, Wording, wording
 from retrivex.tokens.tokenizer import Tokenizer

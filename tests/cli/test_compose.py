@@ -80,7 +80,7 @@ def test_order_is_kept_and_a_bad_line_does_not_stop_the_others() -> None:
         ('{"hits": [], "parents": {"p": 5}}', "parent 'p' is 5"),
         ('{"hits": [], "query_embedding": ["x"]}', "no number"),
         ('{"hits": [], "config": [1]}', "'config' is [1]: it must be an object"),
-        ('{"hits": [], "config": {"nonsense": 1}}', "there is no such knob"),
+        ('{"hits": [], "config": {"nonsense": 1}}', "there is no such option"),
         ("[" * 100_000, "not JSON"),
         ('{"id": ' + "9" * 5000 + "}", "not JSON"),
     ],
@@ -166,7 +166,7 @@ def test_parents_scope_and_embedding_reach_the_composer() -> None:
     assert one(chunks=embedded, query_embedding=[1.0, 0.5])["text"]
 
 
-def test_options_and_the_line_turn_the_same_knobs() -> None:
+def test_options_and_the_line_turn_the_same_options() -> None:
     code, (answer,) = compose(request(config={"window": 0}), options=("--k", "1", "--set", "numbered=false"))
     assert (code, answer["text"]) == (0, TEXTS[1])
 
@@ -275,7 +275,7 @@ def test_any_object_gives_an_answer_or_an_error(record: dict[str, Any]) -> None:
     assert ("error" in answer) != ("text" in answer)
 
 
-def test_a_knob_that_is_not_finite_is_an_error_that_keeps_the_id() -> None:
+def test_an_option_that_is_not_finite_is_an_error_that_keeps_the_id() -> None:
     code, (answer,) = compose(json.dumps(request(id="a", config={"run_cost": float("inf")})))
     assert code == 1
     assert (answer["id"], answer["error"]["type"]) == ("a", "ValidationError")

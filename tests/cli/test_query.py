@@ -83,17 +83,17 @@ def test_prompt_holds_question_and_context(db: str) -> None:
     assert "A smoker calms bees." in out
 
 
-def test_knobs_reach_the_composer(db: str, tmp_path: Path) -> None:
+def test_options_reach_the_composer(db: str, tmp_path: Path) -> None:
     narrow = composed(db, "smoker", "--window", "0", "--budget", "100", "--k", "1")
     assert [span.chunk_ids for span in narrow.spans] == [[narrow.spans[0].chunk_ids[0]]]
     assert composed(db, "winter", "--set", "max_spans=1").trace.steps
     assert len(composed(db, "winter", "--set", "max_spans=1").spans) == 1
     assert composed(db, "winter", "--set", "span_header=document", "--budget", "90").style.header == "document"
     assert composed(db, "winter", "--preset", "published").style.numbered is False
-    knobs = tmp_path / "knobs.toml"
-    knobs.write_text("token_budget = 33\n")
-    assert composed(db, "winter", "--config", str(knobs)).token_budget == 33
-    assert composed(db, "winter", "--config", str(knobs), "--budget", "44").token_budget == 44
+    options = tmp_path / "options.toml"
+    options.write_text("token_budget = 33\n")
+    assert composed(db, "winter", "--config", str(options)).token_budget == 33
+    assert composed(db, "winter", "--config", str(options), "--budget", "44").token_budget == 44
     ordered = composed(db, "winter bees", "--order", "score_desc")
     assert [span.score for span in ordered.spans] == sorted((span.score for span in ordered.spans), reverse=True)
 
@@ -151,7 +151,7 @@ def test_an_empty_context_is_told_with_its_reason(db: str) -> None:
     [
         (["--db", "missing.db"], 3, "missing.db does not exist"),
         (["--budget", "-1"], 2, "token_budget: Input should be greater than or equal to 0 (given: -1)"),
-        (["--set", "nonsense=1"], 2, "nonsense: there is no such knob"),
+        (["--set", "nonsense=1"], 2, "nonsense: there is no such option"),
         (["--set", "window"], 2, "is not of the form key=value"),
         (["--set", "window=1", "--set", "window=2"], 2, "names 'window' twice"),
         (["--preset", "magic"], 2, "preset 'magic' does not exist"),

@@ -39,7 +39,7 @@ def test_separators_inside_texts_do_not_end_a_line() -> None:
     assert json.loads(made) == passage
 
 
-def test_knobs_presets_and_the_question() -> None:
+def test_options_presets_and_the_question() -> None:
     said = ["--preset", "auto", "--query", "When was it?", "--set", "top_k=3"]
     dated = [{**p, "metadata": {"timestamp": -i}} for i, p in enumerate(PASSAGES)]
     assert ids(json.loads(run(app, ["reorder", *said], input=json.dumps(dated)).stdout)) == "edc"
@@ -77,7 +77,7 @@ def test_wrong_arguments_are_a_usage_error(said: list[str]) -> None:
     ([], "{}", "holds a dict"),
     (["--jsonl"], "\n[", "line 2 is no JSON"),
     ([], '[{"id": "a"}]', "text"),
-    (["--set", "top_q=3"], "[]", "top_q: there is no such knob; see ReorderOptions"),
+    (["--set", "top_q=3"], "[]", "top_q: there is no such option; see ReorderOptions"),
     (["--preset", "best"], "[]", "preset"),
     (["missing.json"], "", "missing.json"),
 ])  # fmt: skip

@@ -54,7 +54,7 @@ def tune(folder: Path, *args: str, questions: str = "questions.jsonl") -> Any:
     return run(app, ["tune", str(folder / questions), "--db", str(folder / "store.db"), "--trials", "4", *args])
 
 
-def test_a_bad_knob_is_repaired_and_the_file_is_read_by_query(folder: Path, tmp_path: Path) -> None:
+def test_a_bad_option_is_repaired_and_the_file_is_read_by_query(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = tune(folder, "--out", str(out), "--json", *FAR_TOO_DEAR)
     assert result.exit_code == 0, result.output
@@ -148,7 +148,7 @@ def test_own_hits_need_no_database(tmp_path: Path) -> None:
         (['{"question": "a", "evidence": [], "hits": 5}'], [], 3, "line 1: 'hits' is 5"),
         (['{"question": "a", "evidence": []}'], ["--db", "missing.db"], 3, "missing.db does not exist"),
         (['{"question": "a", "evidence": []}'], ["--hold-out", "0.9"], 2, "--hold-out"),
-        (['{"question": "a", "evidence": []}'], ["--set", "nonsense=1"], 2, "there is no such knob"),
+        (['{"question": "a", "evidence": []}'], ["--set", "nonsense=1"], 2, "there is no such option"),
     ],
 )
 def test_bad_input_is_one_clear_error(
@@ -175,7 +175,7 @@ def test_without_optuna_the_extra_is_named(folder: Path, monkeypatch: pytest.Mon
             raise ImportError(name)
         return real(name, *args, **named)
 
-    for module in ("tuning", "knob_search"):
+    for module in ("tuning", "option_search"):
         monkeypatch.delitem(sys.modules, f"retrivex.evaluation.{module}", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     result = tune(folder)

@@ -158,7 +158,7 @@ def test_a_timeout_of_the_stores_own_is_told_as_its_own() -> None:
 @given(cases())
 def test_both_ways_give_the_same(case: Any) -> None:
     composer, _ = Bench()(case.tokenizer)
-    said = {"query": case.query, "scope": case.scope, **case.knobs}
+    said = {"query": case.query, "scope": case.scope, **case.options}
     made = composer.compose(case.hits, case.store, case.parent_store, **said)
     awaited = asyncio.run(composer.acompose(case.hits, case.store, case.parent_store, **said))
     assert without_times(awaited) == without_times(made)

@@ -23,10 +23,10 @@ ODD_IDS = ["it's", 'a "b"', "line\nbreak", "tab\t", "nul\0", "; DROP TABLE chunk
 @pytest.mark.parametrize("hits", [[], [[]], [[], []], ()], ids=repr)
 @pytest.mark.parametrize("preset", ["balanced", "published", "speed", "quality"])
 def test_no_hits(hits: Any, preset: str) -> None:
-    knobs = {"speed": {"selection": "greedy"}, "published": {"selection_unit": "span"}}.get(preset, {})
-    made = compose(hits, TEN, **knobs)
+    options = {"speed": {"selection": "greedy"}, "published": {"selection_unit": "span"}}.get(preset, {})
+    made = compose(hits, TEN, **options)
     assert (made.text, made.spans, made.tokens, made.dropped, made.citations) == ("", (), 0, (), ())
-    assert asyncio.run(SpanComposer(tokenizer=count_words).aretrieve(hits, TEN, **knobs)) == []
+    assert asyncio.run(SpanComposer(tokenizer=count_words).aretrieve(hits, TEN, **options)) == []
 
 
 def test_budget_0_and_negative() -> None:
@@ -211,11 +211,11 @@ def test_no_hits_are_told() -> None:
     assert not compose([bad], TEN).warnings  # it is listed as dropped
 
 
-@pytest.mark.parametrize("knob", ["token_budget", "window", "k", "run_cost", "store_timeout_s"])
+@pytest.mark.parametrize("option", ["token_budget", "window", "k", "run_cost", "store_timeout_s"])
 @pytest.mark.parametrize("value", [True, False])
-def test_true_and_false_are_no_numbers(knob: str, value: bool) -> None:
-    for make in (lambda: RetrievalConfig(**{knob: value}), lambda: RetrievalConfig().override(**{knob: value})):
-        with pytest.raises(ValueError, match=f"{knob} is {value}: it must be a number"):
+def test_true_and_false_are_no_numbers(option: str, value: bool) -> None:
+    for make in (lambda: RetrievalConfig(**{option: value}), lambda: RetrievalConfig().override(**{option: value})):
+        with pytest.raises(ValueError, match=f"{option} is {value}: it must be a number"):
             make()
     assert RetrievalConfig(strict=value).strict is value
 
@@ -269,10 +269,10 @@ def test_a_grow_until_that_raises_is_the_callers_error() -> None:
         compose(hits_of(TEN, {5: 1.0}), TEN, grow_until=stop)
 
 
-@pytest.mark.parametrize("knob", ["window", "before", "after", "max_window"])
-def test_windows_that_no_memory_would_hold_are_refused(knob: str) -> None:
+@pytest.mark.parametrize("option", ["window", "before", "after", "max_window"])
+def test_windows_that_no_memory_would_hold_are_refused(option: str) -> None:
     with pytest.raises(ValueError, match="10000"):
-        RetrievalConfig(**{knob: 10**12})
+        RetrievalConfig(**{option: 10**12})
 
 
 def test_the_widest_window_looks_at_what_there_is() -> None:

@@ -1,4 +1,4 @@
-"""The composer with the question given: sentences that answer, their probabilities, and the knobs around them."""
+"""The composer with the question given: sentences that answer, their probabilities, and the options around them."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_trace_says_why_each_unit_got_its_value() -> None:
     assert made(scoring="weighted").trace.units == ()
 
 
-# ---- with other knobs
+# ---- with other options
 
 
 def test_quotas_share_the_budget_between_lists() -> None:

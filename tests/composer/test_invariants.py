@@ -42,10 +42,10 @@ BENCH = Bench()
 def composed(case: Case, **said: Any) -> tuple[RetrievalConfig, Composition, Any]:
     """Config, composition and counter of a case."""
     composer, count = BENCH(case.tokenizer)
-    knobs = {**case.knobs, **said}
+    options = {**case.options, **said}
     named = {"query": case.query, "query_embedding": case.query_embedding, "scope": case.scope}
-    made = composer.compose(case.hits, case.store, case.parent_store, **named, **knobs)
-    return composer.config.override(**knobs), made, count
+    made = composer.compose(case.hits, case.store, case.parent_store, **named, **options)
+    return composer.config.override(**options), made, count
 
 
 # ---- 1: the budget
@@ -64,10 +64,10 @@ def test_the_text_never_exceeds_the_budget(case: Case) -> None:
 def test_spans_joined_by_blank_lines_never_exceed_the_budget(case: Case) -> None:
     composer, count = BENCH(case.tokenizer)
     spans = composer.retrieve(
-        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.knobs
+        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.options
     )
-    assert count("\n\n".join(span.text for span in spans)) <= case.knobs["token_budget"]
-    check_retrieved(case, composer.config.override(**case.knobs), spans, count)
+    assert count("\n\n".join(span.text for span in spans)) <= case.options["token_budget"]
+    check_retrieved(case, composer.config.override(**case.options), spans, count)
 
 
 @settings(max_examples=300)
@@ -152,7 +152,7 @@ def test_a_fresh_composer_gives_the_same(case: Case) -> None:
     _, made, _ = composed(case)
     fresh, _ = Bench()(case.tokenizer)
     named = {"query": case.query, "query_embedding": case.query_embedding, "scope": case.scope}
-    again = fresh.compose(case.hits, case.store, case.parent_store, **named, **case.knobs)
+    again = fresh.compose(case.hits, case.store, case.parent_store, **named, **case.options)
     assert without_times(again) == without_times(made)
 
 

@@ -1,4 +1,4 @@
-"""Every knob does something: a test of its name, in one of the modules beside this one, shows what."""
+"""Every option does something: a test of its name, in one of the modules beside this one, shows what."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MODULES = (
 SHOWN = {name.removeprefix("test_") for module in MODULES for name in vars(module) if name.startswith("test_")}
 
 
-def test_every_knob_has_a_test_that_shows_its_effect() -> None:
+def test_every_option_has_a_test_that_shows_its_effect() -> None:
     assert sorted(set(RetrievalConfig.model_fields) - SHOWN) == []
 
 
-def test_no_effect_is_of_a_knob_that_is_gone() -> None:
+def test_no_effect_is_of_an_option_that_is_gone() -> None:
     assert sorted(SHOWN - set(RetrievalConfig.model_fields)) == []

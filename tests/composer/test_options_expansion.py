@@ -1,4 +1,4 @@
-"""Knobs of the windows: how far they go, what stops them, and how their chunks are joined."""
+"""Options of the windows: how far they go, what stops them, and how their chunks are joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knobs of the hits: their scores, several lists, copies, and passages that the caller names."""
+"""Options of the hits: their scores, several lists, copies, and passages that the caller names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knobs of the order, and of the text that is made."""
+"""Options of the order, and of the text that is made."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def test_ordering_strategy() -> None:
     }  # fmt: skip
 
 
-def spans_in_order(strategy: str, store: Any = TEN, **knobs: Any) -> list[int]:
+def spans_in_order(strategy: str, store: Any = TEN, **options: Any) -> list[int]:
     """Chunks in reading order; the scores of their hits fall from 8 to 0."""
-    found = made({8: 0.9, 6: 0.8, 4: 0.7, 2: 0.6, 0: 0.5}, store, window=0, ordering_strategy=strategy, **knobs)
+    found = made({8: 0.9, 6: 0.8, 4: 0.7, 2: 0.6, 0: 0.5}, store, window=0, ordering_strategy=strategy, **options)
     return [span.chunk_ids[0] for span in found.spans]
 
 

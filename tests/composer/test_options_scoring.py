@@ -1,4 +1,4 @@
-"""Knobs of the score of a span."""
+"""Options of the score of a span."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from retrivex import Composition, RetrivexError, SeedHit
 from retrivex.scoring.calibrated import shipped_coefficients
 
 
-def factors(**knobs: Any) -> Any:
-    return made({5: 1.0}, window=1, run_cost=0.0, **knobs).spans[0]
+def factors(**options: Any) -> Any:
+    return made({5: 1.0}, window=1, run_cost=0.0, **options).spans[0]
 
 
 HONEY = bare("d", ["Wasps build with paper.", "Bees live on honey in winter.", "Ants carry leaves home."])
 
 
-def asked(**knobs: Any) -> Composition:
+def asked(**options: Any) -> Composition:
     """Compose equal hits on three sentences for a question."""
     hits = hits_of(HONEY, dict.fromkeys(range(3), 0.5))
-    return compose(hits, HONEY, query="What do bees live on?", window=0, **knobs)
+    return compose(hits, HONEY, query="What do bees live on?", window=0, **options)
 
 
 def test_scoring() -> None:

@@ -1,4 +1,4 @@
-"""Knobs of the choice: whole parents, the budget, and what is worth a place in it."""
+"""Options of the choice: whole parents, the budget, and what is worth a place in it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ TEXTS = sentences("d", 3)
 CHILDREN = tile("d", TEXTS, parent_id="p")
 
 
-def with_parent(**knobs: Any) -> str | None:
+def with_parent(**options: Any) -> str | None:
     hits = hits_of(CHILDREN, {0: 0.9, 1: 0.8})
-    return compose(hits, CHILDREN, {"p": "".join(TEXTS)}, window=0, **knobs).spans[0].parent_id
+    return compose(hits, CHILDREN, {"p": "".join(TEXTS)}, window=0, **options).spans[0].parent_id
 
 
 def test_return_parents() -> None:

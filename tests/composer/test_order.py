@@ -23,8 +23,8 @@ SCORES = {0: 0.2, 2: 0.9, 4: 0.5, 6: 0.7}
 STORE = make_store(*(make_chunk("d", i, f"text {i}", 100 * i, timestamp=float(-i)) for i in range(7)))
 
 
-def ordered(strategy: str, **knobs: Any) -> Composition:
-    return compose(hits_of(STORE, SCORES), STORE, window=0, ordering_strategy=strategy, **knobs)
+def ordered(strategy: str, **options: Any) -> Composition:
+    return compose(hits_of(STORE, SCORES), STORE, window=0, ordering_strategy=strategy, **options)
 
 
 def chunks(made: Composition) -> list[int]:

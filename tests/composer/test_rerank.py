@@ -187,7 +187,7 @@ def test_the_promises_hold_with_any_reranker(case: Case, kind: str) -> None:
         return [float(len(text) * 7919 % 31) for text in texts][: None if kind == "hash" else 1]
 
     composer = SpanComposer(tokenizer=count_words, reranker=score)
-    said = {"query": case.query, "scope": case.scope, **case.knobs, "strict": False}
+    said = {"query": case.query, "scope": case.scope, **case.options, "strict": False}
     composition = composer.compose(case.hits, case.store, case.parent_store, **said)
     assert count_words(composition.text) <= composition.token_budget
     plain = SpanComposer(tokenizer=count_words).compose(case.hits, case.store, case.parent_store, **said)

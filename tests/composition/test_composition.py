@@ -118,10 +118,10 @@ def test_a_composition_that_was_not_read_yet_is_like_one_that_was(made: Composit
     assert pickle.loads(pickle.dumps(fresh())) == read
 
 
-@pytest.mark.parametrize("knobs", [{}, {"selection_unit": "unit"}, {"diversity": 0.5}])
+@pytest.mark.parametrize("options", [{}, {"selection_unit": "unit"}, {"diversity": 0.5}])
 @pytest.mark.parametrize("query", [None, "Who lays eggs?"])
-def test_a_composition_can_be_pickled_before_it_is_read(query: str | None, knobs: dict[str, Any]) -> None:
-    made = compose(hits_of(STORE, {0: 0.1, 3: 0.4}, "bees"), STORE, window=0, query=query, **knobs)
+def test_a_composition_can_be_pickled_before_it_is_read(query: str | None, options: dict[str, Any]) -> None:
+    made = compose(hits_of(STORE, {0: 0.1, 3: 0.4}, "bees"), STORE, window=0, query=query, **options)
     assert json.loads(pickle.loads(pickle.dumps(made)).to_json()) == json.loads(made.to_json())
 
 
@@ -172,7 +172,9 @@ def test_other_dictionaries_are_refused(data: dict[str, Any]) -> None:
 @given(cases())
 def test_a_composition_survives_json(case: Any) -> None:
     composer, _ = Bench()(case.tokenizer)
-    made = composer.compose(case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.knobs)
+    made = composer.compose(
+        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.options
+    )
     check_round_trip(made)
 
 

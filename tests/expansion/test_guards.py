@@ -13,9 +13,9 @@ from retrivex.expansion.guards import GUARDS, STOP_LETTERS, STORE_STOPS, guards_
 from retrivex.text.word_overlap import SignatureCache
 
 
-def asked(left: Chunk, right: Chunk, **knobs: Any) -> str | None:
+def asked(left: Chunk, right: Chunk, **options: Any) -> str | None:
     (flow,), _ = neighbour_continuity([left, right], SignatureCache())
-    return refusal(left, right, flow, RetrievalConfig(**knobs))
+    return refusal(left, right, flow, RetrievalConfig(**options))
 
 
 def pair(one: dict[str, Any], two: dict[str, Any], texts: tuple[str, str] = ("Bees sleep.", "Rust hurts.")) -> Any:

@@ -57,9 +57,9 @@ def test_one_hit_and_equal_scores_have_relevance_1() -> None:
     assert normalise([0.2, 0.2], RetrievalConfig(score_scale="cosine")) == [1.0, 1.0]
 
 
-def seeds_of(scores: dict[int, float], **knobs: Any) -> tuple[list[int], list[tuple[int, str]]]:
+def seeds_of(scores: dict[int, float], **options: Any) -> tuple[list[int], list[tuple[int, str]]]:
     store = bare("d", sentences("d", 6))
-    seeds, dropped = prepare_seeds(hits_of(store, scores), RetrievalConfig(**knobs), OPEN)
+    seeds, dropped = prepare_seeds(hits_of(store, scores), RetrievalConfig(**options), OPEN)
     return [seed.key[1] for seed in seeds], [(hit.chunk_id, hit.reason) for hit in dropped]
 
 
@@ -72,7 +72,7 @@ def test_of_distances_the_smallest_is_best() -> None:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "good", "bad"),
+    ("options", "good", "bad"),
     [
         ({"score_scale": "cosine"}, [-1.0, 0.0, 1.0000001], [-1.2, 1.2]),
         ({"score_scale": "unit"}, [0.0, 1.0], [-0.1, 1.1]),
@@ -81,9 +81,9 @@ def test_of_distances_the_smallest_is_best() -> None:
     ],
 )
 def test_scores_outside_their_declared_range_are_dropped_and_listed(
-    knobs: dict[str, Any], good: list[float], bad: list[float]
+    options: dict[str, Any], good: list[float], bad: list[float]
 ) -> None:
-    seeds, dropped = seeds_of(dict(enumerate([*good, *bad])), **knobs)
+    seeds, dropped = seeds_of(dict(enumerate([*good, *bad])), **options)
     assert sorted(seeds) == list(range(len(good)))
     assert sorted(dropped) == [(len(good) + i, "out_of_scale") for i in range(len(bad))]
 

@@ -16,14 +16,14 @@ from retrivex.stores.memory import InMemoryChunkStore
 TEN = bare("d", sentences("d", 10))
 
 
-def grown(scores: dict[int, float], store: Any = TEN, **knobs: Any) -> list[tuple[int, int]]:
+def grown(scores: dict[int, float], store: Any = TEN, **options: Any) -> list[tuple[int, int]]:
     """First and last chunk of each window, best seed first."""
-    made = compose(hits_of({**TEN, **(store if isinstance(store, dict) else {})}, scores), store, **knobs)
+    made = compose(hits_of({**TEN, **(store if isinstance(store, dict) else {})}, scores), store, **options)
     return [(window.start, window.end - 1) for window in made.trace.windows]
 
 
 @pytest.mark.parametrize(
-    ("knobs", "window"),
+    ("options", "window"),
     [
         ({}, (3, 7)),
         ({"window": 0}, (5, 5)),
@@ -35,8 +35,8 @@ def grown(scores: dict[int, float], store: Any = TEN, **knobs: Any) -> list[tupl
         ({"window": 0, "after": 1}, (5, 6)),
     ],
 )
-def test_reach(knobs: dict[str, Any], window: tuple[int, int]) -> None:
-    assert grown({5: 1.0}, **knobs) == [window]
+def test_reach(options: dict[str, Any], window: tuple[int, int]) -> None:
+    assert grown({5: 1.0}, **options) == [window]
 
 
 def test_windows_end_at_the_edges_of_the_document() -> None:
@@ -114,18 +114,18 @@ def test_ids_at_the_upper_end_work() -> None:
 @given(cases())
 def test_windows_are_what_a_plain_walk_reaches(case: Any) -> None:
     composer, count = Bench()(case.tokenizer)
-    said = {"query": case.query, "scope": case.scope, **case.knobs}
+    said = {"query": case.query, "scope": case.scope, **case.options}
     made = composer.compose(case.hits, case.store, case.parent_store, **said)
-    check_windows(case, composer.config.override(**case.knobs), made, count)
+    check_windows(case, composer.config.override(**case.options), made, count)
 
 
-def asked(scores: dict[int, float], **knobs: Any) -> list[tuple[int, int]]:
+def asked(scores: dict[int, float], **options: Any) -> list[tuple[int, int]]:
     """Windows in a document of 100 chunks of 2 words, with a question, as the calibrated scorer has them."""
-    return grown(scores, bare("d", ["two words"] * 100), query="which words?", **knobs)
+    return grown(scores, bare("d", ["two words"] * 100), query="which words?", **options)
 
 
 @pytest.mark.parametrize(
-    ("knobs", "reach"),
+    ("options", "reach"),
     [
         ({"token_budget": 1, "pool_factor": 8.0}, (2, 2)),  # 8 wanted: the window is enough
         ({"token_budget": 4, "pool_factor": 8.0}, (8, 8)),  # 32 wanted, the seed is 2: 30 / 4 on each side
@@ -143,9 +143,9 @@ def asked(scores: dict[int, float], **knobs: Any) -> list[tuple[int, int]]:
     ],
 )
 def test_windows_widen_until_the_pool_holds_the_budget_so_many_times(
-    knobs: dict[str, Any], reach: tuple[int, int]
+    options: dict[str, Any], reach: tuple[int, int]
 ) -> None:
-    assert asked({50: 1.0}, **knobs) == [(50 - reach[0], 50 + reach[1])]
+    assert asked({50: 1.0}, **options) == [(50 - reach[0], 50 + reach[1])]
 
 
 def test_many_hits_need_no_wider_windows() -> None:

@@ -27,7 +27,7 @@ class Case:
     query: str | None
     query_embedding: Any
     tokenizer: str
-    knobs: dict[str, Any]
+    options: dict[str, Any]
     covered: list[str]
 
     def all_hits(self) -> list[SeedHit]:
@@ -36,7 +36,7 @@ class Case:
 
     def calibrated(self) -> bool:
         """Whether the calibrated scorer has to be at work."""
-        return bool(self.query and self.query.strip()) and self.knobs.get("scoring") != "weighted"
+        return bool(self.query and self.query.strip()) and self.options.get("scoring") != "weighted"
 
     def scopes(self) -> set[str | None]:
         """Scopes that the call may see."""
@@ -70,13 +70,13 @@ def _inside(chunk: Chunk, window: Window) -> bool:
     return chunk.metadata.doc_id == window.doc_id and chunk.metadata.chunk_id in window
 
 
-def _scores(rng: random.Random, count: int, covered: list[str], knobs: dict[str, Any]) -> list[float]:
+def _scores(rng: random.Random, count: int, covered: list[str], options: dict[str, Any]) -> list[float]:
     kind = rng.choice(("bm25", "bm25", "cosine", "equal", "huge", "distance", "unit", "wrong scale"))
     covered.append(f"scores: {kind}")
     if kind in ("cosine", "unit", "wrong scale"):
-        knobs["score_scale"] = "cosine" if kind == "wrong scale" else kind
+        options["score_scale"] = "cosine" if kind == "wrong scale" else kind
     if kind == "distance":
-        knobs["score_kind"] = "distance"
+        options["score_kind"] = "distance"
     low, high = {"bm25": (0, 30), "cosine": (-1, 1), "unit": (0, 1), "distance": (0, 9), "wrong scale": (-3, 3)}.get(
         kind, (0.5, 0.5)
     )
@@ -85,13 +85,13 @@ def _scores(rng: random.Random, count: int, covered: list[str], knobs: dict[str,
     return [rng.choice((low, high, rng.uniform(low, high), rng.uniform(low, high))) for _ in range(count)]
 
 
-def _hits(rng: random.Random, world: World, covered: list[str], knobs: dict[str, Any]) -> list[SeedHit]:
+def _hits(rng: random.Random, world: World, covered: list[str], options: dict[str, Any]) -> list[SeedHit]:
     count = rng.choice((0, 1, 1, 2, 3, 4, 6, 10))
     keys = rng.choices(list(world.chunks), k=count) if rng.random() < 0.3 else rng.sample(
         list(world.chunks), min(count, len(world.chunks))
     )  # fmt: skip
     hits = []
-    for key, score in zip(keys, _scores(rng, len(keys), covered, knobs), strict=True):
+    for key, score in zip(keys, _scores(rng, len(keys), covered, options), strict=True):
         chunk = world.chunks[key]
         odd = rng.random()
         if odd < 0.02:
@@ -164,7 +164,7 @@ CHOICES: dict[str, Sequence[Any]] = {
     "span_header": ("heading", "document", "full"),
     "gap_markers": (False,),
 }
-"""Values of every knob that is drawn by itself; budget, pinned, exclude and the score knobs go with the hits."""
+"""Values of every option that is drawn by itself; budget, pinned, exclude and the score options go with the hits."""
 
 QUERIES = ("honey bees in winter", "蜂王产卵", "why?", "İstanbul, the tower and the bridge", "?!")
 
@@ -180,7 +180,7 @@ def _budget(rng: random.Random) -> int:
     return rng.randint(20, 120) if draw < 0.8 else rng.randint(121, 2000)
 
 
-def _knobs(rng: random.Random) -> dict[str, Any]:
+def _options(rng: random.Random) -> dict[str, Any]:
     often = [name for name in ALWAYS_OFTEN if rng.random() < 0.4]
     names = set(often) | set(rng.sample(list(CHOICES), rng.choice((0, 1, 2, 4, 8))))
     if "grow_until" in names:
@@ -213,30 +213,30 @@ TOKENIZERS = ("words", "words", "characters", "characters", "quarters", "quarter
 def make_case(rng: random.Random, world: World, tokenizer: str | None = None) -> Case:
     """One random call on a world."""
     covered: list[str] = []
-    knobs = _knobs(rng)
+    options = _options(rng)
     lists = rng.choice((1, 1, 1, 1, 2, 3))
-    hits: Any = [_hits(rng, world, covered, knobs) for _ in range(lists)]
+    hits: Any = [_hits(rng, world, covered, options) for _ in range(lists)]
     if lists == 1:
         hits = hits[0]
     else:
         covered.append("several hit lists")
-        if knobs.get("fusion") == "quota" and rng.random() < 0.5:
-            knobs["quotas"] = (*(rng.choice((0.0, 1.0, 3.0)) for _ in range(lists - 1)), 1.0)
-    knobs["token_budget"] = budget = _budget(rng)
+        if options.get("fusion") == "quota" and rng.random() < 0.5:
+            options["quotas"] = (*(rng.choice((0.0, 1.0, 3.0)) for _ in range(lists - 1)), 1.0)
+    options["token_budget"] = budget = _budget(rng)
     covered.append("budget: 0" if budget == 0 else "budget: 1-19" if budget < 20 else "budget: 20-2000")
     scoped = any(chunk.metadata.scope for chunk in world.chunks.values())
     scope: Scope = rng.choice((None, "acme", {"acme", None}, {"acme", "zeta", None}, ())) if scoped else None
     if rng.random() < 0.1:
-        knobs["pinned"] = tuple(_passages(rng, world))
+        options["pinned"] = tuple(_passages(rng, world))
         covered.append("pinned")
     if rng.random() < 0.15:
-        knobs["exclude"] = tuple(_excluded(rng, world))
+        options["exclude"] = tuple(_excluded(rng, world))
         covered.append("exclude")
     kind = rng.choice(("dict", "dict", "memory", "limited", "ignores scope", "gives everything", "fails"))
     limit = rng.choice((1, 2, 7)) if kind == "limited" else None
     store: Any = world.store if kind == "dict" else OddStore(world.store, kind, limit)
-    covered += [f"store: {kind}", *(f"{name}={value!r}" for name, value in knobs.items() if name in CHOICES)]
-    query = rng.choice(QUERIES if knobs.get("scoring") == "calibrated" else (None, *QUERIES))
+    covered += [f"store: {kind}", *(f"{name}={value!r}" for name, value in options.items() if name in CHOICES)]
+    query = rng.choice(QUERIES if options.get("scoring") == "calibrated" else (None, *QUERIES))
     return Case(
         world=world,
         hits=hits,
@@ -246,6 +246,6 @@ def make_case(rng: random.Random, world: World, tokenizer: str | None = None) ->
         query=query,
         query_embedding=[0.3, -0.2, 0.9] if rng.random() < 0.1 else None,
         tokenizer=tokenizer or rng.choice(TOKENIZERS),
-        knobs=knobs,
+        options=options,
         covered=covered,
     )

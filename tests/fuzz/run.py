@@ -82,7 +82,7 @@ class Bench:
 def run_case(case: Case, bench: Bench, rng: random.Random) -> None:
     """Compose once, or a few times where repetition is what is checked; raises on the first violation."""
     composer, count = bench(case.tokenizer)
-    config = composer.config.override(**case.knobs)
+    config = composer.config.override(**case.options)
     before, whole = snapshot(case), rng.random()
     if whole < 0.25:
         check_retrieved(case, config, composer.retrieve(case.hits, case.store, case.parent_store, **_said(case)), count)
@@ -103,7 +103,7 @@ def run_case(case: Case, bench: Bench, rng: random.Random) -> None:
 
 def _said(case: Case) -> dict[str, Any]:
     named = {"query": case.query, "query_embedding": case.query_embedding, "scope": case.scope}
-    return {**named, **case.knobs}
+    return {**named, **case.options}
 
 
 def check_again(case: Case, composer: SpanComposer, made: Composition, rng: random.Random) -> None:
@@ -182,7 +182,7 @@ def describe(error: Exception) -> str:
 def minimal(case: Case) -> str:
     """Say what a person needs to see of a case."""
     hits = [(hit.key, hit.similarity_score) for hit in case.all_hits()]
-    return f"hits {hits}, scope {case.scope!r}, tokenizer {case.tokenizer}, knobs {case.knobs}"[:700]
+    return f"hits {hits}, scope {case.scope!r}, tokenizer {case.tokenizer}, options {case.options}"[:700]
 
 
 def catch_planted_bugs(seed: int, worlds_each: int) -> list[str]:

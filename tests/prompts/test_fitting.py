@@ -140,7 +140,7 @@ def test_a_prompt_keeps_its_promise_or_is_refused(
 ) -> None:
     composer, count = Bench()(case.tokenizer)
     composition = composer.compose(
-        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.knobs
+        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.options
     )
     style = ChatStyle(question_at=place, position_scales=scales, calibrated=calibrated, instructions="Answer.")
     try:

@@ -247,7 +247,7 @@ def test_no_text_passes_for_a_part_of_an_own_template(
         st.builds(changed, own, st.integers(0, 12)), st.sampled_from(["\n", "\n", " ", "Bees.", "\\", "\r"])
     )
     text = data.draw(st.lists(piece, min_size=1, max_size=8).map("".join).filter(str.strip))
-    knobs = {"numbered": data.draw(st.booleans()), "span_header": data.draw(st.sampled_from(["none", "document"]))}
+    options = {"numbered": data.draw(st.booleans()), "span_header": data.draw(st.sampled_from(["none", "document"]))}
     form = data.draw(st.sampled_from(["text", "markdown"]))
 
     def asked(said: str) -> str:
@@ -255,7 +255,7 @@ def test_no_text_passes_for_a_part_of_an_own_template(
             make_chunk("d", 0, said, custom_metadata={"title": said[:60]}), make_chunk("e", 0, "Ants do too.")
         )
         hits = [SeedHit(store["d", 0], 0.9), SeedHit(store["e", 0], 0.5)]
-        made = compose(hits, store, query="Why?", window=0, context_format=form, **knobs)
+        made = compose(hits, store, query="Why?", window=0, context_format=form, **options)
         assert len(made.spans) == 2
         return made.prompt(template=template)
 

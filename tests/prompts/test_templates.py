@@ -118,7 +118,7 @@ def test_a_question_is_needed() -> None:
 def test_a_prompt_keeps_its_promise_or_is_refused(case: Any, max_tokens: int, reserve: int) -> None:
     composer, count = Bench()(case.tokenizer)
     composition = composer.compose(
-        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.knobs
+        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.options
     )
     try:
         prompt = composition.prompt("Why?", template=SHORT, max_tokens=max_tokens, answer_reserve=reserve)

@@ -108,7 +108,9 @@ def furniture(made: Composition) -> str:
 @given(cases())
 def test_citations_and_joiners_are_all_of_a_span(case: Any) -> None:
     composer, _ = Bench()(case.tokenizer)
-    made = composer.compose(case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.knobs)
+    made = composer.compose(
+        case.hits, case.store, case.parent_store, query=case.query, scope=case.scope, **case.options
+    )
     shown = sum(len(span.text) for span in made.spans)
     assert len(furniture(made)) + shown == len(made.text)
     for cited in made.citations:

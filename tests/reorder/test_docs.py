@@ -1,4 +1,4 @@
-"""The page names every knob, every field and every preset, with its default."""
+"""The page names every option, every field and every preset, with its default."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def first_cells(heading: str) -> set[str]:
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
-def test_every_knob_is_there() -> None:
-    assert first_cells("Knobs") == set(ReorderOptions.model_fields)
+def test_every_option_is_there() -> None:
+    assert first_cells("Options") == set(ReorderOptions.model_fields)
 
 
 def test_every_field_and_preset_is_there() -> None:

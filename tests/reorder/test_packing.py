@@ -18,7 +18,7 @@ WORDS: dict[str, Any] = {"tokenizer": lambda text: len(text.split())}
 
 
 @pytest.mark.parametrize(
-    ("knobs", "expected"),
+    ("options", "expected"),
     [
         ({"max_tokens": 7}, "ab"),
         ({"max_tokens": 8}, "acb"),
@@ -40,8 +40,8 @@ WORDS: dict[str, Any] = {"tokenizer": lambda text: len(text.split())}
         ({"max_chars": 15, "count_chars": lambda text: 5}, "acb"),
     ],
 )
-def test_what_stays(knobs: dict[str, Any], expected: str) -> None:
-    assert ids(Reorderer(**WORDS | knobs).reorder(SIZED)) == expected
+def test_what_stays(options: dict[str, Any], expected: str) -> None:
+    assert ids(Reorderer(**WORDS | options).reorder(SIZED)) == expected
 
 
 def test_characters_take_over_only_without_a_tokenizer() -> None:

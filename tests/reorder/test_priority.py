@@ -61,8 +61,8 @@ def test_temperature_sharpens_or_evens_out() -> None:
     sharp, even = (normalise_scores([1, 2], "softmax", temperature)[1] for temperature in (0.1, 100))
     assert sharp > 0.99
     assert even < 0.51
-    knobs: dict[str, Any] = {"strategy": "front_first", "score_normalization": "softmax"}
-    made = Reorderer(softmax_temperature=0.1, **knobs).reorder_with_diagnostics([passage("a", 1), passage("b", 2)])
+    options: dict[str, Any] = {"strategy": "front_first", "score_normalization": "softmax"}
+    made = Reorderer(softmax_temperature=0.1, **options).reorder_with_diagnostics([passage("a", 1), passage("b", 2)])
     assert made.explanations[1].priority_score == pytest.approx(sharp)
 
 

@@ -1,4 +1,4 @@
-"""The same passages and knobs give the same order as rag-chunk-reorder 0.1.7 from npm, on thousands of random cases.
+"""The same passages and options give the same order as rag-chunk-reorder 0.1.7 from npm, on thousands of random cases.
 
 Where the package has a plain fault, or silently ignores something, RetriVex differs on purpose: those are named and
 tested at the end of this file.
@@ -59,13 +59,13 @@ def ask(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def make(seed: int) -> dict[str, Any]:
     draw = random.Random(seed)
     passages = peer_cases.passages(draw, draw.choice([0, 1, 2, 3, 5, 8, 13, 20]))
-    knobs = peer_cases.knobs(draw)
-    if "diversity" in knobs:
+    options = peer_cases.options(draw)
+    if "diversity" in options:
         # an empty source is none, there as well, but for diversity
         for one in passages:
             if one.get("metadata", {}).get("source_id") == "":
                 del one["metadata"]["source_id"]
-    return {"chunks": passages, "config": knobs, "query": draw.choice(QUERIES)}
+    return {"chunks": passages, "config": options, "query": draw.choice(QUERIES)}
 
 
 def ours(case: dict[str, Any]) -> ReorderResult[dict[str, Any]]:
@@ -153,35 +153,35 @@ def test_rerankers_streams_and_recipes_give_the_same_order() -> None:
         for one in passages:
             one.setdefault("metadata", {"new_score": round(draw.random(), 2)})
         call = ["reorder", "stream", "reorderForDocsQA", "reorderForChatHistory", "reorderForLogs"][number % 5]
-        knobs: dict[str, Any] = {"reranker": peer_cases.rescored} if call == "reorder" else {}
-        knobs |= {"window_size": draw.randint(1, 8), "top_k": 3} if call == "stream" else {}
-        knobs |= {"max_tokens": 100, "tokenizer": count_words} if call == "reorderForDocsQA" else {}
+        options: dict[str, Any] = {"reranker": peer_cases.rescored} if call == "reorder" else {}
+        options |= {"window_size": draw.randint(1, 8), "top_k": 3} if call == "stream" else {}
+        options |= {"max_tokens": 100, "tokenizer": count_words} if call == "reorderForDocsQA" else {}
         query = draw.choice(QUERIES[:2] if call != "reorder" else QUERIES[1:2])
-        cases.append({"call": call, "chunks": passages, "config": knobs, "query": query})
+        cases.append({"call": call, "chunks": passages, "config": options, "query": query})
     for case, answer in zip(cases, ask(cases), strict=True):
         assert [one["id"] for one in run(case)] == answer["ids"], case["call"]
 
 
 def run(case: dict[str, Any]) -> list[dict[str, Any]]:
-    chunks, query, knobs = case["chunks"], case["query"], dict(case["config"])
+    chunks, query, options = case["chunks"], case["query"], dict(case["config"])
     if case["call"] == "stream":
-        return list(Reorderer(**knobs).reorder_stream(iter(chunks), query))
+        return list(Reorderer(**options).reorder_stream(iter(chunks), query))
     if case["call"] == "reorder":
-        knobs["reranker"] = lambda query, texts: [one["metadata"]["new_score"] for one in chunks]
-        return Reorderer(**knobs).reorder(chunks, query)
+        options["reranker"] = lambda query, texts: [one["metadata"]["new_score"] for one in chunks]
+        return Reorderer(**options).reorder(chunks, query)
     recipes = {
         "reorderForDocsQA": reorder_for_docs_qa,
         "reorderForChatHistory": reorder_for_chat_history,
         "reorderForLogs": reorder_for_logs,
     }
-    return recipes[case["call"]](chunks, query, **knobs)
+    return recipes[case["call"]](chunks, query, **options)
 
 
 # ---- what differs on purpose
 
 
-def one_case(chunks: list[dict[str, Any]], query: str | None = None, **knobs: Any) -> dict[str, Any]:
-    return {"chunks": chunks, "config": knobs, "query": query}
+def one_case(chunks: list[dict[str, Any]], query: str | None = None, **options: Any) -> dict[str, Any]:
+    return {"chunks": chunks, "config": options, "query": query}
 
 
 def both(case: dict[str, Any]) -> tuple[str, str]:
@@ -288,5 +288,5 @@ def test_both_refuse_what_is_wrong_with_a_passage(broken: dict[str, Any]) -> Non
     ],
     ids=str,
 )  # fmt: skip
-def test_both_refuse_wrong_knobs(wrong: dict[str, Any]) -> None:
+def test_both_refuse_wrong_options(wrong: dict[str, Any]) -> None:
     assert both(one_case(FIVE, **wrong)) == ("error", "error")

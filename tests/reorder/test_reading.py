@@ -280,14 +280,14 @@ def test_presets_have_names(name: Any) -> None:
         Reorderer.preset(name)
 
 
-@pytest.mark.parametrize(("knobs", "message"), [
+@pytest.mark.parametrize(("options", "message"), [
     ({"max_chars": 9, "count_chars": lambda text: 1 / 0}, "count_chars failed for a text of"),
     ({"max_chars": 9, "count_chars": lambda text: None}, "count_chars returned None for a text of"),
     ({"on_diagnostics": lambda found: 1 / 0}, "on_diagnostics failed: ZeroDivisionError"),
 ])  # fmt: skip
-def test_callables_that_fail_are_named(knobs: dict[str, Any], message: str) -> None:
+def test_callables_that_fail_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(RetrivexError, match=message):
-        Reorderer(**knobs).reorder(FIVE)
+        Reorderer(**options).reorder(FIVE)
 
 
 _NUMBER = st.integers(-2, 3) | st.floats(-2, 3)

@@ -30,7 +30,7 @@ TWINS = [
 
 
 @pytest.mark.parametrize(
-    ("knobs", "expected"),
+    ("options", "expected"),
     [
         ({}, "cbad"),
         ({"deduplicate": True}, "cba"),
@@ -40,8 +40,8 @@ TWINS = [
     ],
     ids=str,
 )
-def test_duplicates(knobs: dict[str, Any], expected: str) -> None:
-    made = Reorderer(strategy="score_desc", **knobs).reorder_with_diagnostics(TWINS)
+def test_duplicates(options: dict[str, Any], expected: str) -> None:
+    made = Reorderer(strategy="score_desc", **options).reorder_with_diagnostics(TWINS)
     assert ids(made.passages) == expected
     assert made.diagnostics.duplicates_removed == 4 - len(expected)
 
@@ -230,8 +230,8 @@ def test_diagnostics_are_handed_over_and_timed() -> None:
 def test_every_step_counts_its_own() -> None:
     given = [*TWINS, passage("e", 0.1), passage("f", 0.8, "Ants."), passage("g", 0.7, "Owls."), {"id": "h"}]
     cut = [*given, passage("i", 0.9), passage("j", 0.9)]
-    knobs: dict[str, Any] = {"validation": "coerce", "max_input": 8, "max_input_behavior": "truncate"}
-    made = Reorderer(min_score=0.2, deduplicate=True, top_k=3, **knobs).reorder_with_diagnostics(cut).diagnostics
+    options: dict[str, Any] = {"validation": "coerce", "max_input": 8, "max_input_behavior": "truncate"}
+    made = Reorderer(min_score=0.2, deduplicate=True, top_k=3, **options).reorder_with_diagnostics(cut).diagnostics
     reasons = [(one.id, one.reason) for one in made.dropped]
     assert reasons == [("a", "top_k"), ("b", "top_k"), ("d", "duplicate"), ("e", "min_score"), ("g", "top_k"),
                        ("h", "unusable"), ("j", "max_input")]  # fmt: skip

@@ -37,7 +37,7 @@ def everything(strategy: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "expected"),
+    ("options", "expected"),
     [
         ({}, "acedb"),
         ({"strategy": "score_desc"}, "abcde"),
@@ -56,11 +56,11 @@ def everything(strategy: str) -> dict[str, Any]:
         ({"strategy": "custom", "compare": lambda a, b: a["score"] - b["score"]}, "edcba"),
     ],
 )
-def test_orders(knobs: dict[str, Any], expected: str) -> None:
-    assert ids(Reorderer(**knobs).reorder(FIVE)) == expected
+def test_orders(options: dict[str, Any], expected: str) -> None:
+    assert ids(Reorderer(**options).reorder(FIVE)) == expected
     shuffled = [FIVE[i] for i in (3, 0, 4, 1, 2)]
-    if knobs.get("strategy") not in ("front_first", "back_first"):
-        assert ids(Reorderer(**knobs).reorder(shuffled)) == expected
+    if options.get("strategy") not in ("front_first", "back_first"):
+        assert ids(Reorderer(**options).reorder(shuffled)) == expected
 
 
 def test_a_measured_profile_is_read_from_its_file(tmp_path: Path) -> None:
@@ -216,15 +216,15 @@ def test_the_share_named_is_that_of_the_output(lengths: list[int], limit: int, p
 @given(scores=st.lists(st.floats(-1e6, 1e6), max_size=12))
 def test_every_order_keeps_every_passage_and_says_the_same_twice(strategy: str, scores: list[float]) -> None:
     passages = [Passage(place, f"text {place}", score, {"timestamp": place % 3}) for place, score in enumerate(scores)]
-    knobs = everything(strategy) | ({"key": lambda one: one.score} if strategy == "custom" else {})
-    made = Reorderer(**knobs).reorder(passages, "when?")
+    options = everything(strategy) | ({"key": lambda one: one.score} if strategy == "custom" else {})
+    made = Reorderer(**options).reorder(passages, "when?")
     assert sorted(one.id for one in made) == list(range(len(scores)))  # type: ignore[type-var]
-    assert made == Reorderer(**knobs).reorder(passages, "when?")
+    assert made == Reorderer(**options).reorder(passages, "when?")
     assert all(any(one is given for given in passages) for one in made)
 
 
 @pytest.mark.parametrize(
-    ("knobs", "message"),
+    ("options", "message"),
     [
         ({"strategy": "best"}, "edge_balanced"),
         ({"start_count": 2}, "give both or neither"),
@@ -244,12 +244,12 @@ def test_every_order_keeps_every_passage_and_says_the_same_twice(strategy: str, 
         ({"topk": 3}, "Extra inputs"),
     ],
 )
-def test_wrong_knobs(knobs: dict[str, Any], message: str) -> None:
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises((ValidationError, ValueError), match=message):
-        Reorderer(**knobs)
+        Reorderer(**options)
     fine = Reorderer()
     with pytest.raises((ValidationError, ValueError), match=message):
-        fine.reorder(FIVE, **knobs)
+        fine.reorder(FIVE, **options)
 
 
 def test_overrides_last_one_call_and_merge_weights() -> None:

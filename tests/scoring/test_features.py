@@ -52,10 +52,10 @@ def test_names_are_distinct() -> None:
 @given(cases())
 def test_features_are_finite_whatever_comes(case: Case) -> None:
     composer = SpanComposer(tokenizer=count_words)
-    knobs = {**case.knobs, "scoring": "calibrated"}
+    options = {**case.options, "scoring": "calibrated"}
     query = case.query or QUESTION
     made = composer.value_units(
-        case.hits, case.store, query=query, query_embedding=case.query_embedding, scope=case.scope, **knobs
+        case.hits, case.store, query=query, query_embedding=case.query_embedding, scope=case.scope, **options
     )
     table = made.scores.table
     assert table is not None

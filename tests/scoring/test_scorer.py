@@ -198,7 +198,7 @@ def test_a_short_hit_counts_as_much_as_others(only_words: Path) -> None:
 
 
 @pytest.mark.parametrize("hedge", [0.0, 0.3, 1.0])
-def test_how_much_a_near_hit_counts_is_a_knob(only_words: Path, hedge: float) -> None:
+def test_how_much_a_near_hit_counts_is_an_option(only_words: Path, hedge: float) -> None:
     assert values(only_words, 5, hedge=hedge) == pytest.approx(worth(hedge, first=hedge), abs=0.01)
 
 

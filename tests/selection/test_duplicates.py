@@ -18,11 +18,11 @@ COPY = BODY + " Share this."
 OTHER = "Wasps build their nests of paper, which they make of old wood that they chew for a long time."
 
 
-def mirrored(*texts: str, **knobs: Any) -> Composition:
+def mirrored(*texts: str, **options: Any) -> Composition:
     """Compose one chunk a document, the first with the best score."""
     store = make_store(*(make_chunk(f"d{at}", 0, text) for at, text in enumerate(texts)))
     hits = [SeedHit(chunk, 1.0 - at / 10) for at, chunk in enumerate(store.values())]
-    return compose(hits, store, window=0, run_cost=0.0, **{"near_duplicate_threshold": 0.8, **knobs})
+    return compose(hits, store, window=0, run_cost=0.0, **{"near_duplicate_threshold": 0.8, **options})
 
 
 def shown(made: Composition) -> list[str]:
@@ -100,11 +100,11 @@ def test_the_order_of_hits_makes_no_difference() -> None:
 
 @given(cases(), st.sampled_from([0.3, 0.85]), st.sampled_from([0.0, 0.5, 1.0]))
 def test_every_hit_is_shown_or_dropped_and_the_budget_holds(case: Any, threshold: float, diversity: float) -> None:
-    knobs = {**case.knobs, "near_duplicate_threshold": threshold, "diversity": diversity}
+    options = {**case.options, "near_duplicate_threshold": threshold, "diversity": diversity}
     try:
         made = SpanComposer(tokenizer=lambda text: len(text.split())).compose(
             case.hits, case.store, case.parent_store, query=case.query, query_embedding=case.query_embedding,
-            scope=case.scope, **knobs,
+            scope=case.scope, **options,
         )  # fmt: skip
     except RetrivexError:
         return
@@ -142,7 +142,7 @@ def test_diversity_says_where_embeddings_cannot_be_compared() -> None:
     assert "not all candidates have embeddings of one size: diversity compared their texts" in made.warnings
 
 
-@pytest.mark.parametrize("knobs", [{"near_duplicate_threshold": 0}, {"diversity": 1.5}])
-def test_settings_out_of_range(knobs: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(knobs))):
-        mirrored(BODY, **knobs)
+@pytest.mark.parametrize("options", [{"near_duplicate_threshold": 0}, {"diversity": 1.5}])
+def test_settings_out_of_range(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        mirrored(BODY, **options)

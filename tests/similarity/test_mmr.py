@@ -121,16 +121,16 @@ def test_embeddings_without_a_direction_are_like_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "options",
     [
         {"relevance_weight": 1.1}, {"relevance_weight": math.nan}, {"relevance_weight": "x"},
         {"relevance_weight": True}, {"source_penalty": 10**400},
         {"source_penalty": -1}, {"source_penalty": None}, {"source_penalty": math.inf}, {"most": 0},
     ],
 )  # fmt: skip
-def test_settings_out_of_range(knobs: dict[str, Any]) -> None:
-    with pytest.raises(RetrivexError, match=next(iter(knobs))):
-        diversify(REPEATED, **knobs)
+def test_settings_out_of_range(options: dict[str, Any]) -> None:
+    with pytest.raises(RetrivexError, match=next(iter(options))):
+        diversify(REPEATED, **options)
 
 
 @pytest.mark.parametrize("bad", [None, [1.0], [1.0, math.nan], "ab", 3.0, [[1.0, 0.0]], []])

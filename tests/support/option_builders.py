@@ -1,4 +1,4 @@
-"""Hits on one document, composed with a knob or two."""
+"""Hits on one document, composed with an option or two."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from retrivex import Composition
 TEN = bare("d", sentences("d", 10))
 
 
-def made(scores: dict[int, float], store: Any = TEN, **knobs: Any) -> Composition:
+def made(scores: dict[int, float], store: Any = TEN, **options: Any) -> Composition:
     """Compose hits on the document `d` of a store."""
-    return compose(hits_of(store, scores), store, **knobs)
+    return compose(hits_of(store, scores), store, **options)
 
 
-def ids(scores: dict[int, float], store: Any = TEN, **knobs: Any) -> list[int]:
+def ids(scores: dict[int, float], store: Any = TEN, **options: Any) -> list[int]:
     """Chunks that are shown."""
-    return shown_ids(made(scores, store, **knobs).spans)
+    return shown_ids(made(scores, store, **options).spans)
 
 
-def windows(scores: dict[int, float], store: Any = TEN, **knobs: Any) -> list[tuple[int, int]]:
+def windows(scores: dict[int, float], store: Any = TEN, **options: Any) -> list[tuple[int, int]]:
     """First and last chunk of each window."""
-    return [(w.start, w.end - 1) for w in made(scores, store, **knobs).trace.windows]
+    return [(w.start, w.end - 1) for w in made(scores, store, **options).trace.windows]

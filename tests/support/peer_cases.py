@@ -1,4 +1,4 @@
-"""Random passages and knobs that RetriVex and rag-chunk-reorder 0.1.7 both have, and their names in the package."""
+"""Random passages and options that RetriVex and rag-chunk-reorder 0.1.7 both have, and their names in the package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ METADATA = {
     "token_count": "tokenCount",
     "new_score": "newScore",
 }
-KNOBS = {
+OPTIONS = {
     "start_count": "startCount",
     "end_count": "endCount",
     "group_by": "groupBy",
@@ -54,7 +54,7 @@ WORDS_THERE = {
     "max_input_behavior": ("maxInputChunksBehavior", {"raise": "throw"}),
     "strategy": ("strategy", STRATEGIES),
 }
-FIELD_KNOBS = ("group_by", "source_field")
+FIELD_OPTIONS = ("group_by", "source_field")
 
 
 def count_words(text: str) -> int:
@@ -90,10 +90,10 @@ def chunk_there(passage: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def config_there(knobs: dict[str, Any]) -> dict[str, Any]:
-    """The knobs under the package's names."""
+def config_there(options: dict[str, Any]) -> dict[str, Any]:
+    """The options under the package's names."""
     made: dict[str, Any] = {}
-    for name, value in knobs.items():
+    for name, value in options.items():
         if name == "weights":
             made["weights"] = {METADATA.get(key, key): weight for key, weight in value.items()}
         elif name == "diversity":
@@ -111,9 +111,9 @@ def config_there(knobs: dict[str, Any]) -> dict[str, Any]:
             there, words = WORDS_THERE[name]
             made[there] = words.get(value, value)
         elif callable(value):
-            made[KNOBS.get(name, name)] = FUNCTIONS[value]
+            made[OPTIONS.get(name, name)] = FUNCTIONS[value]
         else:
-            made[KNOBS.get(name, name)] = METADATA.get(value, value) if name in FIELD_KNOBS else value
+            made[OPTIONS.get(name, name)] = METADATA.get(value, value) if name in FIELD_OPTIONS else value
     return made
 
 
@@ -162,8 +162,8 @@ def spoil(draw: random.Random, given: list[dict[str, Any]]) -> None:
                 metadata[name] = [1] if name == "source_id" else draw.choice(["bad", [1], {"a": 1}, False])
 
 
-def knobs(draw: random.Random) -> dict[str, Any]:
-    """Some knobs, each with values that change something."""
+def options(draw: random.Random) -> dict[str, Any]:
+    """Some options, each with values that change something."""
     made: dict[str, Any] = {"strategy": draw.choice([*STRATEGIES, "edge_balanced"])}
     choices: dict[str, Any] = {
         "score_clamp": lambda: sorted([round(draw.random(), 1), round(draw.random(), 1)]),

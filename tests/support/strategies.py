@@ -183,7 +183,7 @@ scores = st.one_of(
 
 budgets = st.one_of(st.integers(0, 19), st.integers(20, 100), st.integers(0, 2000))
 
-knob_choices = st.lists(st.sampled_from(sorted(CHOICES)), unique=True, max_size=6).flatmap(
+option_choices = st.lists(st.sampled_from(sorted(CHOICES)), unique=True, max_size=6).flatmap(
     lambda names: st.fixed_dictionaries({name: st.sampled_from(CHOICES[name]) for name in names})
 )
 
@@ -205,17 +205,17 @@ def _disagreeing(chunk: Chunk) -> Chunk:
 def cases(draw: st.DrawFn, *, tokenizers: Sequence[str] = ("words", "characters", "quarters down")) -> Case:
     """A world and a call on it."""
     world = draw(worlds())
-    knobs = {"token_budget": draw(budgets), **draw(knob_choices)}
-    if "grow_until" in knobs:
-        knobs.setdefault("max_window", 20)
+    options = {"token_budget": draw(budgets), **draw(option_choices)}
+    if "grow_until" in options:
+        options.setdefault("max_window", 20)
     hits = draw(hit_lists(world))
     if draw(st.integers(0, 9)) == 0:
-        knobs["score_kind"] = "distance"
+        options["score_kind"] = "distance"
     passages = st.lists(st.sampled_from(list(world.chunks.values())), min_size=1, max_size=2, unique_by=id)
     if draw(st.integers(0, 9)) == 0:
-        knobs["pinned"] = tuple(draw(passages))
+        options["pinned"] = tuple(draw(passages))
     if draw(st.integers(0, 9)) == 0:
-        knobs["exclude"] = tuple(draw(passages))
+        options["exclude"] = tuple(draw(passages))
     kind = draw(st.sampled_from(("dict", "dict", "memory", "limited", "ignores scope", "gives everything", "fails")))
     store: Any = world.store
     if kind != "dict":
@@ -226,9 +226,9 @@ def cases(draw: st.DrawFn, *, tokenizers: Sequence[str] = ("words", "characters"
         store=store,
         parent_store=world.parents if draw(st.booleans()) else None,
         scope=draw(st.sampled_from((None, None, "acme", ("acme", None)))),
-        query=draw(st.sampled_from(QUERIES if knobs.get("scoring") == "calibrated" else (None, *QUERIES))),
+        query=draw(st.sampled_from(QUERIES if options.get("scoring") == "calibrated" else (None, *QUERIES))),
         query_embedding=draw(st.sampled_from((None, None, [0.5, -0.5]))),
         tokenizer=draw(st.sampled_from(tokenizers)),
-        knobs=knobs,
+        options=options,
         covered=[],
     )

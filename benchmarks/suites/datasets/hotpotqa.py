@@ -11,7 +11,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, pair_of, place_in, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_list
-from retrivex.evaluation.questions.gathering import Gathering
+from retrivex.evaluation.questions.set_builder import Gathering
 from retrivex.model.serialization import as_string, listing
 from retrivex.text.sentences import trim_range
 

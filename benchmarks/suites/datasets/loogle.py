@@ -12,7 +12,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import object_of, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
-from retrivex.evaluation.questions.gathering import Gathering
+from retrivex.evaluation.questions.set_builder import Gathering
 from retrivex.text.sentences import sentence_ranges
 
 

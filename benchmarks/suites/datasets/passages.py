@@ -12,7 +12,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, whole_number, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, number_records, read_csv, read_each, read_text
-from retrivex.evaluation.questions.gathering import Gathering
+from retrivex.evaluation.questions.set_builder import Gathering
 
 # one of the labels is spelt in two ways
 _LABELS = {"significantly increase": "significantly increased"}

@@ -11,7 +11,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, pair_of, strings_of, whole_number, words_of
 from retrivex.evaluation.questions.files import Record, read_each, read_lines
-from retrivex.evaluation.questions.gathering import Gathering
+from retrivex.evaluation.questions.set_builder import Gathering
 from retrivex.model.serialization import string
 
 

@@ -10,7 +10,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, number_records, read_each, read_json
-from retrivex.evaluation.questions.gathering import Gathering
+from retrivex.evaluation.questions.set_builder import Gathering
 from retrivex.model.serialization import integer, string
 
 _NEAR = 8  # characters that a quoted answer may stand away from its offset

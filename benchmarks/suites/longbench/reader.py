@@ -11,7 +11,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Factor, Question
 from retrivex.evaluation.questions.fields import strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
-from retrivex.evaluation.questions.gathering import Gathering
+from retrivex.evaluation.questions.set_builder import Gathering
 from retrivex.model.serialization import string
 from retrivex.text.sentences import trim_range
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from retrivex.evaluation.compare.comparing import Comparison, Pair
+from retrivex.evaluation.compare.comparison import Comparison, Pair
 from retrivex.evaluation.run.results import Way
 
 _STYLE = """

@@ -12,8 +12,8 @@ from retrivex.errors import LoadError, quoted
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Factor, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, strings_of, words_of
 from retrivex.evaluation.questions.files import Record, read_each, read_lines
-from retrivex.evaluation.questions.gathering import Gathering
 from retrivex.evaluation.questions.labelled import FORMS, EvidenceFinder
+from retrivex.evaluation.questions.set_builder import Gathering
 from retrivex.loading import SUPPORTED_SUFFIXES, LoadProblem, document_from_dict, load_documents
 from retrivex.model.serialization import as_string, is_finite
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
-from retrivex.evaluation.compare.comparing import FEWEST
+from retrivex.evaluation.compare.comparison import FEWEST
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
     BASELINE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from retrivex.evaluation.compare.comparing import Comparison, compare
+from retrivex.evaluation.compare.comparison import Comparison, compare
 from retrivex.evaluation.questions.evidence import Factor
 from retrivex.evaluation.report.depths import depth_differences, depth_sensitivity
 from retrivex.evaluation.report.grouping import (

@@ -16,9 +16,9 @@ from typing import Any
 
 import retrivex
 from retrivex.evaluation.questions.evidence import EvidenceSet
-from retrivex.evaluation.run.composers import Composer
 from retrivex.evaluation.run.plan import Plan
 from retrivex.evaluation.run.sets import SAMPLE_SEED
+from retrivex.evaluation.run.systems import Composer
 from retrivex.version import __version__
 
 SCHEMA = "retrivex.evaluation/1"

@@ -1,4 +1,4 @@
-"""What is evaluated: every knob of a run, checked once."""
+"""What is evaluated: every option of a run, checked once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.run.composers import Composer, composer_of
 from retrivex.evaluation.run.context import SHUFFLE, Order
 from retrivex.evaluation.run.index import VECTORS, RetrieverName
 from retrivex.evaluation.run.results import Way
+from retrivex.evaluation.run.systems import Composer, composer_of
 from retrivex.tokens.tokenizer import Tokenizer
 
 
@@ -59,7 +59,8 @@ class Plan(BaseModel):
     )
     hits: Counts = Field(default=(20,), description="hits that composers are given")
     composers: Names = Field(
-        default=("knn", "knn±1", "balanced"), description="knn, knn±1, knn±2, presets, files of knobs, keys of configs"
+        default=("knn", "knn±1", "balanced"),
+        description="knn, knn±1, knn±2, presets, files of options, keys of configs",
     )
     configs: Mapping[str, RetrievalConfig] = Field(default={}, description="configurations by name, all of them run")
     orders: Names = Field(default=(), description="orders of the passages; left out: each composer's own")

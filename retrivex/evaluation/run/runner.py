@@ -19,12 +19,12 @@ from typing import Any
 from retrivex.encoders.encoder import Encoder, load_encoder
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.questions.evidence import EvidenceSet, Question
-from retrivex.evaluation.run.composers import Composer
 from retrivex.evaluation.run.index import Index
 from retrivex.evaluation.run.manifest import code_digest, data_digest, describe_run, describe_set, versions
 from retrivex.evaluation.run.plan import Plan
 from retrivex.evaluation.run.results import MANIFEST, RESULTS, Row, read_rows, write_rows
 from retrivex.evaluation.run.sets import sampled, sets_of
+from retrivex.evaluation.run.systems import Composer
 from retrivex.evaluation.run.vector_cache import Report, VectorCache, cache_folder
 from retrivex.evaluation.run.work import Asked, Block, SetWork, Worker, blocks_of
 from retrivex.model.chunk import Chunk, ChunkKey

@@ -13,13 +13,13 @@ from typing import Any
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Question
-from retrivex.evaluation.run.composers import Case, Composer
 from retrivex.evaluation.run.context import Context, Order, Selection, arrange
 from retrivex.evaluation.run.index import VECTORS
 from retrivex.evaluation.run.measures import measure
 from retrivex.evaluation.run.plan import Plan
 from retrivex.evaluation.run.results import Row, Way, write_rows
 from retrivex.evaluation.run.sentence_edges import SentenceEdges
+from retrivex.evaluation.run.systems import Case, Composer
 from retrivex.model.chunk import Chunk, ChunkKey, Embedding
 from retrivex.model.hit import SeedHit
 from retrivex.tokens.tokenizer import resolve_tokenizer

@@ -1,1 +1,1 @@
-"""Labelled questions in, better knobs and coefficients out, where they are sure to be better."""
+"""Labelled questions in, better options and coefficients out, where they are sure to be better."""

@@ -1,6 +1,6 @@
-"""What a composer would choose of known candidates, without composing: for trying many knobs on the same ones.
+"""What a composer would choose of known candidates, without composing: for trying many options on the same ones.
 
-Finding and valuing candidates takes most of a query's time, and most knobs of the selection do not touch it.
+Finding and valuing candidates takes most of a query's time, and most options of the selection do not touch it.
 """
 
 from __future__ import annotations

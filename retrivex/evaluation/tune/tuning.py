@@ -1,7 +1,7 @@
-"""Knobs and coefficients for a user's own questions, taken only where they are sure to be better.
+"""Options and coefficients for a user's own questions, taken only where they are sure to be better.
 
 1. A part of the questions is held back; where possible, no document serves both parts.
-2. On the rest the calibrated scorer is fitted anew, and the knobs are searched by cross-validation: what a model is
+2. On the rest the calibrated scorer is fitted anew, and the options are searched by cross-validation: what a model is
    worth is measured on questions it was not fitted to.
 3. The best candidate of the search, that one alone, is compared with the config it started from on the questions held
    back, with the composer as it will run. It is refused unless the interval of its improvement lies above 0.
@@ -31,7 +31,7 @@ from retrivex.evaluation.metrics import Range, score_context
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.questions.partition import folds, grouped, hold_back
 from retrivex.evaluation.tune.choices import quality
-from retrivex.evaluation.tune.knob_search import AS_IT_IS, Report, Search, Trial, write_json
+from retrivex.evaluation.tune.option_search import AS_IT_IS, Report, Search, Trial, write_json
 from retrivex.scoring.calibrated import Coefficients, load_coefficients
 from retrivex.tokens.tokenizer import TokenizerSpec
 from retrivex.version import __version__
@@ -45,7 +45,7 @@ FOLDS = 3
 """Parts of the cross-validation."""
 
 SEARCHED = ("run_cost", "min_value", "window", "pool_factor", "k", "hedge")
-"""Knobs that are searched, beside the coefficients."""
+"""Options that are searched, beside the coefficients."""
 
 MEASURES = ("quality", "recall", "complete", "precision", "spans", "tokens")
 _SURE = 0.025  # share of chance results that may be as good: what a 95 % interval leaves above it
@@ -76,7 +76,7 @@ class TuneResult:
     accepted : whether the candidate is sure to be better
     reason : why it is accepted or refused, for people
     before : the config that tuning started from
-    changes : knobs that the candidate turns
+    changes : options that the candidate turns
     coefficients : of the candidate; None where those it started from are kept
     measures : on the questions held back, by name: `quality` (what decides), `recall`, `complete`, `precision`,
         `spans`, `tokens`
@@ -103,7 +103,7 @@ class TuneResult:
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the configs' other knobs and the weights, as plain JSON types."""
+        """Return everything but the configs' other options and the weights, as plain JSON types."""
         return {
             "accepted": self.accepted,
             "reason": self.reason,
@@ -142,20 +142,20 @@ class TuneResult:
         if not self.accepted:
             raise RetrivexError(f"nothing to save: {self.reason}")
         folder = Path(folder)
-        knobs = {**_plain_knobs(self.before), **self.changes}
+        options = {**_plain_options(self.before), **self.changes}
         model = self.coefficients
         if model is None and self.before.coefficients is not None:
             model = load_coefficients(self.before.coefficients)  # so that the folder can be moved
         folder.mkdir(parents=True, exist_ok=True)
         if model is not None:
-            knobs["coefficients"] = "coefficients.json"
+            options["coefficients"] = "coefficients.json"
             write_json(folder / "coefficients.json", model.to_dict())
-        write_json(folder / "config.json", knobs)
+        write_json(folder / "config.json", options)
         return folder / "config.json"
 
 
-def _plain_knobs(config: RetrievalConfig) -> dict[str, Any]:
-    """Return the knobs that were set, as plain JSON types."""
+def _plain_options(config: RetrievalConfig) -> dict[str, Any]:
+    """Return the options that were set, as plain JSON types."""
     given = {name: getattr(config, name) for name in config.model_fields_set}
     unfit = [name for name in ("boosts", "pinned", "exclude") if given.get(name)]
     unfit += [name for name in ("grow_until", "group_by", "order_key") if callable(given.get(name))]
@@ -218,7 +218,7 @@ def tune(
         accepted=accepted,
         reason=reason,
         before=config,
-        changes=dict(found.knobs),
+        changes=dict(found.options),
         coefficients=model,
         measures=measures,
         chance=chance,

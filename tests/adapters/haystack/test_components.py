@@ -317,9 +317,9 @@ def test_what_no_file_can_hold_is_refused_with_a_way_out() -> None:
     with pytest.raises(StoreError, match="order_key is a function"):
         RetriVexRanker(CONFIG.override(ordering_strategy="custom", order_key=len), chunk_store=None).to_dict()
     shown = Chunk("Bees sleep.", ChunkMetadata("d", 0))
-    for knob, item in [("boosts", len), ("pinned", shown), ("exclude", shown)]:
-        with pytest.raises(StoreError, match=rf"{knob} holds a {type(item).__name__}: .* cannot be saved; leave it"):
-            RetriVexRanker({knob: [item]}).to_dict()
+    for option, item in [("boosts", len), ("pinned", shown), ("exclude", shown)]:
+        with pytest.raises(StoreError, match=rf"{option} holds a {type(item).__name__}: .* cannot be saved; leave it"):
+            RetriVexRanker({option: [item]}).to_dict()
     said = RetriVexRanker({"exclude": ["Bees sleep.", ("d", 0, 5)]}).to_dict()["init_parameters"]["config"]
     assert said["exclude"] == ["Bees sleep.", ["d", 0, 5]]
     with pytest.raises(StoreError, match="make_id cannot be saved"):

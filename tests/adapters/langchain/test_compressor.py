@@ -100,10 +100,11 @@ def test_limits_scope_and_fields_are_those_of_the_retriever() -> None:
 
 
 def test_a_reranker_scores_the_hits() -> None:
-    knobs = RetrievalConfig(window=0, token_budget=8, max_spans=1, scoring="weighted", ordering_strategy="score_desc")
+    options = RetrievalConfig(window=0, token_budget=8, max_spans=1, scoring="weighted", ordering_strategy="score_desc")
 
     shown = [
-        RetriVexCompressor(knobs, **said).compress_documents(BEES, "Who?") for said in ({}, {"reranker": drones_first})
+        RetriVexCompressor(options, **said).compress_documents(BEES, "Who?")
+        for said in ({}, {"reranker": drones_first})
     ]
     assert [texts_of(documents) for documents in shown] == [["Bees live in hives."], ["Drones do not work."]]
 
@@ -212,7 +213,7 @@ def test_documents_in_their_own_order() -> None:
     assert texts_of(own.transform_documents(pieces)) == ["one", "two"]
 
 
-def test_knobs_for_all_calls_and_for_one() -> None:
+def test_options_for_all_calls_and_for_one() -> None:
     reorder = RetriVexReorder(top_k=2)
     assert texts_of(reorder.transform_documents(plain(5))) == ["text 0", "text 1"]
     assert len(reorder.transform_documents(plain(5), top_k=4, query="what?")) == 4

@@ -135,8 +135,8 @@ def drones_first(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def test_a_reranker_scores_the_hits() -> None:
-    base, knobs = Fixed(documents=BEES), RetrievalConfig(window=0, ordering_strategy="score_desc", scoring="weighted")
-    retriever = RetriVexRetriever(base, knobs.override(max_spans=1, token_budget=8), reranker=drones_first)
+    base, options = Fixed(documents=BEES), RetrievalConfig(window=0, ordering_strategy="score_desc", scoring="weighted")
+    retriever = RetriVexRetriever(base, options.override(max_spans=1, token_budget=8), reranker=drones_first)
     for made in (retriever.invoke("Who works?"), asyncio.run(retriever.ainvoke("Who works?"))):
         assert [document.page_content for document in made] == ["Drones do not work."]
     changed = retriever.model_copy(update={"reranker": None})
@@ -227,7 +227,7 @@ def test_a_number_of_hits_for_one_call_is_checked(wrong: Any) -> None:
         RetriVexRetriever(Fixed(documents=BEES)).invoke("queen", fetch_k=wrong)
 
 
-def test_knobs_change_per_call() -> None:
+def test_options_change_per_call() -> None:
     retriever = RetriVexRetriever(Fixed(documents=BEES[1:2]), CONFIG, chunk_store=BEES)
     assert retriever.invoke("queen", window=0)[0].metadata["chunk_ids"] == [1]
     assert retriever.invoke("queen")[0].metadata["chunk_ids"] == [0, 1, 2]

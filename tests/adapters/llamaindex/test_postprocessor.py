@@ -115,14 +115,14 @@ def test_it_is_told_apart_in_traces_and_files() -> None:
 
 def test_a_reranker_scores_the_hits() -> None:
     first, *others = split()
-    knobs = RetrievalConfig(window=0, max_spans=1, scoring="weighted", ordering_strategy="score_desc")
+    options = RetrievalConfig(window=0, max_spans=1, scoring="weighted", ordering_strategy="score_desc")
 
     def last_first(query: str, texts: Sequence[str]) -> list[float]:
         return [float(text == others[-1].get_content()) for text in texts]
 
     found = [hit(first, 0.9), hit(others[-1], 0.1)]
     for said, shown in (({}, first), ({"reranker": last_first}, others[-1])):
-        made = RetriVexPostprocessor(knobs, **said).postprocess_nodes(found, query_str="Who?")
+        made = RetriVexPostprocessor(options, **said).postprocess_nodes(found, query_str="Who?")
         assert ids_of(made) == [[shown.node_id]]
 
 

@@ -333,14 +333,14 @@ def drones_first(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def test_a_reranker_scores_the_hits() -> None:
-    knobs = RetrievalConfig(window=0, ordering_strategy="score_desc", scoring="weighted", max_spans=1, token_budget=8)
-    retriever = RetriVexRetriever(hits(BEES, 0, 1, 2, 3), knobs, BEES, reranker=drones_first)
+    options = RetrievalConfig(window=0, ordering_strategy="score_desc", scoring="weighted", max_spans=1, token_budget=8)
+    retriever = RetriVexRetriever(hits(BEES, 0, 1, 2, 3), options, BEES, reranker=drones_first)
     for made in (retriever.retrieve("Who works?"), asyncio.run(retriever.aretrieve("Who works?"))):
         assert [hit.node.text for hit in made] == ["Drones do not work."]
-    plain = RetriVexRetriever(hits(BEES, 0, 1, 2, 3), knobs, BEES)
+    plain = RetriVexRetriever(hits(BEES, 0, 1, 2, 3), options, BEES)
     assert plain.retrieve("Who works?")[0].node.text != "Drones do not work."
     with pytest.raises(RerankError, match="reranker is 5"):
-        RetriVexRetriever(hits(BEES, 0), knobs, BEES, reranker=5)
+        RetriVexRetriever(hits(BEES, 0), options, BEES, reranker=5)
 
 
 @pytest.mark.parametrize("trouble", ["raises", "hangs", "cancels"])

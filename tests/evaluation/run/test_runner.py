@@ -115,8 +115,8 @@ def test_finished_blocks_are_not_done_again(tmp_path: Path) -> None:
 
 
 def test_what_rows_depend_on_makes_other_blocks(tmp_path: Path) -> None:
-    def blocks(found: EvidenceSet = PUMPS, **knobs: Any) -> int:
-        evaluate(Plan(**{**SMALL, "composers": "mine", **knobs}), [found], cache=tmp_path)
+    def blocks(found: EvidenceSet = PUMPS, **options: Any) -> int:
+        evaluate(Plan(**{**SMALL, "composers": "mine", **options}), [found], cache=tmp_path)
         return len(list((tmp_path / "blocks").iterdir()))
 
     mine = {"mine": RetrievalConfig()}
@@ -201,7 +201,7 @@ def test_an_encoder_of_ones_own_may_fail(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "message"),
+    ("options", "message"),
     [
         ({"budgets": 0}, "greater than or equal to 1"),
         ({"budgets": []}, "at least 1 item"),
@@ -210,12 +210,12 @@ def test_an_encoder_of_ones_own_may_fail(tmp_path: Path) -> None:
         ({"retrievers": ["nix"]}, "Input should be 'bm25', 'dense', 'fused' or 'given'"),
         ({"retrievers": ["dense"]}, "there is no encoder"),
         ({"chunker": "nix"}, "sentence_packed"),
-        ({"knob": 1}, "Extra inputs"),
+        ({"option": 1}, "Extra inputs"),
     ],
 )
-def test_a_bad_knob_is_refused(knobs: dict[str, Any], message: str) -> None:
+def test_a_bad_option_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        Plan(**knobs)
+        Plan(**options)
 
 
 def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:

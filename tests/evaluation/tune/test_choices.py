@@ -32,12 +32,12 @@ QUESTION = "Where does the queen of the bees lay her eggs?"
 @pytest.mark.parametrize("gold", [(1,), (1, 4), (0, 3), (4, 5)])
 @pytest.mark.parametrize("budget", [0, 12, 20, 30, 70])
 @pytest.mark.parametrize(
-    "knobs", [{}, {"run_cost": 9.0}, {"min_value": 0.5}, {"run_cost": 0.0, "window": 0}, {"selection": "greedy"}]
+    "options", [{}, {"run_cost": 9.0}, {"min_value": 0.5}, {"run_cost": 0.0, "window": 0}, {"selection": "greedy"}]
 )
 def test_choosing_from_known_candidates_is_what_the_composer_does(
-    gold: tuple[int, ...], budget: int, knobs: dict[str, Any]
+    gold: tuple[int, ...], budget: int, options: dict[str, Any]
 ) -> None:
-    config = RetrievalConfig(token_budget=budget, **knobs)
+    config = RetrievalConfig(token_budget=budget, **options)
     evidence = [Evidence("d", STARTS[at], STARTS[at] + len(SENTENCES[at]) - 1) for at in gold]
     composer = SpanComposer(config, tokenizer=WORDS)
     valued = composer.value_units(HITS, STORE, query=QUESTION)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
+from retrivex.cli.chunk_map import MAX_ROWS, Cell, Strip, legend, strips_of
 from retrivex.cli.explain import Explanation
-from retrivex.cli.strip import MAX_ROWS, Cell, Strip, legend, strips_of
 
 
 def draw(item: object, width: int = 80, *, color: bool = False, encoding: str = "utf-8") -> str:
@@ -157,7 +157,7 @@ def test_a_hostile_name_stays_on_its_line() -> None:
     assert draw(Strip("evil\x1b[31m\nname", "", ())).splitlines() == ["evil�[31m name"]
 
 
-def composition(**knobs: object) -> Composition:
+def composition(**options: object) -> Composition:
     texts = [f"{chr(97 + i % 26) * 5} {chr(97 + i // 3) * 6} {chr(98 + i // 2) * 7}" for i in range(40)]
     chunks = [
         Chunk(text, ChunkMetadata("bees", i, heading_path=(f"part {i // 8}",), chunk_count=40))
@@ -166,7 +166,7 @@ def composition(**knobs: object) -> Composition:
     store = {chunk.key: chunk for chunk in chunks if chunk.key[1] != 30}
     hits = [SeedHit(chunks[i], score) for i, score in ((5, 0.9), (6, 0.7), (29, 0.6), (20, 0.1))]
     config = RetrievalConfig.model_validate(
-        {"tokenizer": "estimate", "token_budget": 90, "min_lexical_continuity": 1.0, **knobs}
+        {"tokenizer": "estimate", "token_budget": 90, "min_lexical_continuity": 1.0, **options}
     )
     return SpanComposer(config).compose(hits, store, query="bees")
 

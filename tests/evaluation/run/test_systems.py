@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from retrivex import RetrievalConfig, RetrivexError, SpanComposer
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.run import ORDERS, Index
-from retrivex.evaluation.run.composers import COMPOSERS, Case, composer_of
 from retrivex.evaluation.run.context import Context, Order, arrange
+from retrivex.evaluation.run.systems import COMPOSERS, Case, composer_of
 from retrivex.tokens.tokenizer import get_tokenizer
 
 TOKENIZER = get_tokenizer("cl100k_base")
@@ -94,7 +94,7 @@ def test_the_composition_is_what_the_composer_itself_gives() -> None:
     assert context("balanced", given, 80, "edge_balanced").text == made.text
 
 
-def test_a_file_of_knobs_is_called_by_its_stem(tmp_path: Path) -> None:
+def test_a_file_of_options_is_called_by_its_stem(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('preset = "published"\nwindow = 0\n')
     composer = composer_of(str(tmp_path / "mine.toml"), {}, TOKENIZER)
     assert composer.name == "mine"

@@ -14,7 +14,7 @@ from retrivex.composer.spans import best_first
 from retrivex.config import PRESETS, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.run.context import Order, Selection
-from retrivex.evaluation.run.nearest import Nearest
+from retrivex.evaluation.run.knn import Nearest
 from retrivex.model.chunk import Chunk, ChunkKey, Embedding
 from retrivex.model.hit import SeedHit
 from retrivex.tokens.tokenizer import Tokenizer
@@ -67,7 +67,7 @@ class Configured:
     Parameters
     ----------
     name : in results
-    config : the knobs
+    config : the options
     tokenizer : counts the budget
 
     Raises
@@ -80,7 +80,7 @@ class Configured:
         self.name = name
         self._config = config
         self.own_order = config.ordering_strategy.value
-        self._knobs = _plain_knobs(name, config)
+        self._options = _plain_options(name, config)
         self._composer = SpanComposer(config, tokenizer=tokenizer)
 
     def select(self, case: Case, budget: int, order: Order) -> Selection:
@@ -99,22 +99,22 @@ class Configured:
         return Selection(best_first(made.spans), self._config, ms, order)
 
     def describe(self) -> dict[str, Any]:
-        """Return the knobs; of files what they hold."""
-        return {"kind": "retrivex", "config": self._knobs}
+        """Return the options; of files what they hold."""
+        return {"kind": "retrivex", "config": self._options}
 
 
-def _plain_knobs(name: str, config: RetrievalConfig) -> dict[str, Any]:
-    unfit = [knob for knob in ("boosts", "pinned", "exclude") if getattr(config, knob)]
-    unfit += [knob for knob in ("grow_until", "group_by", "order_key") if callable(getattr(config, knob))]
+def _plain_options(name: str, config: RetrievalConfig) -> dict[str, Any]:
+    unfit = [option for option in ("boosts", "pinned", "exclude") if getattr(config, option)]
+    unfit += [option for option in ("grow_until", "group_by", "order_key") if callable(getattr(config, option))]
     if config.auto_order is not None and config.auto_order.detector is not None:
         unfit.append("auto_order.detector")
     if unfit:
         raise RetrivexError(f"config {name!r} sets {unfit[0]}, which no manifest can describe: leave it out")
     ours = ("token_budget", "tokenizer", "coefficients")
-    knobs = {knob: value for knob, value in config.model_dump(mode="json").items() if knob not in ours}
+    options = {option: value for option, value in config.model_dump(mode="json").items() if option not in ours}
     if config.coefficients is not None:
-        knobs["coefficients"] = f"sha256 {hashlib.sha256(config.coefficients.read_bytes()).hexdigest()}"
-    return knobs
+        options["coefficients"] = f"sha256 {hashlib.sha256(config.coefficients.read_bytes()).hexdigest()}"
+    return options
 
 
 def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> Composer:
@@ -122,7 +122,7 @@ def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: To
 
     Parameters
     ----------
-    spec : one of `COMPOSERS`, a key of `configs`, or the path of a .toml or .json of knobs, called by its stem
+    spec : one of `COMPOSERS`, a key of `configs`, or the path of a .toml or .json of options, called by its stem
     configs : configurations by name
     tokenizer : counts the budget
 
@@ -141,5 +141,5 @@ def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: To
         return Configured(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
     raise RetrivexError(
         f"composer is {spec!r}: it must be one of {', '.join([*COMPOSERS, *configs])}, or the path of a .toml or "
-        ".json of knobs"
+        ".json of options"
     )

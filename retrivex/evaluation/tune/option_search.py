@@ -1,4 +1,4 @@
-"""The search for better knobs and coefficients by cross-validation (extra `tune`)."""
+"""The search for better options and coefficients by cross-validation (extra `tune`)."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ Report: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate: a model, and knobs."""
+    """A candidate: a model, and options."""
 
     model: str
-    knobs: tuple[tuple[str, Any], ...]
+    options: tuple[tuple[str, Any], ...]
 
     def of(self, config: RetrievalConfig) -> RetrievalConfig:
-        """Return the config with the candidate's knobs."""
-        return config.override(**dict(self.knobs))
+        """Return the config with the candidate's options."""
+        return config.override(**dict(self.options))
 
 
 class Search:
@@ -123,7 +123,7 @@ class Search:
         return self._scores[trial]
 
     def _choices_at(self, trial: Trial) -> list[Choices]:
-        valuing = {name: value for name, value in trial.knobs if name in ("window", "pool_factor", "k", "hedge")}
+        valuing = {name: value for name, value in trial.options if name in ("window", "pool_factor", "k", "hedge")}
         key = (trial.model, *valuing.items())
         if key not in self._choices:
             models = self.models[trial.model]
@@ -163,23 +163,25 @@ class Search:
 
     def _suggested(self, trial: optuna.Trial) -> Trial:
         config = self.config
-        knobs: dict[str, Any] = {
+        options: dict[str, Any] = {
             "run_cost": float(f"{trial.suggest_float('run_cost', *RUN_COSTS, log=True):.2g}"),
             "min_value": round(trial.suggest_float("min_value", *MIN_VALUES, step=0.02), 2),
         }
         if not config.prefer_fewer_spans:
-            knobs["prefer_fewer_spans"] = True
+            options["prefer_fewer_spans"] = True
         if config.pool_factor is not None:
-            knobs["pool_factor"] = trial.suggest_categorical("pool_factor", sorted({*POOL_FACTORS, config.pool_factor}))
+            options["pool_factor"] = trial.suggest_categorical(
+                "pool_factor", sorted({*POOL_FACTORS, config.pool_factor})
+            )
         elif config.before is None and config.after is None:
             most = WIDEST if config.grow_until is None else min(WIDEST, config.max_window)
-            knobs["window"] = trial.suggest_int("window", 0, most)
-        knobs["hedge"] = trial.suggest_categorical("hedge", sorted({*HEDGES, config.hedge}))
+            options["window"] = trial.suggest_int("window", 0, most)
+        options["hedge"] = trial.suggest_categorical("hedge", sorted({*HEDGES, config.hedge}))
         counts = self._hit_counts()
         if len(counts) > 1:
-            knobs["k"] = trial.suggest_categorical("k", counts)
+            options["k"] = trial.suggest_categorical("k", counts)
         model = str(trial.suggest_categorical("model", list(self.models)))
-        return Trial(model, tuple((name, value) for name, value in knobs.items() if value != getattr(config, name)))
+        return Trial(model, tuple((name, value) for name, value in options.items() if value != getattr(config, name)))
 
     def _hit_counts(self) -> list[int | None]:
         """Return how many hits may be used: a fifth, half, or what the config says."""
@@ -188,8 +190,8 @@ class Search:
         return [*fewer, self.config.k]
 
     def _simplified(self, found: Trial) -> Trial:
-        for name, _ in found.knobs:
-            without = replace(found, knobs=tuple(pair for pair in found.knobs if pair[0] != name))
+        for name, _ in found.options:
+            without = replace(found, options=tuple(pair for pair in found.options if pair[0] != name))
             if self.score(without) >= self.score(found):
                 found = without
         same = replace(found, model=AS_IT_IS)
@@ -215,7 +217,7 @@ def _can_be_fitted(samples: Sequence[Sample]) -> bool:
     return usable >= _FEWEST_TO_FIT
 
 
-def valued(composer: SpanComposer, question: LabelledQuestion, knobs: Mapping[str, Any]) -> ScoredCandidates:
+def valued(composer: SpanComposer, question: LabelledQuestion, options: Mapping[str, Any]) -> ScoredCandidates:
     """Return a question's candidates with their features.
 
     Raises
@@ -223,7 +225,7 @@ def valued(composer: SpanComposer, question: LabelledQuestion, knobs: Mapping[st
     RetrivexError
         If the candidates were not valued by the calibrated scorer.
     """
-    made = composer.value_units(**question.arguments(), **knobs)
+    made = composer.value_units(**question.arguments(), **options)
     if made.scores.model is None:
         raise RetrivexError("the weighted scorer has nothing to fit: leave scoring at 'auto' or 'calibrated'")
     return made

@@ -19,7 +19,7 @@ from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from retrivex.evaluation.run.composers import Case
+    from retrivex.evaluation.run.systems import Case
 
 PLAIN = RetrievalConfig(ordering_strategy=OrderingStrategy.SCORE_DESC, numbered=False, gap_markers=False)
 """How the baselines are written: passages with blank lines between them."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.compare.comparing import EVERY_SET, compare, select
+from retrivex.evaluation.compare.comparison import EVERY_SET, compare, select
 from retrivex.evaluation.compare.side_by_side import page
 from retrivex.evaluation.run.results import Row, Way
 
