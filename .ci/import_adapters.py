@@ -9,7 +9,9 @@ import sys
 
 import retrivex.adapters
 
-names = [module.name for module in pkgutil.iter_modules(retrivex.adapters.__path__)]
+PACKAGE = "retrivex.adapters."
+found = pkgutil.walk_packages(retrivex.adapters.__path__, PACKAGE)  # passes over what is in a folder without its extra
+names = [module.name.removeprefix(PACKAGE) for module in found]
 if not set(sys.argv[1:]) <= set(names):
     raise SystemExit(f"no adapter {set(sys.argv[1:]) - set(names)} in {list(retrivex.adapters.__path__)}")
 missing = []
@@ -17,8 +19,8 @@ for name in names:
     try:
         importlib.import_module(f"retrivex.adapters.{name}")
     except ImportError as error:
-        # a part of an adapter, as pgvector_query of pgvector, leaves the word to that
-        part = name.split("_")[0] in missing
+        # a part of an adapter, as pgvector.query of pgvector, leaves the word to that
+        part = name.split(".")[0] in missing
         if name in sys.argv[1:] or not (part or "pip install 'retrivex-rag[" in str(error)):
             raise
         missing.append(name)

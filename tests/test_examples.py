@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from support.examples import ROOT, run, run_example
 
-# An example called as the package it imports would import itself: neighbours_in_lancedb.py, not lancedb.py.
-PREFIX = "neighbours_in_"
-ADAPTERS = {prefix + path.stem for path in (ROOT / "adapters").iterdir() for prefix in ("", PREFIX)}
+from retrivex.adapters import FRAMEWORKS, STORES
+
+ADAPTERS = {ROOT / row.example: row for row in (*FRAMEWORKS, *STORES)}
 STAND_INS = ROOT / "examples" / "stand_ins.py"  # servers for those of adapters, and no example
-OF_ADAPTERS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem in ADAPTERS)
-EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - {STAND_INS, *OF_ADAPTERS})
+EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - {STAND_INS, *ADAPTERS})
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -43,12 +42,11 @@ def test_every_example_is_here() -> None:
     assert sorted(PRINTS) == [path.name for path in EXAMPLES]
 
 
-@pytest.mark.parametrize("path", OF_ADAPTERS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.name)
 def test_the_example_of_an_adapter_is_run_where_its_extra_is(path: Path) -> None:
-    name = path.stem.removeprefix(PREFIX)
-    folder = "search" if name in ("elasticsearch", "opensearch") else name
-    tests = (ROOT / "tests" / "adapters" / folder).glob("test_*.py")
-    assert any(path.name in file.read_text(encoding="utf-8") for file in tests)
+    tests = ROOT / ADAPTERS[path].test_path
+    files = [tests] if tests.is_file() else list(tests.glob("test_*.py"))
+    assert any(path.name in file.read_text(encoding="utf-8") for file in files)
 
 
 @pytest.mark.skipif(not (ROOT / "Makefile").exists(), reason="no Makefile here, as beside an unpacked wheel")
@@ -57,7 +55,7 @@ def test_make_examples_runs_every_example() -> None:
         ["make", "--dry-run", "examples"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
     )
     ran = re.findall(r"bin/python (examples/\w+\.py) &&", planned.stdout)
-    assert sorted(ran) == sorted(f"examples/{path.name}" for path in [*EXAMPLES, *OF_ADAPTERS])
+    assert sorted(ran) == sorted(f"examples/{path.name}" for path in [*EXAMPLES, *ADAPTERS])
 
 
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="no README here, as in an unpacked wheel")

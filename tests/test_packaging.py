@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from retrivex.adapters import FRAMEWORKS, STORES
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 MAKEFILE = (ROOT / "Makefile").read_text()
+ADAPTERS = (*FRAMEWORKS, *STORES)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +135,11 @@ def _listed_tests() -> dict[str, list[str]]:
     def prefixed(call: re.Match[str]) -> str:
         return " ".join(call[1] + name for name in call[2].split())
 
+    def of_adapters(call: re.Match[str]) -> str:
+        return " ".join(row.test_path for row in ADAPTERS if row.environment == call[1])
+
     listed = re.sub(r"\$\(addprefix ([^,]*),([^)]*)\)", prefixed, MAKEFILE)
+    listed = re.sub(r"\$\(call rows,TESTS_(\w+)\)", of_adapters, listed)
     return {kind: paths.split() for kind, paths in re.findall(r"^TESTS_(\w+) := (.*)$", listed, re.MULTILINE)}
 
 
@@ -178,13 +186,70 @@ def _imported(path: Path) -> set[str]:
 
 
 def test_a_framework_is_imported_only_in_the_folder_of_its_adapter() -> None:
-    adapters = re.findall(r"^ADAPTERS_\w+ := (.*)$", MAKEFILE, re.MULTILINE)
-    known = {name for names in adapters for name in names.split()}
-    assert len(known) == 11
+    known = {row.name for row in ADAPTERS}
     used_by: dict[str, set[str]] = {}
     for path in (ROOT / "adapters").rglob("*.py"):
         for package in _imported(path):
             used_by.setdefault(package, set()).add(path.relative_to(ROOT / "adapters").parts[0].removesuffix(".py"))
     assert set().union(*used_by.values()) == known
     assert {package for package, names in used_by.items() if len(names) > 1} <= OF_NO_FRAMEWORK
-    assert all((ROOT / "adapters" / name).is_dir() or (ROOT / "adapters" / f"{name}.py").exists() for name in known)
+
+
+# ---- the table of adapters
+
+
+def test_every_row_has_its_parts() -> None:
+    for row in ADAPTERS:
+        module = ROOT / "adapters" / row.name
+        assert module.is_dir() or module.with_suffix(".py").exists(), row.name
+        assert (ROOT / row.test_path).exists(), row.test_path
+        assert (ROOT / row.example).exists(), row.example
+
+
+def test_every_folder_of_an_adapter_is_in_a_row() -> None:
+    shared = {"__init__", "base", "search"}
+    found = {path.stem for path in (ROOT / "adapters").iterdir() if path.name != "__pycache__"}
+    assert found == {row.name for row in ADAPTERS} | shared
+
+
+def test_every_row_has_its_extra_with_the_client_it_names() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    for row in ADAPTERS:
+        assert re.split(r"[^\w-]", extras[row.name][0])[0] == row.client
+
+
+def test_every_row_is_in_the_tables_of_the_docs() -> None:
+    page = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    titles = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+    for row in ADAPTERS:
+        extra = re.compile(rf"`{row.name}`|retrivex-rag\[{row.name}\]")
+        assert any(row.title.split()[0] in line and extra.search(line) for line in lines), row.name
+        assert row.docs.partition("#")[2] in anchors, row.docs
+
+
+def test_the_readme_names_the_frameworks_and_only_extras_that_exist() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(row.title.lower() in readme.lower() for row in FRAMEWORKS)
+    assert "docs/adapters.md" in readme
+    [install] = re.findall(r"^## Install.*?(?=^## )", readme, re.MULTILINE | re.DOTALL)
+    first_cells = " ".join(re.findall(r"^\| (`[^|]*) \|", install, re.MULTILINE))
+    assert set(re.findall(r"`([\w-]+)`", first_cells)) <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def test_the_makefile_reads_the_table_with_nothing_installed() -> None:
+    script = str(ROOT / ".ci" / "adapters.py")
+    printed = subprocess.run([sys.executable, "-S", "-I", script], capture_output=True, text=True, check=True).stdout
+    expected = {f"TESTS_{row.environment}={row.test_path}" for row in ADAPTERS}
+    assert {word for word in printed.split() if word.startswith("TESTS_")} == expected
+
+
+def test_the_test_matrix_checks_every_extra_with_tests_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    checks = runpy.run_path(str(ROOT / ".ci" / "test_matrix.py"))["CHECKS"]
+    assert set(checks) == set(PROJECT["project"]["optional-dependencies"])
+    for check in checks.values():
+        assert [path for path in check.tests if not (ROOT / path).exists()] == []
+        files = [ROOT / name.replace("retrivex.adapters.", "adapters.").replace(".", "/") for name in check.modules]
+        assert [file for file in files if not (file.is_dir() or file.with_suffix(".py").exists())] == []
