@@ -80,6 +80,11 @@ class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch
             case "write":
                 return asked.bulk(index=self.index, operations=call.body)
 
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> Elasticsearch:
+        """Return a client of the server at a URL."""
+        return Elasticsearch(address, api_key=api_key)
+
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
         match error:

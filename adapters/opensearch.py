@@ -87,6 +87,12 @@ class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
                 return client.bulk(index=self.index, body=call.body, **in_time)
         raise AssertionError(call)
 
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> OpenSearch:
+        """Return a client of the server at a URL."""
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        return OpenSearch(address, headers=headers)
+
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
         match error:

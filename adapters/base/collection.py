@@ -125,6 +125,17 @@ class Collection(ABC):
         """Answer a request through the async client."""
         raise NotImplementedError  # only reached where is_async says that there is one
 
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> Any:
+        """Return a sync client for an address, as commands open it.
+
+        Parameters
+        ----------
+        address : a URL, or what else the store knows: a folder, a file, a connection string
+        api_key : where the server wants one
+        """
+        raise StoreError(f"a client for {address!r} cannot be made here: make one, and give it to the collection")
+
     @abstractmethod
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""

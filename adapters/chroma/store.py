@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from retrivex.adapters.base.clients import either_client
+from retrivex.adapters.base.clients import either_client, is_url, split_url
 from retrivex.adapters.base.collection import (
     ByIds,
     ByWindows,
@@ -30,6 +30,7 @@ from retrivex.timeouts import call_in_time
 from .filters import METADATA, ScopeFilter, all_of, of_windows
 
 try:
+    import chromadb
     import httpx
     from chromadb.api import AsyncClientAPI, ClientAPI
     from chromadb.api.models.AsyncCollection import AsyncCollection
@@ -155,6 +156,15 @@ class ChromaCollection(Collection):
                 opened = await self._async_client.get_collection(self._collection, embedding_function=None)
                 self._async_opened = opened
             return await self._aanswer(opened, request)
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> ClientAPI:
+        """Return a client of the server at a URL, or of the local folder."""
+        if not is_url(address):
+            return chromadb.PersistentClient(path=address)
+        host, port, secure = split_url(address)
+        headers = {"X-Chroma-Token": api_key} if api_key else None
+        return chromadb.HttpClient(host, port, secure, headers=headers)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of Chroma or of its connection means."""

@@ -29,6 +29,7 @@ from retrivex.errors import StoreError
 from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns
 
 try:
+    import lancedb
     from lancedb import AsyncConnection, DBConnection
     from lancedb.query import LanceQueryBuilder
     from lancedb.remote.errors import LanceDBClientError, RetryError
@@ -170,6 +171,11 @@ class LanceDBCollection(Collection):
                 self._metric = _metric_of([await table.index_stats(index.name) for index in indexes])
             query = query.nearest_to(request.vector).column(vector).distance_type(self._metric)
         return self._records(await self._narrow(query, request, columns).to_list(**self._in_time), columns)
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> DBConnection:
+        """Return a connection to a folder or to a database in LanceDB Cloud."""
+        return lancedb.connect(address, **({"api_key": api_key} if api_key else {}))
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error means: of the engine, or of LanceDB's servers."""

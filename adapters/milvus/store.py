@@ -211,6 +211,11 @@ class MilvusCollection(Collection):
 
     # ---- what it is
 
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> MilvusClient:
+        """Return a client of the server at a URL, or of the file of Milvus Lite."""
+        return MilvusClient(address, token=api_key or "")
+
     def failure(self, error: Exception) -> Failure:
         """Say what an error of pymilvus means; newer versions ask a server that is down again until time is up."""
         code = error.code if isinstance(error, MilvusException) else None

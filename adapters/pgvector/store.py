@@ -170,6 +170,11 @@ class PgvectorCollection(Collection):
 
         return await (self._readings.aask(query.ways, send) if isinstance(request, ByWindows) else send(AS_EXPECTED))
 
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> psycopg.Connection[Any]:
+        """Return a connection after a connection string; the password is part of that."""
+        return psycopg.connect(address, autocommit=True)
+
     def failure(self, error: Exception) -> Failure:
         """Say what an error of psycopg or its pool means."""
         if isinstance(error, (psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedTable)):

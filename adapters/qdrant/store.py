@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.adapters.base.clients import either_client
+from retrivex.adapters.base.clients import either_client, is_url
 from retrivex.adapters.base.collection import (
     ByIds,
     ByWindows,
@@ -183,6 +183,11 @@ class QdrantCollection(Collection):
     async def _within(self, answer: Awaitable[T]) -> T:
         """Wait no longer than is asked of Qdrant: older async clients do not give up by themselves."""
         return await asyncio.wait_for(answer, self._in_time.get("timeout"))
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> QdrantClient:
+        """Return a client of the server at a URL, or of the local folder."""
+        return QdrantClient(url=address, api_key=api_key) if is_url(address) else QdrantClient(path=address)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means, over HTTP or gRPC."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from retrivex.adapters.base.clients import check_clients
+from retrivex.adapters.base.clients import check_clients, split_url
 from retrivex.adapters.base.collection import ByWindows, Collection, Failure, Records, Request
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
@@ -15,6 +15,7 @@ from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.timeouts import call_in_time
 
 try:
+    import weaviate
     from grpc import StatusCode
     from weaviate import WeaviateAsyncClient, WeaviateClient
     from weaviate.exceptions import (
@@ -142,6 +143,16 @@ class WeaviateCollection(Collection):
         return known.records(answer, request)
 
     # ---- what it is
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> WeaviateClient:
+        """Return a connected client of the server at a URL, with gRPC at port 50051."""
+        host, port, secure = split_url(address)
+        key = weaviate.auth.AuthApiKey(api_key) if api_key else None
+        return weaviate.connect_to_custom(
+            http_host=host, http_port=port, http_secure=secure, grpc_host=host, grpc_port=50051, grpc_secure=secure,
+            auth_credentials=key,
+        )  # fmt: skip
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of weaviate-client means; it hides the code of a search in the cause."""
