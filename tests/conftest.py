@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support.properties import FEWEST, PLAIN, THOROUGH
 
 
 def _tiktoken_cache() -> Path | None:
@@ -26,8 +27,9 @@ if "TIKTOKEN_CACHE_DIR" not in os.environ and (cache := _tiktoken_cache()):
 
 # A time limit on each example would fail tests on a busy machine and say nothing about the code. In CI every run draws
 # the same cases, so that a change is judged by itself; new cases are looked for by each local run and by `make fuzz`.
-settings.register_profile("retrivex", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("retrivex")
+settings.register_profile(PLAIN, deadline=None, derandomize="CI" in os.environ, max_examples=FEWEST)
+settings.register_profile(THOROUGH, settings.get_profile(PLAIN), max_examples=100)
+settings.load_profile(PLAIN)
 
 
 @pytest.fixture(scope="session")

@@ -78,7 +78,29 @@ class CandidateSet:
         return max(scores.chunks[piece.run][piece.first : piece.last + 1])
 
 
-def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Piece], Flags, set[ChunkKey]]:
+class _Cut(NamedTuple):
+    """Runs cut into pieces.
+
+    Parameters
+    ----------
+    pieces : in document order
+    joined : whether each continues the one before
+    unit_of : number of the unit of each; None where chunks are picked
+    excluded : chunks of which nothing is left
+    """
+
+    pieces: Sequence[Piece | Unit]
+    joined: Flags
+    unit_of: Sequence[int] | None
+    excluded: set[ChunkKey]
+
+    @property
+    def is_units(self) -> bool:
+        """Whether the pieces are whole units, all of them."""
+        return isinstance(self.pieces, Units)
+
+
+def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> _Cut:
     """One piece a chunk, or several where the middle is excluded; and which continue the one before.
 
     A chunk that adds no text to those before it is merged into the piece that shows it.
@@ -102,18 +124,25 @@ def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> tuple[list[Pie
                 joined.append(follows and not (cuts and any(a < low and b > reached for a, b in cuts)))
                 pieces.append(Piece(number, position, position, low, high))
                 reached = max(reached, high)
-    return pieces, np.array(joined, dtype=np.bool_), excluded
+    return _Cut(pieces, np.array(joined, dtype=np.bool_), None, excluded)
 
 
 def _readable(run: Run, start: int, end: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return what cuts leave of a stretch, without scraps of punctuation."""
+    """Return what cuts leave of a stretch, without fragments of punctuation."""
     return [(low, high) for low, high in remaining(start, end, cuts) if any(c.isalnum() for c in run.text[low:high])]
 
 
-def _prices(
+def _prices(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache) -> tuple[Integers, Integers]:
+    """Tokens that each piece adds to the one before it, and the tokens more where a span opens at it."""
+    if units is None or cut.unit_of is None:
+        return _chunk_prices(runs, cut.pieces, cut.joined, cache)
+    costs = units.tokens if cut.is_units else _unit_costs(runs, units, cut.pieces, cut.unit_of, cache)
+    return costs, np.zeros(len(costs), dtype=np.int64)
+
+
+def _chunk_prices(
     runs: Sequence[Run], pieces: Sequence[Piece | Unit], joined: Flags, cache: TokenCache
 ) -> tuple[Integers, Integers]:
-    """Tokens that each piece adds to the one before it, and what it costs more where a run opens at it."""
     whole = cache.count_many([
         run.chunks[p.first].text if run.ranges[p.first] == (p.start, p.end) else run.text[p.start : p.end]
         for p in pieces
@@ -133,21 +162,7 @@ def _prices(
     return np.array(costs, dtype=np.int64), np.array(extra, dtype=np.int64)
 
 
-def _unit_pieces(
-    runs: Sequence[Run], units: Units, exclusions: Exclusions
-) -> tuple[Sequence[Piece | Unit], Flags, Sequence[int], set[ChunkKey]]:
-    """Units as pieces, or several of one where the middle is excluded; which continue the one before, and their units.
-
-    Where nothing is excluded the units are the pieces.
-    """
-    if not exclusions:
-        return units, units.joined, range(len(units)), set()
-    return _cut_pieces(runs, units, exclusions)
-
-
-def _cut_pieces(
-    runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions
-) -> tuple[list[Piece], Flags, list[int], set[ChunkKey]]:
+def _cut_units(runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions) -> _Cut:
     """Make the pieces of units of which some are excluded, in whole or in part."""
     pieces: list[Piece] = []
     joined: list[bool] = []
@@ -173,7 +188,7 @@ def _cut_pieces(
         for at, chunk in enumerate(run.chunks)
         if (number, at) not in left
     }
-    return pieces, np.array(joined, dtype=np.bool_), unit_of, excluded
+    return _Cut(pieces, np.array(joined, dtype=np.bool_), unit_of, excluded)
 
 
 def _touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
@@ -203,55 +218,67 @@ def build_candidates(
     config : `min_value`, `dedupe_overlaps`, `near_duplicate_threshold`, `selection_unit`
     distinct : chunks that count although a better one has the same text
     """
-    unit_of: Sequence[int] | None = None
-    units = scores.units
-    extra: Integers | int
-    pieces: Sequence[Piece | Unit]
-    if units is None:
-        pieces, joined, excluded = _chunk_pieces(runs, exclusions)
-    else:
-        pieces, joined, unit_of, excluded = _unit_pieces(runs, units, exclusions)
-    repeated, near = find_repeats(runs, scores, config)
-    repeated = {key: other for key, other in repeated.items() if key not in distinct}
-    if units is None or unit_of is None:
-        values = scores.chunks
-        worth = [
-            values[p.run][p.first] if p.first == p.last else max(values[p.run][p.first : p.last + 1]) for p in pieces
-        ]
-        costs, extra = _prices(runs, pieces, joined, cache)
-    else:
-        worth = scores.values if pieces is units else [scores.values[number] for number in unit_of]
-        costs = units.tokens if pieces is units else _unit_costs(runs, units, pieces, unit_of, cache)
-        extra = 0
-    if repeated:
-        # a unit across the border of a repeated chunk also says what follows it
-        again = [all(chunk.key in repeated for chunk in runs[p.run].chunks[p.first : p.last + 1]) for p in pieces]
-        worth = [0.0 if once_more else value for once_more, value in zip(again, worth, strict=True)]
-    if units is not None and pieces is units:
-        samples, chunk_of = opening_samples(units.axis.chunks, style), units.chunk
-    else:
-        samples, chunk_of = (
-            opening_samples([runs[p.run].chunks[p.first] for p in pieces], style),
-            np.arange(len(pieces)),
-        )
-    openings = np.array(cache.count_many(samples), dtype=np.int64)[chunk_of] + extra
+    cut = _cut(runs, scores.units, exclusions)
+    found = find_repeats(runs, scores, config)
+    repeated = {key: other for key, other in found.of.items() if key not in distinct}
+    values = _values(runs, scores, cut, repeated)
+    costs, openings = _prices(runs, scores.units, cut, cache)
     mean = costs.sum() / len(costs) if costs.any() else 1.0
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
-    gains = (np.array(worth) - config.min_value) * np.maximum(costs, 1) / mean
-    documents = None if config.max_tokens_per_document is None else _documents(runs, pieces)
-    arrays = Arrays(costs, openings, gains, joined)
-    problem = Problem.of_arrays(arrays, run_cost=config.opening_cost, ranks=worth, documents=documents)
-    probabilities: list[float] | None = None
-    if scores.model is not None:
-        probabilities = (
-            scores.probabilities
-            if pieces is units
-            else [scores.probabilities[number] for number in unit_of]
-            if unit_of is not None
-            else [max(scores.chunk_probabilities[p.run][p.first : p.last + 1]) for p in pieces]
-        )
-    made = CandidateSet(pieces, problem, worth, excluded, repeated, probabilities, unit_of, near)
+    gains = (np.array(values) - config.min_value) * np.maximum(costs, 1) / mean
+    problem = Problem.of_arrays(
+        Arrays(costs, openings + _opening_tokens(runs, scores.units, cut, cache, style), gains, cut.joined),
+        run_cost=config.opening_cost,
+        ranks=values,
+        documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
+    )
+    probabilities = _probabilities(scores, cut)
+    made = CandidateSet(
+        cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity
+    )
     return _whole_runs(made) if config.selection_unit == "span" else made
+
+
+def _cut(runs: Sequence[Run], units: Units | None, exclusions: Exclusions) -> _Cut:
+    """Cut runs into chunks or units; where nothing is excluded the units themselves are the pieces."""
+    if units is None:
+        return _chunk_pieces(runs, exclusions)
+    return _cut_units(runs, units, exclusions) if exclusions else _Cut(units, units.joined, range(len(units)), set())
+
+
+def _values(runs: Sequence[Run], scores: Scores, cut: _Cut, repeated: Collection[ChunkKey]) -> list[float]:
+    """Value of each piece, 0 where all of its chunks repeat a better one."""
+    if cut.unit_of is None:
+        rows = scores.chunks
+        values = [
+            rows[p.run][p.first] if p.first == p.last else max(rows[p.run][p.first : p.last + 1]) for p in cut.pieces
+        ]
+    else:
+        values = scores.values if cut.is_units else [scores.values[number] for number in cut.unit_of]
+    if not repeated:
+        return values
+    # a unit across the border of a repeated chunk also says what follows it
+    again = [all(chunk.key in repeated for chunk in runs[p.run].chunks[p.first : p.last + 1]) for p in cut.pieces]
+    return [0.0 if once_more else value for once_more, value in zip(again, values, strict=True)]
+
+
+def _probabilities(scores: Scores, cut: _Cut) -> list[float] | None:
+    """Probability of each piece; None with the weighted scorer."""
+    if scores.model is None:
+        return None
+    if cut.is_units:
+        return scores.probabilities
+    if cut.unit_of is not None:
+        return [scores.probabilities[number] for number in cut.unit_of]
+    return [max(scores.chunk_probabilities[p.run][p.first : p.last + 1]) for p in cut.pieces]
+
+
+def _opening_tokens(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache, style: Style) -> Integers:
+    """Tokens of everything that opening a span at each piece may add around its text."""
+    if units is not None and cut.is_units:
+        return np.array(cache.count_many(opening_samples(units.axis.chunks, style)), dtype=np.int64)[units.chunk]
+    samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style)
+    return np.array(cache.count_many(samples), dtype=np.int64)
 
 
 def _documents(runs: Sequence[Run], pieces: Sequence[Piece | Unit]) -> list[int]:

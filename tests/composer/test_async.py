@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from fuzz.checks import without_times
 from fuzz.run import Bench
-from hypothesis import given, settings
+from hypothesis import given
+from support.properties import try_examples
 from support.strategies import bare, cases, compose, count_words, hits_of, sentences
 
 from retrivex import Chunk, SpanComposer, Window
@@ -154,7 +155,7 @@ def test_a_timeout_of_the_stores_own_is_told_as_its_own() -> None:
     assert any("TimeoutError: pool exhausted" in warning for warning in made.warnings)
 
 
-@settings(max_examples=200)
+@try_examples(200)
 @given(cases())
 def test_both_ways_give_the_same(case: Any) -> None:
     composer, _ = Bench()(case.tokenizer)

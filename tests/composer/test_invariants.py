@@ -29,8 +29,9 @@ from fuzz.checks import (
 )
 from fuzz.mutants import MUTANTS
 from fuzz.run import Bench
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import budgets, cases, tile
 
 from retrivex import Composition, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
@@ -51,7 +52,7 @@ def composed(case: Case, **said: Any) -> tuple[RetrievalConfig, Composition, Any
 # ---- 1: the budget
 
 
-@settings(max_examples=1500)
+@try_examples(1500)
 @given(cases(tokenizers=("words", "characters", "quarters", "quarters down", "seams", "estimate")))
 def test_the_text_never_exceeds_the_budget(case: Case) -> None:
     config, made, count = composed(case)
@@ -59,7 +60,7 @@ def test_the_text_never_exceeds_the_budget(case: Case) -> None:
     assert all(span.token_count == count(span.text) for span in made.spans)
 
 
-@settings(max_examples=800)
+@try_examples(800)
 @given(cases(tokenizers=("words", "characters", "quarters down", "seams", "estimate")))
 def test_spans_joined_by_blank_lines_never_exceed_the_budget(case: Case) -> None:
     composer, count = BENCH(case.tokenizer)
@@ -70,7 +71,7 @@ def test_spans_joined_by_blank_lines_never_exceed_the_budget(case: Case) -> None
     check_retrieved(case, composer.config.override(**case.options), spans, count)
 
 
-@settings(max_examples=300)
+@try_examples(300)
 @given(cases(tokenizers=("cl100k_base",)), budgets)
 def test_the_budget_holds_for_a_real_tokenizer(case: Case, budget: int) -> None:
     _, made, count = composed(case, token_budget=budget)
@@ -80,7 +81,7 @@ def test_the_budget_holds_for_a_real_tokenizer(case: Case, budget: int) -> None:
 
 @pytest.mark.parametrize("context_format", ["text", "markdown", "xml"])
 @pytest.mark.parametrize("span_header", ["none", "full"])
-@settings(max_examples=100)
+@try_examples(100)
 @given(case=cases(), budget=st.integers(0, 40), numbered=st.booleans(), gap_markers=st.booleans())
 def test_the_budget_holds_in_every_format(
     case: Case, budget: int, numbered: bool, gap_markers: bool, context_format: str, span_header: str
@@ -93,21 +94,21 @@ def test_the_budget_holds_in_every_format(
 # ---- 2: the source
 
 
-@settings(max_examples=1500)
+@try_examples(1500)
 @given(cases())
 def test_spans_are_the_source_and_nothing_is_shown_twice(case: Case) -> None:
     config, made, count = composed(case)
     check_spans(case, config, made.spans, count)
 
 
-@settings(max_examples=800)
+@try_examples(800)
 @given(cases())
 def test_citations_map_every_character_to_its_place(case: Case) -> None:
     _, made, _ = composed(case)
     check_citations(case, made)
 
 
-@settings(max_examples=400)
+@try_examples(400)
 @given(st.lists(st.text("ab \n", min_size=1, max_size=9), min_size=1, max_size=9), st.data())
 def test_a_tiled_document_comes_back_letter_by_letter(parts: list[str], data: st.DataObject) -> None:
     store = tile("d", parts)
@@ -125,7 +126,7 @@ def test_a_tiled_document_comes_back_letter_by_letter(parts: list[str], data: st
 # ---- 3: every hit
 
 
-@settings(max_examples=1200)
+@try_examples(1200)
 @given(cases())
 def test_every_hit_is_shown_or_listed(case: Case) -> None:
     _, made, _ = composed(case)
@@ -136,7 +137,7 @@ def test_every_hit_is_shown_or_listed(case: Case) -> None:
 # ---- 4: the same input gives the same output
 
 
-@settings(max_examples=600)
+@try_examples(600)
 @given(cases(), st.randoms(use_true_random=False))
 def test_the_order_of_hits_does_not_matter(case: Case, rng: random.Random) -> None:
     _, made, _ = composed(case)
@@ -146,7 +147,7 @@ def test_the_order_of_hits_does_not_matter(case: Case, rng: random.Random) -> No
     assert without_times(again) == without_times(made)
 
 
-@settings(max_examples=400)
+@try_examples(400)
 @given(cases())
 def test_a_fresh_composer_gives_the_same(case: Case) -> None:
     _, made, _ = composed(case)
@@ -156,7 +157,7 @@ def test_a_fresh_composer_gives_the_same(case: Case) -> None:
     assert without_times(again) == without_times(made)
 
 
-@settings(max_examples=50)
+@try_examples(50)
 @given(st.lists(cases(), min_size=2, max_size=4))
 def test_threads_do_not_disturb_each_other(some: list[Case]) -> None:
     alone = [without_times(composed(case)[1]) for case in some]
@@ -176,7 +177,7 @@ def test_threads_do_not_disturb_each_other(some: list[Case]) -> None:
 # ---- 5: requests
 
 
-@settings(max_examples=800)
+@try_examples(800)
 @given(cases())
 def test_one_request_a_query(case: Case) -> None:
     config, _, _ = composed(case)
@@ -186,7 +187,7 @@ def test_one_request_a_query(case: Case) -> None:
 # ---- 6: the selection (against brute force: test_selection.py)
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(cases())
 def test_exact_is_worth_at_least_what_greedy_is(case: Case) -> None:
     _, exact, _ = composed(case, selection="exact")
@@ -199,7 +200,7 @@ def test_exact_is_worth_at_least_what_greedy_is(case: Case) -> None:
 # ---- 8: nothing is changed, wrong calls raise
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(cases())
 def test_nothing_of_the_callers_is_changed(case: Case) -> None:
     before = snapshot(case)
@@ -210,7 +211,7 @@ def test_nothing_of_the_callers_is_changed(case: Case) -> None:
     assert BENCH(case.tokenizer)[0].config == RetrievalConfig()
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(cases())
 def test_strict_gives_the_same_or_raises_by_name(case: Case) -> None:
     _, made, _ = composed(case)
@@ -223,7 +224,7 @@ def test_strict_gives_the_same_or_raises_by_name(case: Case) -> None:
 # ---- what is not numbered: scope, order, pinned, excluded
 
 
-@settings(max_examples=800)
+@try_examples(800)
 @given(cases())
 def test_no_other_scope_is_ever_shown(case: Case) -> None:
     _, made, _ = composed(case)
@@ -231,7 +232,7 @@ def test_no_other_scope_is_ever_shown(case: Case) -> None:
     assert all(chunk.metadata.scope in scopes for span in made.spans for chunk in span.chunks)
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(cases(), st.sampled_from(list(OrderingStrategy)))
 def test_the_order_is_the_one_asked_for(case: Case, strategy: OrderingStrategy) -> None:
     config, made, _ = composed(case, ordering_strategy=strategy, order_key=lambda span: span.doc_id)
@@ -241,7 +242,7 @@ def test_the_order_is_the_one_asked_for(case: Case, strategy: OrderingStrategy) 
         assert names == sorted(names)
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(cases(), st.data())
 def test_pinned_first_excluded_never(case: Case, data: st.DataObject) -> None:
     passages = st.lists(st.sampled_from(list(case.world.chunks.values())), max_size=2, unique_by=id).map(tuple)
@@ -250,7 +251,7 @@ def test_pinned_first_excluded_never(case: Case, data: st.DataObject) -> None:
     check_excluded(case, config, made.spans)
 
 
-@settings(max_examples=1500)
+@try_examples(1500)
 @given(cases(tokenizers=("words", "characters", "quarters down", "seams", "quarters", "estimate")))
 def test_everything_at_once(case: Case) -> None:
     config, made, count = composed(case)

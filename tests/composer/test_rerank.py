@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from fuzz.cases import Case
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import bare, cases, count_words, hits_of, make_chunk, make_store, sentences
 
 from retrivex import Composition, RetrievalConfig, SeedHit, SpanComposer
@@ -178,7 +179,7 @@ def test_something_that_cannot_score_is_refused() -> None:
         SpanComposer(RetrievalConfig(), reranker="bge-reranker")  # type: ignore[arg-type]
 
 
-@settings(max_examples=100)
+@try_examples(100)
 @given(cases(), st.sampled_from(["hash", "raises", "short"]))
 def test_the_promises_hold_with_any_reranker(case: Case, kind: str) -> None:
     def score(query: str, texts: Sequence[str]) -> list[float]:

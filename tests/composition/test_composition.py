@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz.run import Bench, check_round_trip
-from hypothesis import given, settings
+from hypothesis import given
+from support.properties import try_examples
 from support.strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
 
 from retrivex import Citation, Composition, RetrivexError, SeedHit, Window
@@ -168,7 +169,7 @@ def test_other_dictionaries_are_refused(data: dict[str, Any]) -> None:
         Composition.from_dict(data)
 
 
-@settings(max_examples=300)
+@try_examples(300)
 @given(cases())
 def test_a_composition_survives_json(case: Any) -> None:
     composer, _ = Bench()(case.tokenizer)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from fuzz.checks import check_windows
 from fuzz.run import Bench
-from hypothesis import given, settings
+from hypothesis import given
+from support.properties import try_examples
 from support.strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences
 
 from retrivex.model.chunk import MAX_CHUNK_ID
@@ -110,7 +111,7 @@ def test_ids_at_the_upper_end_work() -> None:
     assert [(w.start, w.end) for w in made.trace.windows] == [(MAX_CHUNK_ID - 2, MAX_CHUNK_ID + 1)]
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(cases())
 def test_windows_are_what_a_plain_walk_reaches(case: Any) -> None:
     composer, count = Bench()(case.tokenizer)

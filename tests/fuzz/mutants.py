@@ -21,6 +21,7 @@ from retrivex.expansion import seeds as seeding
 from retrivex.expansion import windows as expansion
 from retrivex.merging import exclusions, units
 from retrivex.model import run as stitching
+from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering import trimming
 from retrivex.scoring import scorer
 from retrivex.stores import access as fetching
@@ -114,9 +115,11 @@ def _nothing_excluded(_: Any) -> Any:
     return lambda self, run: []
 
 
-def _parity(_: Any) -> Any:
-    def order(items: Any, *, ranked: bool = False) -> Any:
-        best = list(items)
+def _parity(original: Any) -> Any:
+    def order(spans: Any, config: Any, strategy: OrderingStrategy) -> Any:
+        if strategy is not OrderingStrategy.EDGE_BALANCED:
+            return original(spans, config, strategy)
+        best = list(spans)
         return best[0::2] + best[1::2][::-1] if len(best) % 2 else best[1::2] + best[0::2][::-1]
 
     return order
@@ -190,7 +193,7 @@ MUTANTS = (
     Mutant("trimmed one word too late", trimming, "_longest", _cut_too_late),
     Mutant("citations one character off", answer, "citations_of", _shifted_citations),
     Mutant("excluded passages shown", exclusions.Exclusions, "cuts", _nothing_excluded),
-    Mutant("order flips with the number of spans", span_order, "edge_balanced", _parity),
+    Mutant("order flips with the number of spans", span_order, "_apply_order", _parity),
     Mutant("one request for each window", fetching, "split_windows", _request_each),
     Mutant("span one character short", writing, "span_of", _off_by_one_span),
     Mutant("caller's chunk changed", expand, "grow", _embeds),

@@ -6,15 +6,16 @@ import random
 from itertools import pairwise
 
 import networkx as nx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import windows
 
 from retrivex import Window, interval_graph
 from retrivex.merging.intervals import merge_windows, window_coverage
 
 
-@settings(max_examples=1500)
+@try_examples(1500)
 @given(st.lists(windows, max_size=12))
 def test_the_sweep_finds_the_connected_components(some: list[Window]) -> None:
     components = []

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from fuzz.worlds import World
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import bare, count_words, make_chunk, texts, tile, worlds
 
 from retrivex import Chunk, ChunkMetadata
@@ -56,7 +57,7 @@ def check_tiling(runs: list[Run], units: Sequence[Unit]) -> None:
     assert [unit.run for unit in units] == sorted(unit.run for unit in units)
 
 
-@settings(max_examples=400)
+@try_examples(400)
 @given(worlds(), st.sampled_from([1, 4, 12, UNIT_TOKENS]))
 def test_the_units_of_a_run_tile_it(world: World, size: int) -> None:
     runs: list[Run] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import make_chunk, texts
 
 from retrivex import Chunk
@@ -92,7 +93,7 @@ def test_offsets_that_contradict_the_length_are_noticed() -> None:
     assert not runs[0].is_exact(0, 1)
 
 
-@settings(max_examples=600)
+@try_examples(600)
 @given(texts, st.data())
 def test_a_text_cut_anywhere_comes_back_whole(source: str, data: st.DataObject) -> None:
     """Chunks that cover a text in order, overlapping at will, are stitched to exactly that text."""
@@ -110,7 +111,7 @@ def test_a_text_cut_anywhere_comes_back_whole(source: str, data: st.DataObject) 
         assert run.text[low:high] == chunk.text
 
 
-@settings(max_examples=400)
+@try_examples(400)
 @given(st.lists(texts, min_size=1, max_size=6), st.sampled_from(["", " ", "\n"]))
 def test_without_offsets_every_chunk_is_in_the_text(parts: list[str], joiner: str) -> None:
     (run,) = runs_of([(part, None) for part in parts], joiner=joiner)

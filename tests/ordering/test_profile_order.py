@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 
 from retrivex.errors import OrderingError
 from retrivex.ordering import PROFILES, PositionProfile, edge_balanced, place, profile, profile_of
@@ -65,7 +66,7 @@ def items_of(most: int, least: int = 1) -> st.SearchStrategy[list[Item]]:
     return st.one_of(equal, st.lists(st.tuples(st.floats(-1, 1), lengths), min_size=least, max_size=most))
 
 
-@settings(max_examples=150, deadline=None)
+@try_examples(150)
 @given(items_of(6), curves)
 def test_few_items_stand_as_brute_force_puts_them(items: list[Item], curve: PositionProfile) -> None:
     made = placed(items, curve)
@@ -74,14 +75,14 @@ def test_few_items_stand_as_brute_force_puts_them(items: list[Item], curve: Posi
     assert made.gap == 0.0
 
 
-@settings(max_examples=5, deadline=None)
+@try_examples(5)
 @given(items_of(8, 8), curves)
 def test_so_do_eight(items: list[Item], curve: PositionProfile) -> None:
     made = placed(items, curve)
     assert made.value == pytest.approx(brute_force(items, curve), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@try_examples(60)
 @given(st.lists(st.floats(-1, 1), min_size=9, max_size=60), curves)
 def test_items_of_equal_lengths_stand_as_the_rearrangement_inequality_says(
     scores: list[float], curve: PositionProfile
@@ -93,7 +94,7 @@ def test_items_of_equal_lengths_stand_as_the_rearrangement_inequality_says(
     assert made.gap == 0.0
 
 
-@settings(max_examples=150, deadline=None)
+@try_examples(150)
 @given(items_of(60), curves)
 def test_never_below_edge_balancing_never_above_the_bound(items: list[Item], curve: PositionProfile) -> None:
     made = placed(items, curve)
@@ -168,7 +169,7 @@ def test_on_the_measured_curve_edge_balancing_comes_close_to_the_best(count: int
     assert high < worth(edges(even), curve) / placed(even, curve).value < 1
 
 
-@settings(max_examples=100, deadline=None)
+@try_examples(100)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=14), st.data())
 def test_no_finite_score_is_too_large_or_too_small(scores: list[float], data: st.DataObject) -> None:
     made = data.draw(st.lists(lengths, min_size=len(scores), max_size=len(scores)))
@@ -189,7 +190,7 @@ def test_the_unit_of_tokens_does_not_matter(unit: float, name: str) -> None:
     assert placed(scaled, PROFILES[name]).value == pytest.approx(placed(items, PROFILES[name]).value, rel=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@try_examples(60)
 @given(st.lists(st.integers(1, 400), min_size=9, max_size=20), st.integers(-40, 40))
 def test_nor_does_a_power_of_two(counts: list[int], power: int) -> None:
     items = [(1 / rank, float(count)) for rank, count in enumerate(counts, 1)]
@@ -279,7 +280,7 @@ def test_the_mean_is_the_integral(curve: PositionProfile, a: float, b: float) ->
     assert curve.mean(start, end) == pytest.approx(float(curve.at(grid).mean()), abs=2e-3)
 
 
-@settings(max_examples=60)
+@try_examples(60)
 @given(curves)
 def test_descending_holds_the_same_attention(curve: PositionProfile) -> None:
     grid = (np.arange(4000) + 0.5) / 4000

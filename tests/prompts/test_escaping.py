@@ -6,8 +6,9 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.properties import try_examples
 
 from retrivex.prompts import Source
 from retrivex.prompts.escaping import escape
@@ -34,7 +35,7 @@ def seen(text: str) -> str:
     return re.sub(r"(?<=[</])\s+", "", visible)
 
 
-@settings(max_examples=1000)
+@try_examples(1000)
 @given(hostile)
 @example("<\x00/source>")
 @example("<\ud7fcsource")
@@ -50,14 +51,14 @@ def test_no_text_opens_or_closes_a_source(text: str) -> None:
     assert not re.search(r"<[/\\\s]*source(?![\w-])", seen(escape(text)))
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(hostile)
 def test_no_text_holds_a_position_tag(text: str) -> None:
     escaped = seen(escape(text, position_tags=True))
     assert not re.search(r"(?<!\\)\[\s*s\s*\d+\s*:\s*p\s*\d+\s*\]", escaped)
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(hostile)
 def test_nothing_else_is_changed(text: str) -> None:
     escaped = escape(text, position_tags=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from fuzz.run import Bench
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.chat_world import made
+from support.properties import try_examples
 from support.strategies import cases, count_words, make_chunk, make_store, tile
 
 from retrivex import RetrivexError
@@ -130,7 +131,7 @@ def test_without_a_limit_nothing_is_counted() -> None:
     assert prompt.left_out == ()
 
 
-@settings(max_examples=200)
+@try_examples(200)
 @given(
     cases(), st.integers(0, 200), st.integers(0, 9), st.sampled_from(APIS), st.sampled_from(["first", "last", "both"]),
     st.sampled_from([(), (1,), (1, 3)]), st.booleans(),

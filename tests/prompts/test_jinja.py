@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import Environment, Template
 from support.chat_world import made
+from support.properties import try_examples
 from support.strategies import compose, count_words, hits_of, make_chunk, make_store
 
 from retrivex import RetrivexError
@@ -72,7 +73,7 @@ hostile = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300)
+@try_examples(300)
 @given(hostile, hostile)
 def test_documents_are_never_run_and_never_leave_their_elements(text: str, title: str) -> None:
     source = Source(1, text, title, heading_path=(title,), prefix=text)
@@ -256,7 +257,7 @@ def changed(piece: str, how: int) -> str:
 
 
 @pytest.mark.parametrize(("template", "lines", "anywhere"), OWN, ids=[str(number) for number in range(len(OWN))])
-@settings(max_examples=40, deadline=None)
+@try_examples(40)
 @given(data=st.data())
 def test_no_text_passes_for_a_part_of_the_template(
     template: str, lines: list[str], anywhere: list[str], data: st.DataObject

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import bare, compose, hits_of, make_chunk, make_store
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit, SpanComposer
@@ -67,7 +68,7 @@ def test_a_document_cannot_add_a_source_or_a_question() -> None:
     assert made.text[made.resolve("Fake source.")[0].start :].startswith("Fake source.")
 
 
-@settings(max_examples=300, deadline=None)
+@try_examples(300)
 @given(hostile, FORMATS, st.sampled_from(["none", "document", "full"]), st.booleans(), st.none() | st.integers(0, 400))
 @example(FAKE, "markdown", "none", True, None)
 @example(FAKE, "text", "document", False, 300)
@@ -99,7 +100,7 @@ def test_a_prompt_has_no_lines_but_its_own(
         assert numbers in ([["[1]", "[2]"], ["[1]"], ["[2]"], []] if numbered else [[]])
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(hostile)
 def test_escaping_twice_is_escaping_once(text: str) -> None:
     escaped = PLAIN.escape(text)
@@ -237,7 +238,7 @@ def pieces(template: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("template", "lines", "anywhere"), OWN, ids=[template[:20] for template, *_ in OWN])
-@settings(max_examples=25, deadline=None)
+@try_examples(25)
 @given(data=st.data())
 def test_no_text_passes_for_a_part_of_an_own_template(
     template: str, lines: list[str], anywhere: list[str], data: st.DataObject
@@ -262,7 +263,7 @@ def test_no_text_passes_for_a_part_of_an_own_template(
     assert marks_seen(asked(text), lines, anywhere) == marks_seen(asked("Bees."), lines, anywhere)
 
 
-@settings(max_examples=300, deadline=None)
+@try_examples(300)
 @given(
     st.lists(st.sampled_from(["\n", "\n\n", "\n \u200b\n", "\r\n", "e", "other.pdf", "Obey.", "\x85"]), min_size=1).map(
         "".join
@@ -294,7 +295,7 @@ def test_what_is_only_a_little_like_a_template_is_left_alone(template: str, text
     assert text in prompt
 
 
-@settings(max_examples=300)
+@try_examples(300)
 @given(hostile, st.sampled_from([template for template, *_ in OWN]))
 def test_escaping_for_an_own_template_twice_is_escaping_once(text: str, template: str) -> None:
     marks = marks_of(text_skeleton(template, Style(numbered=True)))

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from fuzz.run import Bench
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import bare, cases, compose, count_words, hits_of, sentences
 
 from retrivex import Composition, RetrivexError
@@ -113,7 +114,7 @@ def test_a_question_is_needed() -> None:
         composition.prompt()
 
 
-@settings(max_examples=300)
+@try_examples(300)
 @given(cases(), st.integers(0, 80), st.integers(0, 9))
 def test_a_prompt_keeps_its_promise_or_is_refused(case: Any, max_tokens: int, reserve: int) -> None:
     composer, count = Bench()(case.tokenizer)

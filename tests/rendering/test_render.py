@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from fuzz.run import Bench
-from hypothesis import given, settings
+from hypothesis import given
+from support.properties import try_examples
 from support.strategies import cases, compose, hits_of, make_chunk, make_store
 
 from retrivex import Composition, SeedHit
@@ -104,7 +105,7 @@ def furniture(made: Composition) -> str:
     return rest + made.text[at:]
 
 
-@settings(max_examples=300)
+@try_examples(300)
 @given(cases())
 def test_citations_and_joiners_are_all_of_a_span(case: Any) -> None:
     composer, _ = Bench()(case.tokenizer)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import bare, compose, count_words, hits_of, make_chunk, make_store, texts
 
 from retrivex.rendering.trimming import trim
@@ -56,7 +57,7 @@ def test_no_letter_is_parted_from_its_accents(text: str, size: int) -> None:
         assert not text[: part[1]].endswith("\u200d")
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(texts, st.integers(0, 60), st.sampled_from([None, "honey bees"]))
 def test_what_is_kept_fits_and_is_not_empty(text: str, size: int, question: str | None) -> None:
     part = trim(text, lambda start, end: end - start <= size, question)

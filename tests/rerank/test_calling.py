@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 
 from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.errors import RerankError, RerankUnavailableError
@@ -59,7 +60,7 @@ class Recorder:
         return last_digits(query, texts)
 
 
-@settings(max_examples=50)
+@try_examples(50)
 @given(st.lists(st.text(max_size=5), max_size=20), st.integers(1, 7), st.integers(1, 4))
 def test_batches_and_concurrency_change_nothing(texts: list[str], batch_size: int, concurrency: int) -> None:
     reply = Reranking(lengths, batch_size=batch_size, concurrency=concurrency).scores("q", texts)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz.cases import Case
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.properties import try_examples
 from support.strategies import bare, cases, count_words, hits_of, make_chunk, make_store, tile
 
 from retrivex import SeedHit, SpanComposer
@@ -48,7 +49,7 @@ def test_names_are_distinct() -> None:
     assert len(set(NAMES)) == len(NAMES)
 
 
-@settings(max_examples=600)
+@try_examples(600)
 @given(cases())
 def test_features_are_finite_whatever_comes(case: Case) -> None:
     composer = SpanComposer(tokenizer=count_words)

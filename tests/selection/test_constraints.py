@@ -8,8 +8,9 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import candidate_rows
 
 from retrivex import RetrivexError
@@ -83,7 +84,7 @@ def caps_of(row: Problem, draw: Any) -> list[int]:
     return [draw(st.integers(0, 20)) for _ in range(4)]
 
 
-@settings(max_examples=800)
+@try_examples(800)
 @given(filed_rows(), st.integers(0, 45), run_costs, run_limits, st.data())
 def test_caps_are_kept_and_cost_no_more_than_they_must(
     row: Problem, budget: int, run_cost: float, max_runs: int | None, data: st.DataObject
@@ -96,7 +97,7 @@ def test_caps_are_kept_and_cost_no_more_than_they_must(
     assert made.value == pytest.approx(brute_force(row, budget, run_cost, max_runs, (), caps), abs=1e-7)
 
 
-@settings(max_examples=800)
+@try_examples(800)
 @given(filed_rows(), st.integers(0, 60), run_costs, run_limits, st.booleans(), st.data())
 def test_what_is_kept_is_chosen_and_the_rest_is_the_best_beside_it(
     row: Problem, budget: int, run_cost: float, max_runs: int | None, capped: bool, data: st.DataObject
@@ -118,7 +119,7 @@ def test_what_is_kept_is_chosen_and_the_rest_is_the_best_beside_it(
     assert made.bound == pytest.approx(made.value, abs=1e-7)
 
 
-@settings(max_examples=500)
+@try_examples(500)
 @given(filed_rows(max_size=20), st.integers(0, 90), run_costs, run_limits, st.data())
 def test_greedy_and_filling_keep_the_caps_too(
     row: Problem, budget: int, run_cost: float, max_runs: int | None, data: st.DataObject

@@ -8,8 +8,9 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.strategies import candidate_rows
 
 from retrivex import RetrivexError
@@ -52,7 +53,7 @@ def brute_force(row: Problem, budget: int, run_cost: float, max_runs: int | None
     return best
 
 
-@settings(max_examples=1500)
+@try_examples(1500)
 @given(candidate_rows(), st.integers(0, 45), run_costs, run_limits)
 def test_exact_is_worth_what_brute_force_finds(
     row: Problem, budget: int, run_cost: float, max_runs: int | None
@@ -68,7 +69,7 @@ def test_exact_is_worth_what_brute_force_finds(
     assert made.bound == pytest.approx(value, abs=1e-8)
 
 
-@settings(max_examples=1500)
+@try_examples(1500)
 @given(candidate_rows(max_size=25), st.integers(0, 120), run_costs, run_limits)
 def test_greedy_keeps_the_rules_and_is_never_worth_more(
     row: Problem, budget: int, run_cost: float, max_runs: int | None
@@ -83,7 +84,7 @@ def test_greedy_keeps_the_rules_and_is_never_worth_more(
     assert not greedy.proven
 
 
-@settings(max_examples=1000)
+@try_examples(1000)
 @given(candidate_rows(max_size=20), st.integers(0, 90), run_costs, run_limits)
 def test_filling_only_adds_keeps_the_budget_and_leaves_nothing_that_fits(
     row: Problem, budget: int, run_cost: float, max_runs: int | None

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.memory_collection import MemoryCollection
+from support.properties import try_examples
 
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.adapters.base.backfill import Backfilled, backfill
@@ -133,7 +134,7 @@ class Stopped(BaseException):
     """As a kill: nothing catches it."""
 
 
-@settings(max_examples=40, deadline=None)
+@try_examples(40)
 @given(st.integers(0, 12), st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_a_run_that_was_stopped_goes_on_and_ends_as_if_it_had_not(stop_at: int, batch: int, seed: int) -> None:
     starts = random.Random(seed).sample(range(100), 9)

@@ -10,9 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import run_example
+from support.properties import try_examples
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 from retrivex.errors import ChunkError, RetrivexError, StoreError
@@ -348,7 +349,7 @@ def test_the_ends_of_a_document_are_neither_missed_nor_overrun() -> None:
         assert "wasps" not in made[0].content
 
 
-@settings(max_examples=60, deadline=None)
+@try_examples(60)
 @given(data=st.data(), length=st.integers(2, 25), window=st.integers(0, 3), token_budget=st.integers(0, 300))
 def test_no_overlap_repeats_or_drops_text(data: st.DataObject, length: int, window: int, token_budget: int) -> None:
     documents = split(length=length, overlap=data.draw(st.integers(0, length - 1)))

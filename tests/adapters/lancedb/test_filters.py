@@ -13,9 +13,10 @@ pytest.importorskip("lancedb")
 
 import lancedb
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.lancedb_tables import NAME, fill, keys, table_of
+from support.properties import try_examples
 
 from retrivex.adapters.base.collection import ByIds, Nearest
 from retrivex.adapters.base.fields import FieldMap
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.integration
 # ---- values in filters
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@try_examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True))
 def test_any_text_is_a_value_and_nothing_else(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import run_example
+from support.properties import try_examples
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
@@ -387,7 +388,7 @@ def test_nobodys_documents_are_changed(pieces: list[Document]) -> None:
     assert all("retrivex_score" not in entry["metadata"] for entry in vectors.store.values())
 
 
-@settings(max_examples=60)
+@try_examples(60)
 @given(data=st.data(), token_budget=st.integers(0, 300), window=st.integers(0, 2), stored=st.booleans())
 def test_any_hits_keep_budget_and_text(
     pieces: list[Document], text: str, data: st.DataObject, token_budget: int, window: int, stored: bool

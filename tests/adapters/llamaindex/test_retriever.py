@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from support.examples import run_example
-from support.llamaindex_world import QUESTION, ROOMY, Fixed, ids_of
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 
@@ -31,6 +30,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
+from support.llamaindex_world import QUESTION, ROOMY, Fixed, ids_of
 
 from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
 from retrivex.errors import ChunkError, HitError, RerankError, RetrivexError, StoreError

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.properties import try_examples
 
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkMetadata
@@ -81,7 +82,7 @@ def test_no_character_of_a_question_has_a_special_meaning(store: SQLiteStore, qu
     assert found(store, question) == ["a"]
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@try_examples(200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(alphabet=st.characters() | st.sampled_from('"*()^:-+{}\0'), max_size=40))
 def test_any_text_is_a_question(filled: SQLiteStore, question: str) -> None:
     for hit in filled.search_text(question):
@@ -242,7 +243,7 @@ def test_where_that_cannot_be_understood_is_refused(shelf: SQLiteStore, where: d
 # -- by vectors
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@try_examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**32), st.integers(1, 60), st.integers(0, 70))
 def test_vector_search_is_exact(vectors: SQLiteStore, seed: int, k: int, row: int) -> None:
     query = np.random.default_rng(seed).standard_normal(8)

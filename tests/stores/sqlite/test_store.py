@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.properties import try_examples
 from support.stored_pages import everything, page
 
 from retrivex.errors import StoreError
@@ -57,7 +58,7 @@ def chunks_of_one_document(draw: st.DrawFn) -> list[Chunk]:
     ]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@try_examples(150, suppress_health_check=[HealthCheck.too_slow])
 @given(chunks_of_one_document())
 def test_chunks_come_out_as_they_went_in(chunks: list[Chunk]) -> None:
     doc_id = chunks[0].metadata.doc_id
@@ -72,7 +73,7 @@ def test_chunks_come_out_as_they_went_in(chunks: list[Chunk]) -> None:
         assert store.check() == []
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@try_examples(40, suppress_health_check=[HealthCheck.too_slow])
 @given(
     names,
     texts,
