@@ -23,7 +23,7 @@ How: TypeAlias = Literal["numbers", "links", "offsets", "order"]
 """Where the numbers of a document come from; `order` is that of the scan."""
 
 Report: TypeAlias = Callable[[str, int, int | None], None]
-"""`report(step, done, total)`: told of progress; the total is None where it is not known."""
+"""`report(step, done, total)`: called with the progress; the total is None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-r"""Marks of a prompt: what a template writes around texts, so that no text can be taken for it.
+r"""The delimiters that a prompt template writes around texts, so that no text can imitate them.
 
 A template is read as its literal text with slots in it. What stands in front of the first slot of a line is a mark at
 the beginning of lines; where text goes on behind a document's words in the same line, what follows is a mark anywhere;
@@ -49,7 +49,7 @@ _BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What must not come out of a document.
+    """The delimiters that must not occur in a document's text.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def answer_rows(
     questions : of these sets; those that no row has are passed over
     model : an `Endpoint`, or anything else that answers; None generates nothing and says so
     judge : reads the answers too, as the measure `judged`
-    report : told how many are answered, of how many
+    report : called with how many are answered, of how many
 
     Raises
     ------

@@ -38,9 +38,11 @@ class Difference:
     questions: int
 
     @property
-    def sure(self) -> bool:
-        """Whether the interval leaves 0 out."""
+    def significant(self) -> bool:
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
+
+    sure = significant  # its name until version 0.2
 
 
 def paired_bootstrap(
@@ -64,7 +66,7 @@ def paired_bootstrap(
     Examples
     --------
     >>> found = paired_bootstrap([1.0, 1.0, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0])
-    >>> found.mean, found.low, found.high, found.sure
+    >>> found.mean, found.low, found.high, found.significant
     (0.375, 0.0, 0.75, False)
     """
     differences = _differences(ours, theirs)

@@ -146,7 +146,7 @@ def probe(
     answer_tokens : an answer has at most; models that think first need many more
     level : of bands and test
     seed : of needles and texts
-    report : told how many needles are asked for, of how many
+    report : called with how many needles are asked for, of how many
 
     Raises
     ------

@@ -8,7 +8,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import EvidenceSet, Question
 
 
-class Gathering:
+class EvidenceSetBuilder:
     """Documents, questions and what was odd, until the set is whole.
 
     Parameters
@@ -17,7 +17,7 @@ class Gathering:
 
     Examples
     --------
-    >>> made = Gathering("bees")
+    >>> made = EvidenceSetBuilder("bees")
     >>> made.document("Hives", "Bees live in hives."), made.document("Hives", "Bees live in hives.")
     ('Hives', 'Hives')
     >>> made.document("Hives", "Hives are made of wood.")

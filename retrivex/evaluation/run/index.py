@@ -72,7 +72,7 @@ class Index:
     documents : doc_id -> text
     chunker, size, tokenizer : see `cut`
     encoder : for the retrievers "dense" and "fused"; None where there is none
-    report : told of the progress
+    report : called with the progress
 
     Examples
     --------

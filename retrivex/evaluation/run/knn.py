@@ -25,7 +25,7 @@ PLAIN = RetrievalConfig(ordering_strategy=OrderingStrategy.SCORE_DESC, numbered=
 """How the baselines are written: passages with blank lines between them."""
 
 
-class Nearest:
+class NearestChunks:
     """The nearest chunks, each with its neighbours, best first; one that does not fit is passed over.
 
     Without neighbours every hit is a passage. With them a passage is a run of chunks that follow one another, as good

@@ -190,8 +190,8 @@ def without_nan(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     Examples
     --------
     >>> way = Way("bm25", 20, "knn", "score_desc", 2000)
-    >>> rows, told = without_nan([Row("own", "1", way, {"complete": math.nan, "tokens": 90.0})])
-    >>> rows[0].measures, told
+    >>> rows, warnings = without_nan([Row("own", "1", way, {"complete": math.nan, "tokens": 90.0})])
+    >>> rows[0].measures, warnings
     ({'tokens': 90.0}, ['1 figure is NaN and counts as not measured: complete 1'])
     """
     lost: Counter[str] = Counter()

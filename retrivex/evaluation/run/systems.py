@@ -14,7 +14,7 @@ from retrivex.composer.spans import best_first
 from retrivex.config import PRESETS, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.run.context import Order, Selection
-from retrivex.evaluation.run.knn import Nearest
+from retrivex.evaluation.run.knn import NearestChunks
 from retrivex.model.chunk import Chunk, ChunkKey, Embedding
 from retrivex.model.hit import SeedHit
 from retrivex.tokens.tokenizer import Tokenizer
@@ -48,7 +48,7 @@ class Case:
     embedding: Embedding | None = None
 
 
-class Composer(Protocol):
+class System(Protocol):
     """Chooses passages; `own_order` is the order it would show them in where nobody names one."""
 
     name: str
@@ -61,7 +61,7 @@ class Composer(Protocol):
         """Return what it does, as plain JSON types: other contents mean other results."""
 
 
-class Configured:
+class ConfiguredComposer:
     """RetriVex with a configuration; the budget is the evaluation's.
 
     Parameters
@@ -117,7 +117,7 @@ def _plain_options(name: str, config: RetrievalConfig) -> dict[str, Any]:
     return options
 
 
-def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> Composer:
+def load_system(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> System:
     """Return the composer that a name stands for.
 
     Parameters
@@ -132,13 +132,13 @@ def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: To
         If it is none of them, or the file cannot be read.
     """
     if spec in configs:
-        return Configured(spec, configs[spec], tokenizer)
+        return ConfiguredComposer(spec, configs[spec], tokenizer)
     if spec in BASELINES:
-        return Nearest(spec, BASELINES[spec], tokenizer)
+        return NearestChunks(spec, BASELINES[spec], tokenizer)
     if spec in PRESETS:
-        return Configured(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
+        return ConfiguredComposer(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
     if spec.endswith(_FILES):
-        return Configured(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
+        return ConfiguredComposer(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
     raise RetrivexError(
         f"composer is {spec!r}: it must be one of {', '.join([*COMPOSERS, *configs])}, or the path of a .toml or "
         ".json of options"

@@ -56,7 +56,7 @@ class VectorCache:
         ----------
         texts : any; equal ones are encoded once
         what : names them in the progress
-        report : told of the progress
+        report : called with the progress
         """
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         if not keys:
