@@ -1,4 +1,4 @@
-r"""How sure a difference between two systems is: the paired bootstrap over questions.
+r"""The paired bootstrap over questions: a difference between two systems with its confidence interval.
 
 Both systems answered the same questions, so that the difference of each question is what is resampled:
 :math:`\bar d^{*} = \frac1n \sum_i d_{r_i}` with :math:`r_i` drawn from the questions with replacement. Source: Efron &
@@ -21,7 +21,7 @@ _BLOCK = 4_000_000  # random numbers drawn at a time, so that memory stays small
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean of ours - theirs, and how sure it is.
+    """The mean of ours - theirs, with its confidence interval.
 
     Parameters
     ----------

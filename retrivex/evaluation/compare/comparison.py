@@ -1,4 +1,4 @@
-r"""Which of two ways is better: results of the same questions, paired, with how sure the difference is.
+r"""Compares two systems: results of the same questions, paired, with confidence intervals of the differences.
 
 A question counts once, whatever else a run varies: its differences over budgets and seeds are averaged first. The
 effect size is that of paired figures, :math:`d_z = \bar d / s_d` with the standard deviation :math:`s_d` of the
@@ -36,7 +36,7 @@ Selection: TypeAlias = Mapping[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One question, answered in two ways.
+    """One question with the results of both systems.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One measure of two ways, over the questions of one set or of all.
+    """One measure of two systems, over the questions of one set or of all.
 
     Parameters
     ----------

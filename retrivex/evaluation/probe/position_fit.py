@@ -1,4 +1,4 @@
-r"""What a sweep over depths shows: accuracy by position, with bands, and whether position matters at all.
+r"""Fits accuracy by position to a sweep over depths, with confidence bands and a test of whether position matters.
 
 Every needle is asked for at every depth of the same text, so that depths are compared within rows. Bands are bootstrap
 intervals over needles (Efron & Tibshirani, 1993). Whether the spread between the best and the worst part is more than
@@ -30,7 +30,7 @@ _FEW = 5  # depths, below which neighbours lie too far apart
 
 @dataclass(frozen=True, slots=True)
 class PositionFit:
-    """Accuracy by position.
+    """Accuracy by position, with confidence bands.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where in a context a model reads well: a needle asked for at every depth, and what follows for the order."""
+"""Measures at which depths of a context a model finds a needle, and what follows for the order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SEPARATOR = re.compile(r"(?<=\d)[,.'\u00a0\u202f ](?=\d)")
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a probe has found.
+    """The result of a probe.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A user's own questions: JSON Lines, over a folder of documents, documents in the lines, or reference passages."""
+"""A user's own questions for evaluation: JSON Lines, with a folder of documents, documents or reference passages."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _describe_problem(problem: LoadProblem, roots: Sequence[Path]) -> str:
 
 
 class _LineReader:
-    """Reads line after line; remembers what passages without a name are called, so that equal ones are one document."""
+    """Reads the lines of a file; equal passages without a name become one document."""
 
     def __init__(self, made: EvidenceSetBuilder, shared: Mapping[str, str]) -> None:
         self._made = made

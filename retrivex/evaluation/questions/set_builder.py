@@ -1,4 +1,4 @@
-"""Putting a set together, record by record."""
+"""Builds a set of questions, record by record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from retrivex.evaluation.questions.evidence import EvidenceSet, Question
 
 
 class EvidenceSetBuilder:
-    """Documents, questions and what was odd, until the set is whole.
+    """Collects documents, questions and malformed records until the set is complete.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the depth of the evidence does to each composer: how much it depends on it, and where it is below plain kNN."""
+"""How much each system depends on the depth of the evidence, and where it is worse than plain kNN."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _sensitivity(rows: Sequence[Row], same: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Against:
-    """A composer against kNN, in a family of sets, given the same hits and budget.
+    """A system against kNN in a family of sets, with the same hits and budget.
 
     Parameters
     ----------

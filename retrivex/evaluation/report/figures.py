@@ -1,4 +1,4 @@
-"""The plots of a report. Needs matplotlib, of the extra `evaluate`."""
+"""The plots of a report; needs matplotlib, of the extra `evaluate`."""
 
 from __future__ import annotations
 

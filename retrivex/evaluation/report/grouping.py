@@ -1,4 +1,4 @@
-"""Rows of results, grouped for a table or a plot."""
+"""Groups rows of results for a table or a plot."""
 
 from __future__ import annotations
 

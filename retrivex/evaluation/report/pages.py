@@ -1,4 +1,4 @@
-"""A run's results as a page: Markdown, and the same as HTML in one file."""
+"""Writes the results of a run as a page: Markdown, and the same as HTML in one file."""
 
 from __future__ import annotations
 

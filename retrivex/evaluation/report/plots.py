@@ -1,4 +1,4 @@
-"""Plots in a folder: written with a list of them, by which those of an earlier report are found and taken away."""
+"""Writes plots into a folder with a list of them, by which the plots of an earlier report are found and removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrivex.errors import LoadError
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot of a report.
+    """One plot of a report.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The sections of a report, each from the rows of a run; a section that the rows say nothing about is empty."""
+"""The sections of a report, each from the rows of a run; a section without rows is empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The baselines: the nearest chunks, as they are or with their neighbours, best first until the budget is full."""
+"""The kNN baselines: the nearest chunks, alone or with their neighbours, best first until the budget is full."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAIN = RetrievalConfig(ordering_strategy=OrderingStrategy.SCORE_DESC, numbered=
 
 
 class NearestChunks:
-    """The nearest chunks, each with its neighbours, best first; one that does not fit is passed over.
+    """Selects the nearest chunks, each with its neighbours, best first; one that does not fit is skipped.
 
     Without neighbours every hit is a passage. With them a passage is a run of chunks that follow one another, as good
     as the best hit in it, and nothing is shown twice. Where not even the best hit fits, it is cut at its end.

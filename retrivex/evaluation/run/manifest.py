@@ -1,4 +1,4 @@
-"""What a run was: versions, data, settings and machine, so that anyone can make it again."""
+"""The manifest of a run: versions, data, settings and machine, so that it can be repeated."""
 
 from __future__ import annotations
 

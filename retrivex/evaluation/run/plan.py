@@ -1,4 +1,4 @@
-"""What is evaluated: every option of a run, checked once."""
+"""The plan of a run: all its options, checked once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_as_
 
 
 class Plan(BaseModel):
-    """Sets x retrievers x hits x composers x orders x budgets x seeds; frozen, one value may stand for a list of one.
+    """Sets x retrievers x hits x systems x orders x budgets x seeds; frozen, a single value stands for a list of one.
 
     Raises
     ------

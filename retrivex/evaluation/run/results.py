@@ -1,4 +1,4 @@
-"""What a run of an evaluation leaves behind: a line of JSON for each question and way of answering it, and a manifest.
+"""The results of a run: one line of JSON per question and setup, and a manifest.
 
 The runner writes them; comparisons, reports and plots read nothing else.
 """
@@ -25,7 +25,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How questions are answered: everything that a run varies besides the questions.
+    """The setup of a measurement: everything that a run varies besides the questions.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One question, answered in one way.
+    """The result of one question in one setup.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Runs a plan: each set is indexed once, searched, and composed block by block in several processes."""
+"""Runs a plan: each set is indexed and searched once, and composed block by block in several processes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _silent(_what: str, _done: int, _total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What all sets of a run have in common."""
+    """The settings that all sets of a run share."""
 
     plan: Plan
     cache: Path

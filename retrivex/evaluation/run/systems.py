@@ -1,4 +1,4 @@
-"""What makes a context of hits, by name: RetriVex in any configuration, and the baselines it is measured against."""
+"""The systems that an evaluation compares: RetriVex in any configuration, and the kNN baselines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FILES = (".json", ".toml")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What every composer is given for a question.
+    """The input of a system for one question.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Case:
 
 
 class System(Protocol):
-    """Chooses passages; `own_order` is the order it would show them in where nobody names one."""
+    """Selects passages for a question; `own_order` is its order where none is given."""
 
     name: str
     own_order: str
@@ -62,7 +62,7 @@ class System(Protocol):
 
 
 class ConfiguredComposer:
-    """RetriVex with a configuration; the budget is the evaluation's.
+    """RetriVex with a configuration; the evaluation sets the budget.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _plain_options(name: str, config: RetrievalConfig) -> dict[str, Any]:
 
 
 def load_system(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> System:
-    """Return the composer that a name stands for.
+    """Return the system with a given name.
 
     Parameters
     ----------

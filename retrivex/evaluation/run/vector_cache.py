@@ -1,4 +1,4 @@
-"""Vectors of texts, kept on disk by encoder and text, so that no text is encoded twice, whatever set it stands in."""
+"""A cache of text vectors on disk, by encoder and text, so that no text is encoded twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cache_folder() -> Path:
 
 
 class VectorCache:
-    """An encoder that remembers on disk what it has encoded.
+    """An encoder that keeps its vectors on disk.
 
     Parameters
     ----------

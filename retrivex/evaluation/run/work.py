@@ -1,4 +1,4 @@
-"""The work on one set, in blocks of questions that are finished, written and never done again."""
+"""The work on one set, in blocks of questions that are written when finished and never repeated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BLOCK = 25
 
 @dataclass(frozen=True, slots=True)
 class SearchedQuestion:
-    """A question and what the retrievers found for it.
+    """A question and the hits that the retrievers found for it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SearchedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SetWork:
-    """Everything a process needs to know of a set.
+    """The data about a set that a worker process needs.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class SetWork:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some questions, composed by one composer; all orders together, as they share what was chosen.
+    """Some questions for one system; all orders together, as they share the selection.
 
     Parameters
     ----------

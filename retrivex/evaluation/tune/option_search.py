@@ -51,7 +51,7 @@ Report: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate: a model, and options."""
+    """A candidate: a model and options."""
 
     model: str
     options: tuple[tuple[str, Any], ...]
@@ -62,7 +62,7 @@ class Trial:
 
 
 class Search:
-    """Looks for the best candidate on the fitting part.
+    """Searches the best candidate on the fitting part.
 
     Parameters
     ----------

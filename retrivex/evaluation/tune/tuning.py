@@ -1,4 +1,4 @@
-"""Options and coefficients for a user's own questions, taken only where they are sure to be better.
+"""Tunes options and coefficients on a user's own questions, and accepts them only if significantly better.
 
 1. A part of the questions is held back; where possible, no document serves both parts.
 2. On the rest the calibrated scorer is fitted anew, and the options are searched by cross-validation: what a model is
@@ -54,7 +54,7 @@ _FLIPS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure on the questions held back.
+    """One measure on the held-out questions.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
-    """What tuning found, and whether it may be used.
+    """The result of tuning, and whether it is accepted.
 
     Parameters
     ----------
