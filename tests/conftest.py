@@ -32,6 +32,15 @@ settings.register_profile(THOROUGH, settings.get_profile(PLAIN), max_examples=10
 settings.load_profile(PLAIN)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _compile_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let programs that tests start share compiled modules in a folder of the run, where none may be written beside."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        folder = tmp_path_factory.getbasetemp()
+        folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Folder of real texts, named by RETRIVEX_DATA, or beside the repository."""

@@ -27,8 +27,8 @@ from fuzz.checks import (
     snapshot,
     without_times,
 )
-from fuzz.mutants import MUTANTS
-from fuzz.run import Bench
+from fuzz.mutants import MUTANTS, Mutant
+from fuzz.run import Bench, fuzz
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.properties import try_examples
@@ -38,6 +38,9 @@ from retrivex import Composition, RetrievalConfig, RetrivexError, SeedHit, SpanC
 from retrivex.ordering.strategy import OrderingStrategy
 
 BENCH = Bench()
+
+SEED, WORLDS = 2, range(200)
+"""What the fuzzer draws here; every planted bug shows in the first third of it."""
 
 
 def composed(case: Case, **said: Any) -> tuple[RetrievalConfig, Composition, Any]:
@@ -262,11 +265,21 @@ def test_everything_at_once(case: Case) -> None:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_planted_bug_still_has_its_place(mutant: Any) -> None:
+def test_every_planted_bug_still_has_its_place(mutant: Mutant) -> None:
     original = getattr(mutant.owner, mutant.attribute)
     with mutant.planted():
         assert getattr(mutant.owner, mutant.attribute) is not original
     assert getattr(mutant.owner, mutant.attribute) is original
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_planted_bug_is_caught(mutant: Mutant) -> None:
+    with mutant.planted():
+        assert fuzz(SEED, WORLDS, stop_after=1).violations
+
+
+def test_the_same_worlds_are_clean_without_one() -> None:
+    assert fuzz(SEED, WORLDS).violations == []
 
 
 def test_a_check_that_fails_says_so() -> None:
