@@ -1,4 +1,4 @@
-"""OpenSearch: neighbours and hits out of an index that exists already."""
+"""OpenSearch: chunk store and retriever over an existing index."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _filters_inside(known: Mapping[str, Any]) -> bool:
 
 
 class OpenSearchChunkStore(SearchChunkStore[OpenSearch, "AsyncOpenSearch"]):
-    """Neighbours out of an OpenSearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
+    """Fetches neighbours from an OpenSearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class OpenSearchChunkStore(SearchChunkStore[OpenSearch, "AsyncOpenSearch"]):
 
 
 class OpenSearchRetriever(SearchRetriever[OpenSearch, "AsyncOpenSearch"]):
-    """Hits out of an OpenSearch index, by vectors or words; parameters as in `SearchRetriever`.
+    """Finds hits in an OpenSearch index, by vectors or words; parameters as in `SearchRetriever`.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Clients that a store is given: sync, async, or one of each."""
+"""The clients of a store: sync, async, or one of each."""
 
 from __future__ import annotations
 

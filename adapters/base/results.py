@@ -1,4 +1,4 @@
-"""The composer's spans -> what a framework gets: ids and plain metadata, and warnings where they can be seen."""
+"""Converts the composer's spans to results of a framework: ids, plain metadata, logged warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Chroma answers, as records."""
+"""Converts the answers of Chroma to records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LanceDB: neighbours and hits out of a table that exists already."""
+"""LanceDB: chunk store and retriever over an existing table."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ LANCEDB_LAYOUTS: Mapping[LayoutName, FieldMap] = {
 
 
 class LanceDBOptions(TypedDict, total=False):
-    """What collection, store and retriever have in common; see `LanceDBCollection`."""
+    """Arguments that `LanceDBCollection`, `LanceDBChunkStore` and `LanceDBRetriever` share."""
 
     async_connection: AsyncConnection | None
     fields: FieldMap | LayoutName
@@ -76,7 +76,7 @@ class LanceDBOptions(TypedDict, total=False):
 
 
 class LanceDBCollection(Collection):
-    """A table in LanceDB.
+    """A table in LanceDB as a collection.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ class LanceDBCollection(Collection):
 
 
 class LanceDBChunkStore(VectorChunkStore):
-    """Neighbours out of a LanceDB table; parameters as in `LanceDBCollection` and `VectorChunkStore`.
+    """Fetches neighbours from a LanceDB table; parameters as in `LanceDBCollection` and `VectorChunkStore`.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ class LanceDBChunkStore(VectorChunkStore):
 
 
 class LanceDBRetriever(VectorRetriever):
-    """Hits out of a LanceDB table; parameters as in `LanceDBCollection` and `VectorRetriever`."""
+    """Finds hits in a LanceDB table; parameters as in `LanceDBCollection` and `VectorRetriever`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A table of PostgreSQL: what is known of its columns and indexes, and the statements that ask it."""
+"""A PostgreSQL table: its columns and indexes, and the SQL expressions that read them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _JSON_TEXT = Column("text", "text", "pg_catalog")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where a value is: an expression over the row `t`, and the column or type that it is compared as."""
+    """The location of a value: an expression over the row `t`, and the column or type that it is compared as."""
 
     expression: Composed
     column: Column = _JSON_TEXT
@@ -126,7 +126,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as the catalogue describes it.
+    """A table as the catalogue of PostgreSQL describes it.
 
     Parameters
     ----------

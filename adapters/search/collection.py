@@ -1,4 +1,4 @@
-"""What Elasticsearch and OpenSearch share: an index asked with the same queries, whichever client sends them."""
+"""The index that Elasticsearch and OpenSearch share: the same queries, sent by either client."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Async = TypeVar("Async")
 
 
 class SearchOptions(TypedDict, Generic[Async], total=False):
-    """What a collection takes beside client and index, and so do its store and retriever; see `SearchCollection`."""
+    """Arguments that `SearchCollection`, its chunk store and its retriever share."""
 
     async_client: Async | None
     fields: FieldMap | LayoutName
@@ -39,7 +39,7 @@ class SearchOptions(TypedDict, Generic[Async], total=False):
 
 
 class SearchCollection(Collection, Generic[Sync, Async]):
-    """An index, asked through an existing client.
+    """An index of Elasticsearch or OpenSearch, accessed through an existing client.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Weaviate: neighbours and hits out of a collection that exists already."""
+"""Weaviate: chunk store and retriever over an existing collection."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class WeaviateOptions(TypedDict, total=False):
-    """What a collection takes beside client and name, and so do its store and retriever; see `WeaviateCollection`."""
+    """Arguments that `WeaviateCollection`, `WeaviateChunkStore` and `WeaviateRetriever` share."""
 
     async_client: WeaviateAsyncClient | None
     fields: FieldMap | LayoutName
@@ -56,7 +56,7 @@ class WeaviateOptions(TypedDict, total=False):
 
 
 class WeaviateCollection(Collection):
-    """A collection of Weaviate, asked through a WeaviateClient, a WeaviateAsyncClient, or both (version 4).
+    """A Weaviate collection, accessed through a WeaviateClient, a WeaviateAsyncClient, or both (version 4).
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _code(error: BaseException | None) -> Any:
 
 
 class WeaviateChunkStore(VectorChunkStore):
-    """Neighbours out of a collection of Weaviate, in one request.
+    """Fetches neighbours from a Weaviate collection, in one request.
 
     Parameters are those of `WeaviateCollection` and `VectorChunkStore`.
 
@@ -274,7 +274,7 @@ class WeaviateChunkStore(VectorChunkStore):
 
 
 class WeaviateRetriever(VectorRetriever):
-    """Hits out of a collection of Weaviate, nearest first.
+    """Finds hits in a Weaviate collection, nearest first.
 
     Parameters are those of `WeaviateCollection` and `VectorRetriever`. Scores: cosines and dot products as they are,
     other distances with a minus.

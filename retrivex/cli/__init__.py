@@ -1,4 +1,4 @@
-"""The command line: one module a command, `retrivex --help` for the rest."""
+"""The command line: one module per command; `retrivex --help` lists them."""
 
 from __future__ import annotations
 

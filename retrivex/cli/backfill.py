@@ -1,4 +1,4 @@
-"""`retrivex backfill`: chunk numbers for a collection in a vector store that was filled without them."""
+"""`retrivex backfill`: adds chunk numbers to a collection of a vector store that was filled without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collections of vector stores by address and name; each store's client is imported when it is asked for."""
+"""Opens collections of vector stores by address and name; each client is imported on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StoreKind(StrEnum):
-    """Vector stores that a command can open: the rows of `retrivex.adapters.STORES`."""
+    """The vector stores that a command can open: the rows of `retrivex.adapters.STORES`."""
 
     vars().update((row.name.upper(), row.name) for row in STORES)
 

@@ -1,4 +1,4 @@
-"""Which encoder a command works with: the one asked for, or the one a database was made with."""
+"""The encoder of a command: the one that was asked for, or the one that a database was made with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`retrivex inspect`: what a database holds."""
+"""`retrivex inspect`: shows the contents of a database."""
 
 from __future__ import annotations
 

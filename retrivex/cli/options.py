@@ -1,4 +1,4 @@
-"""Options that several commands share, and the config they make together."""
+"""Options that several commands share, and the config that they describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain text, and from bytes to text for every format."""
+"""Reads plain text, and decodes the bytes of every format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONTROLS = re.compile(r"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text out of bytes.
+    """Text that was decoded from bytes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Prompts as messages: instructions, history, sources and question, inside a model's window."""
+"""Prompts as chat messages: instructions, history, sources and question, inside a model's context window."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MESSAGE_TOKENS = 4
 
 @dataclass(frozen=True, slots=True)
 class ChatStyle:
-    """How a prompt is put.
+    """The style of a chat prompt: where sources stand, and how they are written.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ChatStyle:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Messages to send, and what is in them.
+    """The messages of a prompt, and the sources that they contain.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A page to read: the contexts of two ways beside each other, question by question."""
+"""A page with the contexts of two systems side by side, question by question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A selection of passages, put into an order and written down: the text that a model would read."""
+"""Orders the selected passages and renders them as the text that a model would read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHUFFLE = OrderingStrategy.SHUFFLE.value
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What every composer is given for a question.
+    """The input of a system for one question.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Order:
-    """Where in the context the best passages stand.
+    """The order of the passages in the context.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a composer chose.
+    """The passages that a system selected.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a model would read.
+    """The text that a model would read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The baselines: the nearest chunks, as they are or with their neighbours, best first until the budget is full."""
+"""The kNN baselines: the nearest chunks, alone or with their neighbours, best first until the budget is full."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PLAIN = RetrievalConfig(ordering_strategy=OrderingStrategy.SCORE_DESC, numbered=
 """How the baselines are written: passages with blank lines between them."""
 
 
-class Nearest:
-    """The nearest chunks, each with its neighbours, best first; one that does not fit is passed over.
+class NearestChunks:
+    """Selects the nearest chunks, each with its neighbours, best first; one that does not fit is skipped.
 
     Without neighbours every hit is a passage. With them a passage is a run of chunks that follow one another, as good
     as the best hit in it, and nothing is shown twice. Where not even the best hit fits, it is cut at its end.

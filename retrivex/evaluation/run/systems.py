@@ -1,4 +1,4 @@
-"""What makes a context of hits, by name: RetriVex in any configuration, and the baselines it is measured against."""
+"""The systems that an evaluation compares: RetriVex in any configuration, and the kNN baselines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrivex.composer.spans import best_first
 from retrivex.config import PRESETS, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.run.context import Case, Order, Selection
-from retrivex.evaluation.run.knn import Nearest
+from retrivex.evaluation.run.knn import NearestChunks
 from retrivex.tokens.tokenizer import Tokenizer
 
 BASELINES = {"knn": 0, "knn±1": 1, "knn±2": 2}
@@ -25,8 +25,8 @@ COMPOSERS = (*BASELINES, *PRESETS)
 _FILES = (".json", ".toml")
 
 
-class Composer(Protocol):
-    """Chooses passages; `own_order` is the order it would show them in where nobody names one."""
+class System(Protocol):
+    """Selects passages for a question; `own_order` is its order where none is given."""
 
     name: str
     own_order: str
@@ -38,8 +38,8 @@ class Composer(Protocol):
         """Return what it does, as plain JSON types: other contents mean other results."""
 
 
-class Configured:
-    """RetriVex with a configuration; the budget is the evaluation's.
+class ConfiguredComposer:
+    """RetriVex with a configuration; the evaluation sets the budget.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def _plain_options(name: str, config: RetrievalConfig) -> dict[str, Any]:
     return options
 
 
-def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> Composer:
-    """Return the composer that a name stands for.
+def load_system(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> System:
+    """Return the system with a given name.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: To
         If it is none of them, or the file cannot be read.
     """
     if spec in configs:
-        return Configured(spec, configs[spec], tokenizer)
+        return ConfiguredComposer(spec, configs[spec], tokenizer)
     if spec in BASELINES:
-        return Nearest(spec, BASELINES[spec], tokenizer)
+        return NearestChunks(spec, BASELINES[spec], tokenizer)
     if spec in PRESETS:
-        return Configured(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
+        return ConfiguredComposer(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
     if spec.endswith(_FILES):
-        return Configured(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
+        return ConfiguredComposer(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
     raise RetrivexError(
         f"composer is {spec!r}: it must be one of {', '.join([*COMPOSERS, *configs])}, or the path of a .toml or "
         ".json of options"

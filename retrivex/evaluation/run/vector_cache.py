@@ -1,4 +1,4 @@
-"""Vectors of texts, kept on disk by encoder and text, so that no text is encoded twice, whatever set it stands in."""
+"""A cache of text vectors on disk, by encoder and text, so that no text is encoded twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cache_folder() -> Path:
 
 
 class VectorCache:
-    """An encoder that remembers on disk what it has encoded.
+    """An encoder that keeps its vectors on disk.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class VectorCache:
         ----------
         texts : any; equal ones are encoded once
         what : names them in the progress
-        report : told of the progress
+        report : called with the progress
         """
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         if not keys:
