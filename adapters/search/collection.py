@@ -18,7 +18,7 @@ from .query import MOST_CLAUSES, Clause, all_of, in_windows
 from .requests import Call, Matching, Steps, as_vector, nested, refusal, whole
 
 MOST_HITS = 10_000
-"""Of one search: `index.max_result_window`, as servers have it unless told otherwise."""
+"""Of one search: `index.max_result_window`, by default."""
 
 BATCH_LIMIT = 5_000
 """Chunks of one request: half as many as hits, so that a place kept twice loses nothing."""

@@ -89,7 +89,7 @@ class IndexFields:
         Raises
         ------
         StoreError
-            If the values of the scope cannot be told apart.
+            If the values of the scope cannot be distinguished.
         """
         path = self.path("scope")
         exact = () if path is None else self.mapping.exact(path)

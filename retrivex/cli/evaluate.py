@@ -304,7 +304,7 @@ def _note_sets(out: Path, own: Sequence[EvidenceSet], plan: Plan) -> None:
             count = f"{described['unanswerable']:,} of {described['questions']:,} questions"
             note(f"{described['name']}: {count} have neither evidence nor answers; --unanswerable asks them, too")
         if described["odd"]["count"] and described["name"] not in mine:
-            note(f"{described['name']}: {described['odd']['count']:,} odd records, listed in the manifest")
+            note(f"{described['name']}: {described['odd']['count']:,} malformed records, listed in the manifest")
 
 
 def _show(summary: Sequence[Mapping[str, Any]]) -> None:
@@ -322,7 +322,7 @@ def _show(summary: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _reports(summary: Sequence[Mapping[str, Any]], field: str) -> bool:
-    """Whether a field tells ways apart; each composer's own order belongs to the composer."""
+    """Whether a field distinguishes setups; each composer's own order belongs to the composer."""
     if field in ("order", "seed"):
         return len({(row["composer"], row[field]) for row in summary}) > len({row["composer"] for row in summary})
     return field in ("composer", "budget") or len({row[field] for row in summary}) > 1

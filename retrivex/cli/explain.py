@@ -78,7 +78,7 @@ def summary(composition: Composition) -> str:
 
 
 def _reasons(composition: Composition) -> Iterator[RenderableType]:
-    """Say how sure the scorer is, and what speaks for the best groups of sentences."""
+    """Show the scorer's confidence, and the features of the best groups of sentences."""
     yield Text(f"confidence {composition.confidence:.2f} that the candidates hold evidence")
     for note in [note for note in composition.trace.units if note.selected][:MAX_UNITS]:
         moved = ", ".join(f"{name} {by:+.2f}" for name, by in note.reasons)

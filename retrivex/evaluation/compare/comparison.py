@@ -23,7 +23,7 @@ LOWER_IS_BETTER = frozenset({"broken_sentences", "lost", "ms", "tokens"})
 NEITHER_IS_BETTER = frozenset({"evidence_position", "spans"})
 EVERY_SET = "mean of sets"
 FEWEST = 6
-"""Questions below which nothing is sure: of 5, all won by one side, 1 in 16 comes by chance (two-sided sign test)."""
+"""Fewest questions for a significant result: of 5, all won by one side, 1 in 16 is chance (two-sided sign test)."""
 _FIELDS = tuple(Way.__dataclass_fields__)
 _AVERAGED = "seed"
 

@@ -41,8 +41,8 @@ def own(path: str | Path, documents: Documents | None = None) -> EvidenceSet:
     are looked for in them like quotes. Where there are none, the references of all lines are the documents, and those
     of a line its evidence, unless it has `evidence`, too.
 
-    A line that cannot be used is left out as a whole and told in `odd` with its number; so is a document that cannot
-    be read.
+    A line that cannot be used is left out as a whole and reported in `odd` with its number; so is a document that
+    cannot be read.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _shared(made: EvidenceSetBuilder, documents: Documents | None) -> dict[str, 
 
 
 def _describe_problem(problem: LoadProblem, roots: Sequence[Path]) -> str:
-    """Return what there is to say of a file, by its name in the folder given: odd records stand in manifests."""
+    """Return what there is to say of a file, by its name in the folder given: malformed records stand in manifests."""
     path = Path(problem.path)
     inside = [path.relative_to(root).as_posix() for root in roots if path != root and path.is_relative_to(root)]
     name = inside[0] if inside else path.name or problem.path

@@ -90,6 +90,8 @@ class EvidenceSetBuilder:
             If no question is left.
         """
         if not self._questions:
-            why = f"of {len(self.odd)} odd records the first is {self.odd[0]}" if self.odd else "there is no record"
+            why = (
+                f"of {len(self.odd)} malformed records the first is {self.odd[0]}" if self.odd else "there is no record"
+            )
             raise LoadError(f"{self.name} has no question that can be used ({why})")
         return EvidenceSet(self.name, self._documents, tuple(self._questions.values()), tuple(self.odd))

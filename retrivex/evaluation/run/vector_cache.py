@@ -19,7 +19,7 @@ from retrivex.stores.sqlite.vectors import unit_rows
 
 Vectors = NDArray[np.float32]
 Report = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much."""
+"""Called with what is being done, how much of it is done, and of how much."""
 
 _BLOCK = 512  # texts encoded in one call, and then written: what a killed run loses
 _ASKED = 500  # keys in one request, fewer than any SQLite allows

@@ -73,7 +73,7 @@ class TuneResult:
 
     Parameters
     ----------
-    accepted : whether the candidate is sure to be better
+    accepted : whether the candidate is significantly better
     reason : why it is accepted or refused, for people
     before : the config that tuning started from
     changes : options that the candidate turns
@@ -236,8 +236,8 @@ def _check(questions: Sequence[LabelledQuestion], config: RetrievalConfig, trial
     answered = sum(1 for question in questions if question.evidence)
     if answered < FEWEST_QUESTIONS:
         raise RetrivexError(
-            f"{answered} questions have evidence: tuning needs at least {FEWEST_QUESTIONS}, and some hundred to be "
-            "sure of small improvements"
+            f"{answered} questions have evidence: tuning needs at least {FEWEST_QUESTIONS}, and some hundred to "
+            "detect small improvements"
         )
     if trials < 1:
         raise RetrivexError(f"trials is {trials}: it must be at least 1")
@@ -316,7 +316,7 @@ def _compared(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> dict
 def _chance(differences: Floats, seed: int) -> float:
     """Return the share of random signs of the differences whose mean is as large: a paired randomisation test.
 
-    The bootstrap is too sure where few questions differ: three gains and no loss are no proof.
+    The bootstrap overstates its confidence where few questions differ: three gains and no loss are no proof.
     """
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), (_FLIPS, len(differences)))
     means = (signs * differences).mean(axis=1)
@@ -330,10 +330,10 @@ def _verdict(unchanged: bool, found: Measure, chance: float) -> tuple[bool, str]
         f"{found.difference.mean:+.3f}, 95 % interval {found.difference.low:+.3f} to {found.difference.high:+.3f}"
     )
     if found.difference.low <= 0:
-        return False, f"no sure improvement on the questions held back ({interval})"
+        return False, f"no significant improvement on the questions held back ({interval})"
     if chance > _SURE:
         return (
             False,
-            f"too few questions held back differ to be sure of an improvement ({interval}; chance {chance:.3f})",
+            f"too few questions held back differ for a significant improvement ({interval}; chance {chance:.3f})",
         )
     return True, f"better on the questions held back ({interval})"
