@@ -76,6 +76,7 @@ check: lint types pages test
 # The figures in the pages are those of the committed results.
 pages: $(call ready,core)
 	$(CORE)/python -m benchmarks.report.tables --check
+	$(CORE)/python -m benchmarks.report.report --check
 
 lint: $(call ready,core)
 	$(CORE)/ruff check .
@@ -179,9 +180,11 @@ evaluate: $(call ready,evidence)
 evaluate-smoke: $(call ready,core)
 	$(foreach run,$(RUNS),$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.suites.$(run) --smoke &&) true
 
-# EVALUATION_REPORT.md and its twin in HTML, from the committed results alone.
+# EVALUATION_REPORT.md, the pages beside the results and all figures, from the committed results alone; the report
+# also as a web page under build/.
 report: $(call ready,evidence)
-	$(EVIDENCE) -m benchmarks.report.report
+	$(EVIDENCE) -m benchmarks.report.picture
+	$(EVIDENCE) -m benchmarks.report.report --html
 
 calibrate: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.calibrate
