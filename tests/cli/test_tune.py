@@ -177,7 +177,7 @@ def test_without_optuna_the_extra_is_named(folder: Path, monkeypatch: pytest.Mon
         return real(name, *args, **named)
 
     for module in ("tuning", "option_search"):
-        monkeypatch.delitem(sys.modules, f"retrivex.evaluation.{module}", raising=False)
+        monkeypatch.delitem(sys.modules, f"retrivex.evaluation.tune.{module}", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     result = tune(folder)
     assert result.exit_code == 3
