@@ -62,7 +62,7 @@ KINDS := models frameworks engines wires measures evaluate longbench office node
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
-.PHONY: demo test check lint types pages test-integration integration-core integration-wheel fuzz bench bench-store clean
+.PHONY: demo test check lint types pages house test-integration integration-core integration-wheel fuzz bench bench-store clean
 .PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
@@ -76,10 +76,17 @@ check: lint types pages test
 # The figures in the pages are those of the committed results.
 pages: $(call ready,core)
 	$(CORE)/python -m benchmarks.report.tables --check
+	$(CORE)/python -m benchmarks.report.report --check
 
 lint: $(call ready,core)
 	$(CORE)/ruff check .
 	$(CORE)/ruff format --check .
+	$(CORE)/python .ci/layers.py
+	$(CORE)/python .ci/words.py
+
+# Sizes and shape of the package, with their limits.
+house: $(call ready,core)
+	$(CORE)/python .ci/house.py
 
 types: $(call ready,core)
 	$(CORE)/mypy
@@ -173,9 +180,11 @@ evaluate: $(call ready,evidence)
 evaluate-smoke: $(call ready,core)
 	$(foreach run,$(RUNS),$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.suites.$(run) --smoke &&) true
 
-# EVALUATION_REPORT.md and its twin in HTML, from the committed results alone.
+# EVALUATION_REPORT.md, the pages beside the results and all figures, from the committed results alone; the report
+# also as a web page under build/.
 report: $(call ready,evidence)
-	$(EVIDENCE) -m benchmarks.report.report
+	$(EVIDENCE) -m benchmarks.report.picture
+	$(EVIDENCE) -m benchmarks.report.report --html
 
 calibrate: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.calibrate

@@ -1,4 +1,4 @@
-"""Elasticsearch: neighbours and hits out of an index that exists already."""
+"""Elasticsearch: chunk store and retriever over an existing index."""
 
 from __future__ import annotations
 
@@ -80,6 +80,11 @@ class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch
             case "write":
                 return asked.bulk(index=self.index, operations=call.body)
 
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> Elasticsearch:
+        """Return a client of the server at a URL."""
+        return Elasticsearch(address, api_key=api_key)
+
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
         match error:
@@ -140,7 +145,7 @@ class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch
 
 
 class ElasticsearchChunkStore(SearchChunkStore[Elasticsearch, AsyncElasticsearch]):
-    """Neighbours out of an Elasticsearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
+    """Fetches neighbours from an Elasticsearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
 
     Parameters
     ----------
@@ -156,7 +161,7 @@ class ElasticsearchChunkStore(SearchChunkStore[Elasticsearch, AsyncElasticsearch
 
 
 class ElasticsearchRetriever(SearchRetriever[Elasticsearch, AsyncElasticsearch]):
-    """Hits out of an Elasticsearch index, by vectors or words; parameters as in `SearchRetriever`.
+    """Finds hits in an Elasticsearch index, by vectors or words; parameters as in `SearchRetriever`.
 
     Notes
     -----

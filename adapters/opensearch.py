@@ -1,4 +1,4 @@
-"""OpenSearch: neighbours and hits out of an index that exists already."""
+"""OpenSearch: chunk store and retriever over an existing index."""
 
 from __future__ import annotations
 
@@ -87,6 +87,12 @@ class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
                 return client.bulk(index=self.index, body=call.body, **in_time)
         raise AssertionError(call)
 
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> OpenSearch:
+        """Return a client of the server at a URL."""
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        return OpenSearch(address, headers=headers)
+
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
         match error:
@@ -152,7 +158,7 @@ def _filters_inside(known: Mapping[str, Any]) -> bool:
 
 
 class OpenSearchChunkStore(SearchChunkStore[OpenSearch, "AsyncOpenSearch"]):
-    """Neighbours out of an OpenSearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
+    """Fetches neighbours from an OpenSearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
 
     Parameters
     ----------
@@ -169,7 +175,7 @@ class OpenSearchChunkStore(SearchChunkStore[OpenSearch, "AsyncOpenSearch"]):
 
 
 class OpenSearchRetriever(SearchRetriever[OpenSearch, "AsyncOpenSearch"]):
-    """Hits out of an OpenSearch index, by vectors or words; parameters as in `SearchRetriever`.
+    """Finds hits in an OpenSearch index, by vectors or words; parameters as in `SearchRetriever`.
 
     Notes
     -----

@@ -1,4 +1,8 @@
-"""Every option of the composer, in one place, checked once."""
+"""All options of the composer, grouped by the step that reads them.
+
+`RetrievalConfig` is flat: every option has one name and may be set by itself. It is declared as one class per step, in
+the order in which the steps run.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder
 from retrivex.ordering.strategy import OrderingStrategy
 
 MAX_WINDOW = 10_000
-"""Most neighbours on each side: more than documents have chunks, and few enough that memory stays bounded."""
+"""Upper limit of window sizes, in chunks: longer than documents are, and small enough to bound the memory."""
 
 
 GrowPolicy: TypeAlias = Literal["table", "list", "code", "steps"]
@@ -37,14 +41,393 @@ def _as_items(value: Any) -> Any:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
+COMMON_OPTIONS = (
+    "token_budget",
+    "window",
+    "max_spans",
+    "ordering_strategy",
+    "numbered",
+    "context_format",
+    "scoring",
+    "min_value",
+    "tokenizer",
+    "strict",
+)
+"""The options that are changed most often; help and documentation show them first."""
+
 WIDTHS = ("window", "before", "after")
-"""Options that say how wide windows are: with one of them, `pool_factor` is no longer filled in."""
+"""Options that set the size of the windows: with one of them, `pool_factor` gets no default."""
 
 _POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence/__main__.py
 
 
-class RetrievalConfig(BaseModel):
-    """Every option, validated when built; frozen; each may be overridden per call.
+class _Options(BaseModel):
+    """Options of one step of the composer, frozen and checked when they are set."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False, defer_build=True
+    )
+
+
+class HitOptions(_Options):
+    """Options of the hits: how many are used, what their scores mean, and how several lists become one."""
+
+    k: int | None = Field(default=None, ge=1, description="Use only the best k hits. None uses all of them.")
+    score_kind: Literal["similarity", "distance"] = Field(
+        default="similarity",
+        description="Meaning of the hit scores: with similarity a larger score is better, with distance a smaller one.",
+    )
+    score_scale: Literal["unbounded", "cosine", "unit"] = Field(
+        default="unbounded",
+        description="Range of the hit scores: unbounded (BM25, fused scores, logits), cosine (-1 to 1; as a distance "
+        "0 to 2) or unit (0 to 1). A hit outside the declared range is dropped and listed.",
+    )
+    fusion: Literal["rrf", "quota"] = Field(
+        default="rrf",
+        description="How several hit lists are combined: rrf is reciprocal rank fusion, quota gives each list a share "
+        "of the token budget.",
+    )
+    rrf_k: int = Field(
+        default=60,
+        ge=0,
+        description="Constant of reciprocal rank fusion: a hit at rank r adds 1 / (rrf_k + r). 60 is the published "
+        "value.",
+    )
+    quotas: Annotated[tuple[float, ...], BeforeValidator(_as_items)] | None = Field(
+        default=None,
+        description="Share of the token budget for each hit list, in list order, with fusion='quota'. None gives equal "
+        "shares.",
+    )
+
+
+class ExpansionOptions(_Options):
+    """Options of the expansion: how many neighbouring chunks are fetched around each hit."""
+
+    window: int = Field(
+        default=2,
+        ge=0,
+        le=MAX_WINDOW,
+        description="Neighbours fetched on each side of a hit (L), in chunks. 0 switches expansion off.",
+    )
+    before: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_WINDOW,
+        description="Neighbours fetched before a hit, in chunks, instead of window.",
+    )
+    after: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_WINDOW,
+        description="Neighbours fetched after a hit, in chunks, instead of window.",
+    )
+    pool_factor: float | None = Field(
+        default=None,
+        gt=0,
+        le=1000,
+        description="Size of the candidate pool of the calibrated scorer, as a multiple of the token budget: windows "
+        "widen by up to 40 chunks on each side until it is reached. 8 if window, before, after and pool_factor are "
+        "all left unset; None keeps the windows as they are set.",
+    )
+    expand_top: int | None = Field(
+        default=None, ge=0, description="Expand only the best n hits. None expands all of them."
+    )
+    expand_top_documents: int | None = Field(
+        default=None, ge=0, description="Expand only the hits of the n best documents. None expands those of all."
+    )
+    grow_until: GrowUntil | Annotated[tuple[GrowPolicy, ...], BeforeValidator(_as_tuple)] | None = Field(
+        default=None,
+        description="Extend windows beyond their size, up to max_window, while a structure continues: any of table, "
+        "list, code and steps, or a callable (inner chunk, outer chunk) that returns True to stop.",
+    )
+    max_window: int = Field(
+        default=8,
+        ge=0,
+        le=MAX_WINDOW,
+        description="Most neighbours on each side of a hit with grow_until, in chunks.",
+    )
+    follow_links: int = Field(
+        default=0,
+        ge=0,
+        description="Hops along the links of chunks to other chunks. Each hop is one more request to the store.",
+    )
+
+
+class GuardOptions(_Options):
+    """Options of the guards: the boundaries at which the expansion stops."""
+
+    stop_on_heading_change: bool = Field(
+        default=True,
+        description="Stop at a chunk under another heading path, unless its continuity with its neighbour is high.",
+    )
+    heading_level: int | None = Field(
+        default=None, ge=1, description="Compare only the first n levels of the heading paths. None compares all."
+    )
+    min_continuity: float = Field(
+        default=0.5,
+        ge=-1,
+        le=1,
+        description="Least cosine similarity of the embeddings of two neighbours at which a window may cross a "
+        "heading.",
+    )
+    min_lexical_continuity: float = Field(
+        default=0.35,
+        ge=0,
+        le=1,
+        description="The same for chunks without embeddings: least share of common words.",
+    )
+    stop_on_page_change: bool = Field(default=False, description="Stop at a chunk on another page.")
+    continuity_floor: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="Stop at any neighbour whose cosine similarity falls below this value. None never stops for it.",
+    )
+    lexical_continuity_floor: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="The same for chunks without embeddings: least share of common words.",
+    )
+
+
+class MergingOptions(_Options):
+    """Options of the merging: how chunks are joined to runs, and when a run becomes its parent."""
+
+    joiner: str | None = Field(
+        default=None,
+        description="Text that closes a gap where the splitter dropped white space between two chunks. None chooses "
+        "a space, a line break before a heading, table row or list item, or an empty line for a wider gap.",
+    )
+    max_gap_chars: int = Field(
+        default=4,
+        ge=0,
+        description="Widest gap between two chunks that is closed, in characters; a wider gap ends the span. A gap of "
+        "3 or more characters is closed with a warning: it may have contained a word.",
+    )
+    return_parents: Literal["never", "auto"] = Field(
+        default="never",
+        description="auto replaces a span with its parent where most of the parent is covered and the budget allows.",
+    )
+    parent_coverage: float = Field(
+        default=0.5,
+        gt=0,
+        le=1,
+        description="Least share of a parent's characters that must be covered before it replaces a span.",
+    )
+    max_parent_chars: int = Field(
+        default=2000, ge=0, description="Longest parent that may replace a span, in characters."
+    )
+
+
+class ScoringOptions(_Options):
+    """Options of the scoring: which scorer values the candidates, and its weights."""
+
+    scoring: Literal["auto", "weighted", "calibrated"] = Field(
+        default="auto",
+        description="calibrated estimates for every group of sentences the probability that it holds evidence, and "
+        "needs the question. weighted is the published formula. auto is calibrated whenever the question is given.",
+    )
+    coefficients: Path | None = Field(
+        default=None,
+        description="File of coefficients for the calibrated scorer. None takes those that come with RetriVex.",
+    )
+    boosts: Annotated[tuple[Boost, ...], BeforeValidator(_as_items)] = Field(
+        default=(),
+        description="Custom features of the calibrated scorer: each is a callable from a chunk to a number that is "
+        "added to the log-odds of the chunk's units, e.g. for recent or trusted documents.",
+    )
+    hedge: float = Field(
+        default=0.9,
+        ge=0,
+        le=1,
+        description="Weight of the nearest-neighbour fallback, which applies where the question's words do not occur "
+        "in the candidates: the nearest hit then counts at least this share of the best unit, further hits down to "
+        "0.6 of it, and the scorer's own values lose up to a third of it. 0 switches it off.",
+    )
+    similarity_weight: float = Field(
+        default=1.0, ge=0, description="Weight of the best hit's similarity in the weighted formula (w0)."
+    )
+    adjacency_weight: float = Field(
+        default=0.6, ge=0, description="Weight of the distance to the hits in the weighted formula (w1)."
+    )
+    continuity_weight: float = Field(
+        default=0.2, ge=0, description="Weight of the similarity of neighbouring chunks in the weighted formula (w2)."
+    )
+    parent_weight: float = Field(
+        default=0.1, ge=0, description="Weight of covering a whole parent in the weighted formula (w3)."
+    )
+    distance_decay_beta: float = Field(
+        default=0.7,
+        ge=0,
+        description="Decay of a neighbour's value per chunk of distance from its hit (beta). 0 ignores the distance.",
+    )
+
+
+class SelectionOptions(_Options):
+    """Options of the selection: how much is selected, and which candidates are preferred or left out."""
+
+    token_budget: int = Field(default=2000, ge=0, description="Hard upper bound on the rendered context, in tokens.")
+    selection: Literal["exact", "greedy"] = Field(
+        default="exact",
+        description="How the best candidates are found: exact finds the best set within the budget, greedy takes the "
+        "best candidates first.",
+    )
+    selection_unit: Literal["auto", "unit", "chunk", "span"] = Field(
+        default="auto",
+        description="What is selected: units (groups of whole sentences), chunks, or whole spans. auto takes units "
+        "with the calibrated scorer and chunks with the weighted one.",
+    )
+    run_cost: float = Field(
+        default=0.25,
+        ge=0,
+        description="Cost of opening one more span (gamma), in the value of the best unit (or chunk) of mean length. "
+        "A higher cost gives fewer, longer spans.",
+    )
+    prefer_fewer_spans: bool = Field(default=True, description="False sets run_cost to 0.")
+    min_value: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Least value per token that is selected, as a share of that of the best unit (or chunk). A higher "
+        "value leaves more of the budget unused; 0 fills it.",
+    )
+    max_spans: int | None = Field(default=None, ge=1, description="Most spans in the context. None sets no limit.")
+    max_tokens_per_document: int | None = Field(
+        default=None,
+        ge=1,
+        description="Most tokens selected from one document, not counting pinned passages and whole parents.",
+    )
+    keep_top: int = Field(
+        default=0, ge=0, description="Always select the best n hits whole, best first, as far as the budget allows."
+    )
+    dedupe_overlaps: bool = Field(
+        default=True,
+        description="Drop passages whose text is contained in a better one, e.g. of a document indexed twice.",
+    )
+    near_duplicate_threshold: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="Drop chunks that nearly repeat a better chunk of another document: least Jaccard similarity of "
+        "their character trigrams, e.g. 0.9. None keeps them.",
+    )
+    diversity: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Discount of chunks that resemble a better chunk of another span: the value is multiplied by "
+        "1 - diversity * similarity (cosine of embeddings, otherwise common trigrams). 0 switches it off.",
+    )
+    pinned: Annotated[tuple[Any, ...], BeforeValidator(_as_items)] = Field(
+        default=(), description="Chunks or spans that always come first. They count towards the token budget."
+    )
+    exclude: Annotated[tuple[Any, ...], BeforeValidator(_as_items)] = Field(
+        default=(),
+        description="What must not be shown again: texts, spans, chunks, compositions or (doc_id, char_start, "
+        "char_end).",
+    )
+
+
+class OrderOptions(_Options):
+    """Options of the order: the order of the spans in the context, and what each order needs."""
+
+    ordering_strategy: OrderingStrategy = Field(
+        default=OrderingStrategy.EDGE_BALANCED,
+        description="Order of the spans. edge_balanced puts the best at both ends of the context, where models read "
+        "best.",
+    )
+    start_count: int | None = Field(
+        default=None, ge=0, description="edge_balanced: number of the best spans that come first. Needs end_count."
+    )
+    end_count: int | None = Field(
+        default=None, ge=0, description="edge_balanced: number of the next best spans that come last."
+    )
+    position_profile: Annotated[
+        InstanceOf[PositionProfile], BeforeValidator(profile_of), PlainSerializer(PositionProfile.to_dict)
+    ] = Field(
+        default=PROFILES["lost_in_the_middle"],
+        description="profile: attention of the model over the context. u_curve, lost_in_the_middle, flat, recency, "
+        "a saved file or a PositionProfile.",
+    )
+    chronological_order: TimeOrder = Field(
+        default="asc", description="chronological: asc puts the oldest first, desc the newest."
+    )
+    high_relevance: float = Field(
+        default=0.7, description="relevance_groups: least score of the group of high relevance."
+    )
+    medium_relevance: float = Field(
+        default=0.4, description="relevance_groups: least score of the group of medium relevance."
+    )
+    group_by: str | Callable[[Any], Any] = Field(
+        default="doc_id",
+        description="group_by: field of a span, of its metadata or of its custom metadata, or a callable that returns "
+        "the group of a span.",
+    )
+    order_key: Callable[[Any], Any] | None = Field(
+        default=None, description="custom: callable that returns the sort key of a span; the smallest comes first."
+    )
+    order_seed: int = Field(
+        default=0, description="shuffle: seed of the random order. The same seed gives the same order."
+    )
+    auto_order: AutoSettings | None = Field(
+        default=None,
+        description="auto: thresholds, cue words, question detector and context window. None takes the defaults of "
+        "AutoSettings.",
+    )
+
+
+class RenderingOptions(_Options):
+    """Options of the rendering: how the selected spans become text."""
+
+    context_format: Literal["text", "markdown", "xml"] = Field(
+        default="text", description="Format of the rendered context: plain text, Markdown or XML."
+    )
+    numbered: bool = Field(
+        default=True, description="Put [1], [2], ... in front of the spans, so that an answer can cite them."
+    )
+    span_header: Literal["none", "heading", "document", "full"] = Field(
+        default="none",
+        description="Line above each span: its heading path, its document, or both (full). It counts towards the "
+        "token budget.",
+    )
+    gap_markers: bool = Field(
+        default=True, description="Say how much text is left out between two spans of one document."
+    )
+
+
+class RunOptions(_Options):
+    """Options of a call as a whole: how tokens are counted, how long stores may take, how bad hits are treated."""
+
+    tokenizer: str = Field(
+        default="auto",
+        description="Tokenizer that counts the budget: auto, the name of a tiktoken encoding or model, the path of a "
+        "tokenizer.json, or estimate.",
+    )
+    store_timeout_s: float | None = Field(
+        default=10.0,
+        gt=0,
+        description="Most seconds that a store may take; after that the hits are used without neighbours. None waits "
+        "without a limit.",
+    )
+    strict: bool = Field(default=False, description="Raise an error at the first bad hit instead of listing it.")
+
+
+# pydantic collects the fields of the last base first
+class RetrievalConfig(
+    RunOptions,
+    RenderingOptions,
+    OrderOptions,
+    SelectionOptions,
+    ScoringOptions,
+    MergingOptions,
+    GuardOptions,
+    ExpansionOptions,
+    HitOptions,
+):
+    """All options of the composer, checked together when they are set.
+
+    A config is frozen. Each option may be overridden for one call: `composer.compose(hits, store, token_budget=500)`.
 
     Raises
     ------
@@ -59,248 +442,25 @@ class RetrievalConfig(BaseModel):
     'greedy'
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
+    model_config = ConfigDict(defer_build=False)
 
-    # ---- hits
-    k: int | None = Field(default=None, ge=1, description="use only the best k hits; None uses all")
-    score_kind: Literal["similarity", "distance"] = Field(
-        default="similarity", description="whether a larger hit score is better (similarity) or worse (distance)"
-    )
-    score_scale: Literal["unbounded", "cosine", "unit"] = Field(
-        default="unbounded",
-        description="range of the hit scores: anything (BM25, fused, logits), cosine (-1 to 1; as a distance 0 to 2) "
-        "or unit (0 to 1); a hit outside its declared range is dropped and listed",
-    )
-    fusion: Literal["rrf", "quota"] = Field(
-        default="rrf", description="several hit lists: reciprocal rank fusion, or a share of the budget for each"
-    )
-    rrf_k: int = Field(default=60, ge=0, description="reciprocal rank fusion: a hit at rank r adds 1 / (rrf_k + r)")
-    quotas: Annotated[tuple[float, ...], BeforeValidator(_as_items)] | None = Field(
-        default=None,
-        description="under fusion='quota', each hit list's share of the budget, in list order; None: equal",
-    )
+    @classmethod
+    def option_groups(cls) -> dict[str, tuple[str, ...]]:
+        """Return the names of the options of each step, in the order of the steps.
 
-    # ---- expansion
-    window: int = Field(
-        default=2,
-        ge=0,
-        le=MAX_WINDOW,
-        description="L: neighbours on each side of a seed, in chunks; 0 switches growth off",
-    )
-    before: int | None = Field(
-        default=None, ge=0, le=MAX_WINDOW, description="neighbours before a seed, where it differs from window"
-    )
-    after: int | None = Field(
-        default=None, ge=0, le=MAX_WINDOW, description="neighbours after a seed, where it differs from window"
-    )
-    pool_factor: float | None = Field(
-        default=None,
-        gt=0,
-        le=1000,
-        description="for the calibrated scorer: windows widen, by at most 40 chunks on each side, until the candidates "
-        "could hold so many times the token budget. 8 where window, before, after and pool_factor are all left alone; "
-        "None: windows are as wide as they say",
-    )
-    expand_top: int | None = Field(
-        default=None, ge=0, description="grow only the best n hits; the others stay as they are"
-    )
-    expand_top_documents: int | None = Field(default=None, ge=0, description="grow only hits of the n best documents")
-    grow_until: GrowUntil | Annotated[tuple[GrowPolicy, ...], BeforeValidator(_as_tuple)] | None = Field(
-        default=None,
-        description="go on past the window, up to max_window: shapes (table, list, code, steps) while one "
-        "of them goes on, or a callable (inner chunk, outer chunk) -> True to stop",
-    )
-    max_window: int = Field(
-        default=8,
-        ge=0,
-        le=MAX_WINDOW,
-        description="most neighbours on each side when grow_until goes on, in chunks",
-    )
-    follow_links: int = Field(
-        default=0, ge=0, description="hops along chunks' links to other chunks; one request a hop"
-    )
-    store_timeout_s: float | None = Field(
-        default=10.0, gt=0, description="seconds a store may take; then the seeds go on alone. None waits for ever"
-    )
-
-    # ---- guards
-    stop_on_heading_change: bool = Field(
-        default=True, description="stop at another heading path unless continuity is high"
-    )
-    heading_level: int | None = Field(
-        default=None, ge=1, description="compare only the first n levels of heading paths"
-    )
-    min_continuity: float = Field(
-        default=0.5, ge=-1, le=1, description="cosine with the neighbour that may cross a heading"
-    )
-    min_lexical_continuity: float = Field(
-        default=0.35, ge=0, le=1, description="the same where there are no embeddings: share of common words"
-    )
-    stop_on_page_change: bool = Field(default=False, description="stop at another page")
-    continuity_floor: float | None = Field(
-        default=None, ge=-1, le=1, description="stop wherever the cosine with the next neighbour falls below this"
-    )
-    lexical_continuity_floor: float | None = Field(
-        default=None, ge=0, le=1, description="the same where there are no embeddings: share of common words"
-    )
-
-    # ---- text
-    joiner: str | None = Field(
-        default=None,
-        description="closes a gap between chunks whose splitter dropped the white space; None guesses: a space, a "
-        "line break before a heading, table row or list item, an empty line for a wider gap",
-    )
-    max_gap_chars: int = Field(
-        default=4,
-        ge=0,
-        description="widest gap, in characters, that counts as dropped white space; a wider one ends the span, and one "
-        "of more than 2 that is closed is warned of, as it may have held a word",
-    )
-
-    # ---- scoring
-    scoring: Literal["auto", "weighted", "calibrated"] = Field(
-        default="auto",
-        description="calibrated: a fitted model gives every group of sentences its probability of holding evidence; "
-        "needs the question. weighted: the published formula. auto: calibrated whenever the question is given",
-    )
-    coefficients: Path | None = Field(
-        default=None, description="file of the calibrated scorer's coefficients; None: those that come with RetriVex"
-    )
-    boosts: Annotated[tuple[Boost, ...], BeforeValidator(_as_items)] = Field(
-        default=(),
-        description="own features of the calibrated scorer: callables chunk -> number added to the log-odds of its "
-        "units, e.g. for recent or trusted documents",
-    )
-    hedge: float = Field(
-        default=0.9,
-        ge=0,
-        le=1,
-        description="what the nearest hit counts at least, as a share of the best unit, where the calibrated scorer "
-        "has lost its bearings (words of the question are missing, few special ones are found, and those there are "
-        "have little to do with what is near to it); the next ones that plain nearest neighbours would show count "
-        "less, down to 0.6 of that, and the scorer's own values lose up to a third of it; 0 is off",
-    )
-    similarity_weight: float = Field(default=1.0, ge=0, description="w0: weight of the best seed's similarity")
-    adjacency_weight: float = Field(default=0.6, ge=0, description="w1: weight of nearness to seeds")
-    continuity_weight: float = Field(default=0.2, ge=0, description="w2: weight of the likeness of neighbouring chunks")
-    parent_weight: float = Field(default=0.1, ge=0, description="w3: weight of holding a whole parent")
-    distance_decay_beta: float = Field(
-        default=0.7, ge=0, description="beta: decay of a neighbour's value per chunk away"
-    )
-
-    # ---- parents
-    return_parents: Literal["never", "auto"] = Field(
-        default="never",
-        description="auto: swap a span for its parent where most of it is covered and the budget allows",
-    )
-    parent_coverage: float = Field(
-        default=0.5, gt=0, le=1, description="share of a parent's characters that must be covered for a swap"
-    )
-    max_parent_chars: int = Field(default=2000, ge=0, description="longest parent that is swapped in, in characters")
-
-    # ---- selection
-    token_budget: int = Field(default=2000, ge=0, description="hard upper bound on the rendered context, in tokens")
-    selection: Literal["exact", "greedy"] = Field(
-        default="exact", description="the best set under the budget, or best first"
-    )
-    selection_unit: Literal["auto", "unit", "chunk", "span"] = Field(
-        default="auto",
-        description="what is picked: units (groups of whole sentences), chunks, or spans whole; auto: units with the "
-        "calibrated scorer, chunks with the weighted one",
-    )
-    run_cost: float = Field(
-        default=0.25, ge=0, description="gamma: price of one more span, in best units (or chunks) of mean length"
-    )
-    prefer_fewer_spans: bool = Field(default=True, description="False sets the cost of opening a span to 0")
-    min_value: float = Field(
-        default=0.0,
-        ge=0,
-        le=1,
-        description="price of a token, as a share of the best unit's (or chunk's) value; higher stops early",
-    )
-    max_spans: int | None = Field(default=None, ge=1, description="most spans in the context")
-    max_tokens_per_document: int | None = Field(
-        default=None,
-        ge=1,
-        description="most tokens that are picked of one document; pinned passages and whole parents aside",
-    )
-    keep_top: int = Field(
-        default=0, ge=0, description="show the best n hits whole, best first, as far as they fit the budget"
-    )
-    dedupe_overlaps: bool = Field(
-        default=True, description="drop passages whose text stands in a better one, e.g. a document indexed twice"
-    )
-    near_duplicate_threshold: float | None = Field(
-        default=None,
-        gt=0,
-        le=1,
-        description="drop chunks that are almost word for word those of a better one of another document: least "
-        "Jaccard similarity of their character trigrams, e.g. 0.9; None keeps them",
-    )
-    diversity: float = Field(
-        default=0.0,
-        ge=0,
-        le=1,
-        description="what a chunk loses by how alike a better one of another passage is: its value is multiplied by "
-        "1 - diversity * likeness (cosine of embeddings, else common trigrams); 0 is off",
-    )
-    pinned: Annotated[tuple[Any, ...], BeforeValidator(_as_items)] = Field(
-        default=(), description="chunks or spans that always come first; they count in the budget"
-    )
-    exclude: Annotated[tuple[Any, ...], BeforeValidator(_as_items)] = Field(
-        default=(), description="not shown again: texts, spans, chunks, compositions or (doc_id, char_start, char_end)"
-    )
-
-    # ---- order and rendering
-    ordering_strategy: OrderingStrategy = Field(
-        default=OrderingStrategy.EDGE_BALANCED, description="order of the spans"
-    )
-    start_count: int | None = Field(
-        default=None, ge=0, description="edge_balanced: how many of the best come first; needs end_count"
-    )
-    end_count: int | None = Field(default=None, ge=0, description="edge_balanced: how many of the next best come last")
-    position_profile: Annotated[
-        InstanceOf[PositionProfile], BeforeValidator(profile_of), PlainSerializer(PositionProfile.to_dict)
-    ] = Field(
-        default=PROFILES["lost_in_the_middle"],
-        description="profile: attention over the context; u_curve, lost_in_the_middle, flat, recency, a saved file or "
-        "a PositionProfile",
-    )
-    chronological_order: TimeOrder = Field(default="asc", description="chronological: asc, oldest first, or desc")
-    high_relevance: float = Field(default=0.7, description="relevance_groups: scores from here on are high")
-    medium_relevance: float = Field(default=0.4, description="relevance_groups: scores from here on are medium")
-    group_by: str | Callable[[Any], Any] = Field(
-        default="doc_id",
-        description="group_by: field of a span, its metadata or custom metadata, or a callable that reads it",
-    )
-    order_key: Callable[[Any], Any] | None = Field(
-        default=None, description="custom: callable span -> what it is sorted by, smallest first"
-    )
-    order_seed: int = Field(default=0, description="shuffle: the seed; the same one gives the same order")
-    auto_order: AutoSettings | None = Field(
-        default=None,
-        description="auto: its thresholds, cues, detector and the context window; None: the defaults of AutoSettings",
-    )
-    context_format: Literal["text", "markdown", "xml"] = Field(
-        default="text", description="how compose renders the context"
-    )
-    numbered: bool = Field(default=True, description="compose puts [1], [2], ... in front of the spans, for citations")
-    span_header: Literal["none", "heading", "document", "full"] = Field(
-        default="none", description="line above each span: its heading path, its document or both; in the budget"
-    )
-    gap_markers: bool = Field(
-        default=True, description="compose says how much is left out between spans of one document"
-    )
-    tokenizer: str = Field(
-        default="auto",
-        description="whose tokens the budget counts: auto, a tiktoken encoding or model, a tokenizer.json, estimate",
-    )
-    strict: bool = Field(default=False, description="raise at the first bad hit instead of listing it")
+        Examples
+        --------
+        >>> list(RetrievalConfig.option_groups())
+        ['hits', 'expansion', 'guards', 'merging', 'scoring', 'selection', 'order', 'rendering', 'run']
+        >>> RetrievalConfig.option_groups()["run"]
+        ('tokenizer', 'store_timeout_s', 'strict')
+        """
+        return {step: tuple(options.model_fields) for step, options in _STEPS.items()}
 
     @model_validator(mode="before")
     @classmethod
     def _check_numbers(cls, options: Any) -> Any:
-        # pydantic reads True as 1, which nobody means by a budget
+        # pydantic reads True as 1, which is never meant as a number
         given = options.items() if isinstance(options, dict) else ()
         wrong = [name for name, value in given if isinstance(value, bool) and name in _NUMBERS]
         if wrong:
@@ -310,7 +470,7 @@ class RetrievalConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _fill_pool(cls, options: Any) -> Any:
-        # who names a window means it; otherwise it follows the budget, as candidates that cannot fill it lose evidence
+        # A window that was set is kept. Otherwise windows follow the budget: too few candidates lose evidence.
         if isinstance(options, dict) and not any(name in options for name in (*WIDTHS, "pool_factor")):
             return {**options, "pool_factor": _POOL_FACTOR}
         return options
@@ -349,7 +509,7 @@ class RetrievalConfig(BaseModel):
 
     @property
     def opening_cost(self) -> float:
-        """Gamma as the selection uses it."""
+        """Cost of opening a span as the selection uses it (gamma)."""
         return self.run_cost if self.prefer_fewer_spans else 0.0
 
     def override(self, **changes: Any) -> RetrievalConfig:
@@ -368,9 +528,9 @@ class RetrievalConfig(BaseModel):
     def preset(cls, name: PresetName, **changes: Any) -> RetrievalConfig:
         """Return a named set of options, with `changes` on top.
 
-        `speed` takes one neighbour, scores by the weighted formula and picks greedily, `balanced` is the default,
-        `quality` looks further, has more to choose from and swaps in parents, `published` is the behaviour of the first
-        published version: whole windows, greedy.
+        `speed` fetches one neighbour, scores with the weighted formula and selects greedily. `balanced` is the default.
+        `quality` fetches more neighbours, scores more candidates and replaces spans with their parents. `published`
+        is the behaviour of the first published version: whole windows, selected greedily.
 
         Raises
         ------
@@ -411,6 +571,18 @@ class RetrievalConfig(BaseModel):
         return cls.model_validate(_changed(_preset_options(preset), options))
 
 
+_STEPS: dict[str, type[_Options]] = {
+    "hits": HitOptions,
+    "expansion": ExpansionOptions,
+    "guards": GuardOptions,
+    "merging": MergingOptions,
+    "scoring": ScoringOptions,
+    "selection": SelectionOptions,
+    "order": OrderOptions,
+    "rendering": RenderingOptions,
+    "run": RunOptions,
+}
+
 _NUMBERS = frozenset(
     name
     for name, option in RetrievalConfig.model_fields.items()
@@ -419,7 +591,7 @@ _NUMBERS = frozenset(
 
 
 def _changed(preset: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return a preset's options with changes on top; who names a window means it, whatever the preset widens to."""
+    """Return a preset's options with `changes` on top; a window among them drops the preset's `pool_factor`."""
     dropped = "pool_factor" if any(name in changes for name in WIDTHS) else None
     return {**{name: value for name, value in preset.items() if name != dropped}, **changes}
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from retrivex import RetrievalConfig, RetrivexError
-from retrivex.config import PRESETS
+from retrivex.config import COMMON_OPTIONS, PRESETS
 
 
 @pytest.mark.parametrize(
@@ -156,13 +156,26 @@ def _is_word(value: Any) -> bool:
     return value is None or isinstance(value, bool) or value == ()
 
 
-def test_the_page_of_options_is_complete() -> None:
+def _rows(section: str) -> list[str]:
+    return [line for line in section.splitlines() if line.startswith("| `")]
+
+
+def test_the_page_of_options_is_grouped_by_step() -> None:
     page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text(encoding="utf-8")
-    for name, field in RetrievalConfig.model_fields.items():
-        assert field.description, name
-        row = f"| `{name}` | {_in_a_table(field.default)} | {field.description.replace('|', '/')} |"
-        assert row in page.splitlines()
+    sections = dict(part.split("\n", 1) for part in page.split("\n## ")[1:])
+    fields = RetrievalConfig.model_fields
+    for step, names in RetrievalConfig.option_groups().items():
+        assert _rows(sections[step.capitalize()]) == [
+            f"| `{name}` | {_in_a_table(fields[name].default)} | {fields[name].description} |" for name in names
+        ]
+    common = next(text for heading, text in sections.items() if heading.startswith("The ten options"))
+    assert [row.split("`")[1] for row in _rows(common)] == list(COMMON_OPTIONS)
     assert all(f"| `{preset}` |" in page for preset in PRESETS)
+
+
+def test_every_option_belongs_to_one_step() -> None:
+    names = [name for group in RetrievalConfig.option_groups().values() for name in group]
+    assert names == list(RetrievalConfig.model_fields)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Chunk numbers for a collection without: read it once, number its documents, write the numbers or keep a file."""
+"""Adds chunk numbers to a collection that has none: reads it once, numbers its documents, writes the numbers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .collection import Collection, Record, Scan
 from .documents import Passage, as_int, linked_chains
 from .fields import FieldMap
 from .positions_file import Places
-from .retries import Patient
+from .retries import RetryingCollection
 from .store import read_record
 
 How: TypeAlias = Literal["numbers", "links", "offsets", "order"]
 """Where the numbers of a document come from; `order` is that of the scan."""
 
 Report: TypeAlias = Callable[[str, int, int | None], None]
-"""`report(step, done, total)`: told of progress; the total is None where it is not known."""
+"""`report(step, done, total)`: called with the progress; the total is None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backfilled:
-    """What was done.
+    """The result of a backfill.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ def _keep(connection: sqlite3.Connection, key: str, value: Any) -> None:
 
 def _scan(collection: Collection, places: Places, batch: int, report: Report) -> None:
     """Read what numbering needs; records and the place to go on at are kept together."""
-    patient = Patient(collection)
+    retrying = RetryingCollection(collection)
     if places.state("scanned"):
         return
     after = places.state("after")
     while True:
-        answer = patient.ask(Scan(after, batch))
+        answer = retrying.ask(Scan(after, batch))
         after = answer.after
         with places.transaction(write=True) as connection:
             if answer.again:

@@ -1,15 +1,36 @@
-"""Clients that a store is given: sync, async, or one of each."""
+"""The clients of a store: sync, async, or one of each."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from retrivex.errors import StoreError
 
 Kind: TypeAlias = Callable[[Any], Literal["sync", "async"] | None]
 """Says which of a store's two clients something is; None where it is neither."""
+
+
+def is_url(address: str) -> bool:
+    """Whether an address is that of a server, and not of a folder or file."""
+    return address.startswith(("http://", "https://"))
+
+
+def split_url(address: str) -> tuple[str, int, bool]:
+    """Return the host, the port (443 or 80 by default), and whether the connection is encrypted.
+
+    Raises
+    ------
+    StoreError
+        If there is no host in it.
+    """
+    parts = urlsplit(address)
+    if not parts.hostname:
+        raise StoreError(f"{address!r} is no URL: give one like http://localhost:8000")
+    secure = parts.scheme == "https"
+    return parts.hostname, parts.port or (443 if secure else 80), secure
 
 
 def either_client(

@@ -1,4 +1,4 @@
-"""What RetriVex asks of a collection in a vector store, whichever it is, and what it gets."""
+"""The interface to a collection in any vector store: the requests and the records that answer them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Failure: TypeAlias = Literal["timeout", "down", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class ByIds:
-    """Records under these ids; those that do not exist are left out."""
+    """Request for the records with these ids; ids that do not exist are left out."""
 
     ids: tuple[str, ...]
     scopes: Scopes
@@ -33,7 +33,7 @@ class ByIds:
 
 @dataclass(frozen=True, slots=True)
 class ByWindows:
-    """Records whose document and chunk number lie in one of these windows, which do not overlap."""
+    """Request for the records whose document and chunk number lie in these windows, which do not overlap."""
 
     windows: tuple[Window, ...]
     scopes: Scopes
@@ -41,7 +41,7 @@ class ByWindows:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The `k` records nearest to a vector of shape (d,), best first."""
+    """Request for the `k` records nearest to a vector of shape (d,), best first."""
 
     vector: NDArray[np.float32]
     k: int
@@ -50,7 +50,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Up to `limit` records of the whole collection, in a fixed order, from `after` on (None: from the beginning)."""
+    """Request for up to `limit` records of the collection, in a fixed order, from `after` on (None: the first)."""
 
     after: Any
     limit: int
@@ -61,7 +61,7 @@ Request: TypeAlias = ByIds | ByWindows | Nearest | Scan
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a collection keeps of one chunk.
+    """One record of a collection: a chunk as it is stored.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """An answer.
+    """The records that answer a request.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Records:
 
 
 class Collection(ABC):
-    """One existing collection, asked through an existing client: a vector store is one class of these.
+    """An existing collection, accessed through an existing client; each vector store has its own subclass.
 
     Every method sends exactly one request. `ask` needs a sync client, `aask` an async one; a class may be built with
     either, or with both. Values are handed to the client as values, never put into a query's text.
@@ -124,6 +124,17 @@ class Collection(ABC):
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
         raise NotImplementedError  # only reached where is_async says that there is one
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> Any:
+        """Return a sync client for an address, as commands open it.
+
+        Parameters
+        ----------
+        address : a URL, or what else the store knows: a folder, a file, a connection string
+        api_key : where the server wants one
+        """
+        raise StoreError(f"a client for {address!r} cannot be made here: make one, and give it to the collection")
 
     @abstractmethod
     def failure(self, error: Exception) -> Failure:

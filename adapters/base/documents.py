@@ -1,4 +1,4 @@
-"""Pieces of text with foreign metadata, as every framework has them -> chunks, and a chunk store made of them."""
+"""Converts documents of frameworks, texts with metadata, to chunks and to a chunk store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A Document or node, without its framework.
+    """A document or node of a framework, reduced to plain fields.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def why_unplaced(passage: Passage) -> str:
 
 
 class NumberedChunks(Mapping[ChunkKey, Chunk]):
-    """Chunks by `(doc_id, chunk_id)`, which also finds the chunk of a hit that does not know its number.
+    """Chunks by `(doc_id, chunk_id)` that also finds the chunk of a hit without a number.
 
     Parameters
     ----------

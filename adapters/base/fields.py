@@ -1,4 +1,4 @@
-"""Where foreign metadata keep what RetriVex needs: names of fields, layouts of frameworks, ids made of places."""
+"""Names of the metadata fields that RetriVex reads, as each framework writes them, and ids made from positions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def uuid5_id(doc_id: str, n: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """Names under which metadata keep what RetriVex needs; the first one present is read.
+    """Names of metadata fields; of several names, the first that is present is read.
 
     A dot steps into a mapping, or into a text that is one in JSON: `_node_content.start_char_idx`; a key that has the
     dot in its own name counts as well. A vector store that can list its fields is filtered by the first name it has, a

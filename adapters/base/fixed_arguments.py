@@ -1,4 +1,4 @@
-"""Arguments that are read once, when an object is made."""
+"""Arguments that are read only once, when an object is created."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from retrivex.errors import RetrivexError
 
 
 class FixedArguments:
-    """Refuses to have an argument set later, where nothing would read it."""
+    """Refuses to change an argument after creation, when it would have no effect."""
 
     _fixed: ClassVar[frozenset[str]]
 

@@ -1,4 +1,4 @@
-"""A store that a framework wraps, as a collection: what is asked of it is known, the client under it is not."""
+"""A framework's own vector store as a collection; the client beneath it stays unknown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCH_LIMIT = 1000
 
 
 class FrameworkCollection(Collection):
-    """A framework's own store.
+    """A collection that is accessed through a framework's own store.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a framework's retriever returned -> seed hits for the composer."""
+"""Converts the results of a framework's retriever to seed hits for the composer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_GROWTH: Mapping[str, Any] = {"window": 0, "before": 0, "after": 0, "grow_unt
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Hits, ready for the composer.
+    """Hits with known positions, ready for the composer.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _kind(scores: Sequence[float], direction: Direction) -> Literal["similarity"
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
-    """What a retriever gave, as a chunk store: tenants may have a chunk each in one place."""
+    """The results of a retriever as a chunk store; several tenants may have a chunk at the same position."""
 
     by_scope: dict[str | None, dict[ChunkKey, Chunk]]
     in_process: ClassVar[bool] = True
@@ -184,7 +184,7 @@ class _Gathered:
 
 @dataclass(slots=True)
 class _Places:
-    """Gives every passage a chunk: by its own number, by that in the store, or by one for this question alone."""
+    """Assigns every passage a chunk: by its own number, by the number in the store, or by a temporary one."""
 
     max_gap: int
     store: AnyChunkStore | None

@@ -1,4 +1,4 @@
-"""Ways in which a collection may keep documents and chunk numbers, and which of them one does."""
+"""Storage layouts: how a collection keeps documents and chunk numbers, and which layout it uses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .fields import FieldMap
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """One way.
+class StorageLayout:
+    """One layout of documents and chunk numbers.
 
     Parameters
     ----------
@@ -23,58 +23,60 @@ class Reading:
     whole: bool = False
 
 
-AS_EXPECTED = Reading()
+DEFAULT_LAYOUT = StorageLayout()
 """Numbers as numbers, dots as steps."""
 
 
-class Readings:
-    """Asks in one way after the other until something is found; that way is the first one from then on.
+class LayoutFinder:
+    """Tries one layout after the other until records are found, and tries that layout first from then on.
 
     So what a collection holds costs one request. What it does not hold costs one for each way, at most four: of two
     tenants, or of an old and a new import, one may be kept in another way.
     """
 
     def __init__(self) -> None:
-        self._found: Reading | None = None
+        self._found: StorageLayout | None = None
 
-    def ask(self, ways: Sequence[Reading], ask: Callable[[Reading], Records]) -> Records:
+    def ask(self, layouts: Sequence[StorageLayout], ask: Callable[[StorageLayout], Records]) -> Records:
         """Return the first answer with records in it, else an empty one."""
         answer = Records()
-        for reading in self._in_order(ways):
-            answer = ask(reading)
-            if self._is_it(reading, answer):
+        for layout in self._in_order(layouts):
+            answer = ask(layout)
+            if self._remember_if_found(layout, answer):
                 break
         return answer
 
-    async def aask(self, ways: Sequence[Reading], ask: Callable[[Reading], Awaitable[Records]]) -> Records:
+    async def aask(
+        self, layouts: Sequence[StorageLayout], ask: Callable[[StorageLayout], Awaitable[Records]]
+    ) -> Records:
         """Do the same through an async client."""
         answer = Records()
-        for reading in self._in_order(ways):
-            answer = await ask(reading)
-            if self._is_it(reading, answer):
+        for layout in self._in_order(layouts):
+            answer = await ask(layout)
+            if self._remember_if_found(layout, answer):
                 break
         return answer
 
-    def _in_order(self, ways: Sequence[Reading]) -> Sequence[Reading]:
+    def _in_order(self, layouts: Sequence[StorageLayout]) -> Sequence[StorageLayout]:
         found = self._found  # another thread may write meanwhile
-        return sorted(ways, key=lambda way: way != found)
+        return sorted(layouts, key=lambda layout: layout != found)
 
-    def _is_it(self, reading: Reading, answer: Records) -> bool:
+    def _remember_if_found(self, layout: StorageLayout, answer: Records) -> bool:
         if answer.records:
-            self._found = reading
+            self._found = layout
         return bool(answer.records)
 
 
-def ways_to_read(fields: FieldMap, as_text: Sequence[bool] = (False, True)) -> list[Reading]:
-    """Return the ways that the names leave open, the likeliest first.
+def candidate_layouts(fields: FieldMap, as_text: Sequence[bool] = (False, True)) -> list[StorageLayout]:
+    """Return the layouts that the field names allow, the most likely first.
 
     Examples
     --------
-    >>> ways_to_read(FieldMap(doc_id="file.name"), as_text=[False])
-    [Reading(as_text=False, whole=False), Reading(as_text=False, whole=True)]
+    >>> candidate_layouts(FieldMap(doc_id="file.name"), as_text=[False])
+    [StorageLayout(as_text=False, whole=False), StorageLayout(as_text=False, whole=True)]
     """
     is_dotted = any("." in name for name in (*fields.doc_id[:1], *fields.chunk_id[:1]))
-    return [Reading(text, whole) for whole in ([False, True] if is_dotted else [False]) for text in as_text]
+    return [StorageLayout(text, whole) for whole in ([False, True] if is_dotted else [False]) for text in as_text]
 
 
 def split_name(fields: FieldMap, name: str, *, whole: bool) -> tuple[str, ...]:

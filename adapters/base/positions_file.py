@@ -1,4 +1,4 @@
-"""Where the records of a collection stand in their documents, in a file beside it: the collection stays as it is."""
+"""A file with the positions of records in their documents, for collections that store none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CACHE_KIB = 32 * 1024
 
 
 class Places(SharedFile):
-    """A file that knows the document and the number of every record; `retrivex backfill` makes it.
+    """The file of positions: the document and the chunk number of every record, as `retrivex backfill` writes it.
 
     Threads may share it. Texts and vectors are not in it.
 
@@ -83,7 +83,7 @@ class Places(SharedFile):
 
 
 class PlacedCollection(Collection):
-    """A collection without chunk numbers of its own, with those of a file: neighbours are asked for by their ids.
+    """A collection whose chunk numbers come from a file of positions; neighbours are requested by their ids.
 
     Give it to `VectorChunkStore` and `VectorRetriever` in the collection's place.
 

@@ -1,4 +1,4 @@
-"""The composer's spans -> what a framework gets: ids and plain metadata, and warnings where they can be seen."""
+"""Converts the composer's spans to results of a framework: ids, plain metadata, logged warnings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def span_metadata(span: Span, placed: Placed, names: FieldMap) -> dict[str, Any]
         `token_count`, `hits` (id, chunk number and score of the hits in it) and `score_source`.
     """
     made_up = span.doc_id in placed.real_names
-    # a place of another tenant may have the same name: nobody is told of its hits
+    # a place of another tenant may have the same name: its hits are not logged
     places = {(chunk.key, chunk.metadata.scope) for chunk in span.chunks}
     chunks = [chunk.metadata for chunk in span.chunks]
     pages = list(dict.fromkeys(chunk.page for chunk in chunks if chunk.page is not None))

@@ -1,4 +1,4 @@
-"""Asking a vector store: again after a failure that may pass, and with one clear error in the end."""
+"""Retries of requests to a vector store after failures that may pass, with one clear error in the end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _BACKOFF = Backoff(0.1, longest_s=5.0, jitter=0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
-    """Asks a collection, up to `retries` times more where it is down.
+class RetryingCollection:
+    """Sends requests to a collection, with up to `retries` more attempts where it is down.
 
     A pause is about twice as long as the one before, 0.1 s at first and never more than 5 s, and random within a half,
     so that many callers do not come back at the same moment. A time-out is not retried: the time is spent.

@@ -1,4 +1,4 @@
-"""Scopes that a collection may keep under several names: where they are looked for, and which may come yet."""
+"""The names under which a collection may keep scopes: those that exist, and those that may still come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunk store and retriever over a collection that exists already, whichever vector store it is in."""
+"""Chunk store and retriever over an existing collection in any vector store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from retrivex.timeouts import in_thread
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
 from .documents import Passage, misnamed, read_passage
 from .fields import MakeId
-from .retries import Patient
+from .retries import RetryingCollection
 
 logger = logging.getLogger("retrivex.adapters")
 
@@ -37,7 +37,7 @@ MOST_CHUNKS = 100_000
 
 
 class VectorChunkStore:
-    """Neighbours out of a collection: by ids where they follow from document and number, else by a filter.
+    """Fetches neighbours from a collection: by ids where document and number determine them, otherwise by a filter.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class VectorChunkStore:
         self.collection = collection
         self.batch_limit = min(batch_limit or collection.batch_limit, collection.batch_limit)
         self._make_id = make_id
-        self._patient = Patient(collection, retries)
+        self._retrying = RetryingCollection(collection, retries)
         self._warnings: dict[str, None] = {}
         self._index_checked = make_id is not None or collection.is_sync
         if make_id is None and collection.is_sync:
@@ -105,7 +105,7 @@ class VectorChunkStore:
         return [
             chunk
             for batch in self._batches(windows)
-            for chunk in self._chunks(self._patient.ask(self._request(batch, scopes)), batch, scopes)
+            for chunk in self._chunks(self._retrying.ask(self._request(batch, scopes)), batch, scopes)
         ]
 
     async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
@@ -114,7 +114,7 @@ class VectorChunkStore:
         found = [
             chunk
             for batch in self._batches(windows)
-            for chunk in self._chunks(await self._patient.aask(self._request(batch, scopes)), batch, scopes)
+            for chunk in self._chunks(await self._retrying.aask(self._request(batch, scopes)), batch, scopes)
         ]
         if not self._index_checked:
             self._index_checked = True
@@ -214,7 +214,7 @@ def _text_or_none(value: Any) -> str | None:
 
 
 class VectorRetriever:
-    """Hits for a question out of a collection, nearest vectors first.
+    """Finds hits for a question in a collection, nearest vectors first.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class VectorRetriever:
             )
         self.collection = collection
         self._embed = embed
-        self._patient = Patient(collection, retries)
+        self._retrying = RetryingCollection(collection, retries)
         self._warnings: dict[str, None] = {}
 
     @property
@@ -254,12 +254,12 @@ class VectorRetriever:
             If `embed` does not give one finite vector.
         """
         request = self._request(question, k, scope)
-        return [] if request is None else self._hits(self._patient.ask(request), request)
+        return [] if request is None else self._hits(self._retrying.ask(request), request)
 
     async def aretrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
         """Do the same as `retrieve`; the question is embedded in a thread."""
         request = await in_thread(lambda: self._request(question, k, scope))
-        return [] if request is None else self._hits(await self._patient.aask(request), request)
+        return [] if request is None else self._hits(await self._retrying.aask(request), request)
 
     def _request(self, question: str, k: int, scope: Scope) -> Nearest | None:
         if not isinstance(question, str):

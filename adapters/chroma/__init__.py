@@ -1,4 +1,4 @@
-"""Chroma: neighbours and hits out of a collection that exists already."""
+"""Chroma: chunk store and retriever over an existing collection."""
 
 from .store import (
     CHROMA_LAYOUTS,

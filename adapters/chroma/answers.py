@@ -1,4 +1,4 @@
-"""What Chroma answers, as records."""
+"""Converts the answers of Chroma to records."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def page_of(name: str, found: list[Record], request: Scan) -> Records:
     if last is not None:
         if not found or found[0].id != last:
             if restarts == _MOST_RESTARTS:
-                raise StoreError(f"{name}: records are deleted while it is read; run again when nobody deletes any")
+                raise StoreError(
+                    f"{name}: records are deleted while it is read; run again when no records are being deleted"
+                )
             return Records([], [0, None, restarts + 1], again=True)
         found = found[1:]
     ended = len(found) < request.limit

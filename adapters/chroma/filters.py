@@ -1,4 +1,4 @@
-"""Conditions on Chroma's metadata, and whom records belong to: Chroma cannot ask for those without a scope."""
+"""Metadata filters for Chroma, and the check of scopes that Chroma's filters cannot express."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from retrivex.adapters.base.collection import Record, Scopes
 from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, whole_digits
+from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, StorageLayout, whole_digits
 from retrivex.model.window import Window
 
 Where: TypeAlias = dict[str, Any]
@@ -20,7 +20,7 @@ _MOST_OTHERS = 1000
 _MOST_ROWS = 2000  # that one alternative may find: more rows are slower than more alternatives
 
 
-def of_windows(fields: FieldMap, windows: Sequence[Window], reading: Reading = AS_EXPECTED) -> Where:
+def of_windows(fields: FieldMap, windows: Sequence[Window], layout: StorageLayout = DEFAULT_LAYOUT) -> Where:
     """Return the condition that finds all chunks of windows; it may find more, which has to be left out afterwards.
 
     Ranges take Chroma ten times as long as lists of numbers, and time grows with the square of the alternatives. So
@@ -28,7 +28,7 @@ def of_windows(fields: FieldMap, windows: Sequence[Window], reading: Reading = A
     """
     number = fields.chunk_id[0]
     each = [
-        {"$and": [_one_of(fields.doc_id[0], documents), {number: {"$in": _kept(numbers, reading)}}]}
+        {"$and": [_one_of(fields.doc_id[0], documents), {number: {"$in": _kept(numbers, layout)}}]}
         for documents, numbers in _groups(windows)
     ]
     return each[0] if len(each) == 1 else {"$or": each}
@@ -42,8 +42,8 @@ def _one_of(field: str, names: Iterable[str]) -> Where:
     return {"$or": [as_text, {field: {"$in": numbers}}]} if numbers else as_text
 
 
-def _kept(numbers: set[int], reading: Reading) -> list[int] | list[str]:
-    return [str(n) for n in sorted(numbers)] if reading.as_text else sorted(numbers)
+def _kept(numbers: set[int], layout: StorageLayout) -> list[int] | list[str]:
+    return [str(n) for n in sorted(numbers)] if layout.as_text else sorted(numbers)
 
 
 def has_scopes(field: str, scopes: Scopes) -> Where:
@@ -84,7 +84,7 @@ def _groups(windows: Sequence[Window]) -> list[tuple[set[str], set[int]]]:
 
 @dataclass(frozen=True, slots=True)
 class ScopeFilter:
-    """Says who may see a record, and remembers scopes that were in the way of a question.
+    """Decides which records are visible, and remembers scopes that took the place of visible hits.
 
     Parameters
     ----------

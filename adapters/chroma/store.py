@@ -1,4 +1,4 @@
-"""Chroma: neighbours and hits out of a collection that exists already."""
+"""Chroma: chunk store and retriever over an existing collection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from retrivex.adapters.base.clients import either_client
+from retrivex.adapters.base.clients import either_client, is_url, split_url
 from retrivex.adapters.base.collection import (
     ByIds,
     ByWindows,
@@ -21,7 +21,7 @@ from retrivex.adapters.base.collection import (
 )
 from retrivex.adapters.base.documents import as_int
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
-from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, Readings, ways_to_read
+from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout, candidate_layouts
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError, StoreTimeoutError
@@ -30,6 +30,7 @@ from retrivex.timeouts import call_in_time
 from .filters import METADATA, ScopeFilter, all_of, of_windows
 
 try:
+    import chromadb
     import httpx
     from chromadb.api import AsyncClientAPI, ClientAPI
     from chromadb.api.models.AsyncCollection import AsyncCollection
@@ -80,7 +81,7 @@ class ChromaOptions(TypedDict, total=False):
 
 
 class ChromaCollection(Collection):
-    """One collection of a Chroma server, of Chroma Cloud, or of a client that is a database itself.
+    """One collection of a Chroma server, of Chroma Cloud, or of an embedded client.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class ChromaCollection(Collection):
         if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
             raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
         self._timeout_s = timeout_s
-        self._readings = Readings()
+        self._layouts = LayoutFinder()
         self._others: dict[Any, None] = {}  # scopes that were in the way of a question
         self._opened: SyncCollection | None = None
         self._async_opened: AsyncCollection | None = None
@@ -155,6 +156,15 @@ class ChromaCollection(Collection):
                 opened = await self._async_client.get_collection(self._collection, embedding_function=None)
                 self._async_opened = opened
             return await self._aanswer(opened, request)
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> ClientAPI:
+        """Return a client of the server at a URL, or of the local folder."""
+        if not is_url(address):
+            return chromadb.PersistentClient(path=address)
+        host, port, secure = split_url(address)
+        headers = {"X-Chroma-Token": api_key} if api_key else None
+        return chromadb.HttpClient(host, port, secure, headers=headers)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of Chroma or of its connection means."""
@@ -204,8 +214,8 @@ class ChromaCollection(Collection):
     def _ask(self, request: Request) -> Records:
         opened = self._open()
         if isinstance(request, ByWindows):
-            return self._readings.ask(
-                self._ways, lambda way: self._found(opened.get(**self._get(request, way)), request)
+            return self._layouts.ask(
+                self._candidates, lambda layout: self._found(opened.get(**self._get(request, layout)), request)
             )
         if not isinstance(request, Nearest):
             return self._found(opened.get(**self._get(request)), request)
@@ -219,10 +229,10 @@ class ChromaCollection(Collection):
     async def _aanswer(self, opened: AsyncCollection, request: Request) -> Records:
         if isinstance(request, ByWindows):
 
-            async def ask(way: Reading) -> Records:
-                return self._found(await opened.get(**self._get(request, way)), request)
+            async def ask(layout: StorageLayout) -> Records:
+                return self._found(await opened.get(**self._get(request, layout)), request)
 
-            return await self._readings.aask(self._ways, ask)
+            return await self._layouts.aask(self._candidates, ask)
         if not isinstance(request, Nearest):
             return self._found(await opened.get(**self._get(request)), request)
         for left in reversed(range(_ROUNDS)):
@@ -247,18 +257,18 @@ class ChromaCollection(Collection):
         return ScopeFilter(self.fields, self._others)
 
     @property
-    def _ways(self) -> list[Reading]:
+    def _candidates(self) -> list[StorageLayout]:
         # metadata are flat: a dot in a name is a letter
-        return [way for way in ways_to_read(self.fields) if not way.whole]
+        return [layout for layout in candidate_layouts(self.fields) if not layout.whole]
 
-    def _get(self, request: ByIds | ByWindows | Scan, reading: Reading = AS_EXPECTED) -> dict[str, Any]:
+    def _get(self, request: ByIds | ByWindows | Scan, layout: StorageLayout = DEFAULT_LAYOUT) -> dict[str, Any]:
         asked: dict[str, Any] = {"include": self._included(["documents", "metadatas"])}
         if isinstance(request, Scan):
             return asked | pages_of(request)
         scopes = self._scope_filter.conditions(request.scopes)
         if isinstance(request, ByIds):
             return {**asked, "ids": list(request.ids), "where": all_of(scopes)}
-        return {**asked, "where": all_of([of_windows(self.fields, request.windows, reading), *scopes])}
+        return {**asked, "where": all_of([of_windows(self.fields, request.windows, layout), *scopes])}
 
     def _query(self, request: Nearest) -> dict[str, Any]:
         narrowed = self._scope_filter
@@ -307,7 +317,7 @@ class ChromaCollection(Collection):
 
 
 class ChromaChunkStore(VectorChunkStore):
-    """Neighbours out of a collection; parameters as in `ChromaCollection` and `VectorChunkStore`.
+    """Fetches neighbours from a collection; parameters as in `ChromaCollection` and `VectorChunkStore`.
 
     Chroma has no index to add: give ids that follow from document and number, and say with `make_id` how. Without them
     a question takes ten to thirty times as long.
@@ -335,7 +345,7 @@ class ChromaChunkStore(VectorChunkStore):
 
 
 class ChromaRetriever(VectorRetriever):
-    """Hits out of a collection; parameters as in `ChromaCollection` and `VectorRetriever`."""
+    """Finds hits in a collection; parameters as in `ChromaCollection` and `VectorRetriever`."""
 
     def __init__(
         self,

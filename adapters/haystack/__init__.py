@@ -1,4 +1,4 @@
-"""Haystack: a retriever around any other one, and a ranker, which return whole passages inside a token budget."""
+"""Haystack: a retriever around any other, and a ranker, that return whole passages within a token budget."""
 
 from .components import (
     DocumentStoreChunkStore,

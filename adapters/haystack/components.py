@@ -1,4 +1,4 @@
-"""Haystack: a retriever around any other one, and a ranker, which return whole passages inside a token budget."""
+"""Haystack: a retriever around any other, and a ranker, that return whole passages within a token budget."""
 
 # No `from __future__ import annotations`: older versions of Haystack read the types of inputs as they stand.
 import inspect
@@ -47,7 +47,7 @@ _NESTED = ("retriever", "document_store", "chunk_store", "parent_store")
 
 @component
 class RetriVexRetriever(FixedArguments):
-    """Asks another retriever for hits and returns the spans composed of them, one Document each.
+    """Takes hits from another retriever and returns the spans composed of them, one Document each.
 
     Documents come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Joined by
     blank lines they keep the token budget. `warnings` is an output of its own.
@@ -192,7 +192,7 @@ class RetriVexRetriever(FixedArguments):
 
 @component
 class RetriVexRanker(FixedArguments):
-    """Makes spans of the Documents that retrievers have found, best first; what comes out is as of `RetriVexRetriever`.
+    """Composes spans of Documents that retrievers have found, best first; the output is that of `RetriVexRetriever`.
 
     It works behind anything that ends in Documents: a joiner, another ranker. `RetriVexRetriever` also asks its
     retriever for enough hits; here let that return some 50.

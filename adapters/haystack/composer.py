@@ -1,4 +1,4 @@
-"""Haystack's Documents in, Documents of whole passages out: what the retriever and the ranker share."""
+"""Haystack: the composition of Documents that the retriever and the ranker share."""
 
 from __future__ import annotations
 

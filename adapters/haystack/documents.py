@@ -1,4 +1,4 @@
-"""Haystack's Documents -> passages and a chunk store; spans -> Documents; options as a saved pipeline has them."""
+"""Haystack: converts Documents to passages and spans to Documents, and options to and from saved pipelines."""
 
 from __future__ import annotations
 

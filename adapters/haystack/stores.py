@@ -1,4 +1,4 @@
-"""Neighbours out of a document store that a Haystack user has filled already."""
+"""Haystack: a chunk store over an existing document store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ except ImportError as error:
 
 
 class DocumentStoreChunkStore(VectorChunkStore):
-    """Neighbours from any document store: one `filter_documents` for all hits of a question.
+    """Fetches neighbours from any document store: one `filter_documents` for all hits of a question.
 
     Parameters
     ----------

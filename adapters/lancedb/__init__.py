@@ -1,4 +1,4 @@
-"""LanceDB: neighbours and hits out of a table that exists already."""
+"""LanceDB: chunk store and retriever over an existing table."""
 
 from .store import (
     LANCEDB_LAYOUTS,

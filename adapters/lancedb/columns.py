@@ -1,4 +1,4 @@
-"""Columns of a LanceDB table, some of them structs: the filters that it takes, which are SQL, and what is written."""
+"""The columns of a LanceDB table, struct columns included, as SQL filters and as values to write."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns of a table.
+    """All columns of a table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""LanceDB: neighbours and hits out of a table that exists already."""
+"""LanceDB: chunk store and retriever over an existing table."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from retrivex.errors import StoreError
 from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns
 
 try:
+    import lancedb
     from lancedb import AsyncConnection, DBConnection
     from lancedb.query import LanceQueryBuilder
     from lancedb.remote.errors import LanceDBClientError, RetryError
@@ -63,7 +64,7 @@ LANCEDB_LAYOUTS: Mapping[LayoutName, FieldMap] = {
 
 
 class LanceDBOptions(TypedDict, total=False):
-    """What collection, store and retriever have in common; see `LanceDBCollection`."""
+    """Arguments that `LanceDBCollection`, `LanceDBChunkStore` and `LanceDBRetriever` share."""
 
     async_connection: AsyncConnection | None
     fields: FieldMap | LayoutName
@@ -75,7 +76,7 @@ class LanceDBOptions(TypedDict, total=False):
 
 
 class LanceDBCollection(Collection):
-    """A table in LanceDB.
+    """A table in LanceDB as a collection.
 
     Parameters
     ----------
@@ -170,6 +171,11 @@ class LanceDBCollection(Collection):
                 self._metric = _metric_of([await table.index_stats(index.name) for index in indexes])
             query = query.nearest_to(request.vector).column(vector).distance_type(self._metric)
         return self._records(await self._narrow(query, request, columns).to_list(**self._in_time), columns)
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> DBConnection:
+        """Return a connection to a folder or to a database in LanceDB Cloud."""
+        return lancedb.connect(address, **({"api_key": api_key} if api_key else {}))
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error means: of the engine, or of LanceDB's servers."""
@@ -334,7 +340,7 @@ class LanceDBCollection(Collection):
 
 
 class LanceDBChunkStore(VectorChunkStore):
-    """Neighbours out of a LanceDB table; parameters as in `LanceDBCollection` and `VectorChunkStore`.
+    """Fetches neighbours from a LanceDB table; parameters as in `LanceDBCollection` and `VectorChunkStore`.
 
     Parameters
     ----------
@@ -360,7 +366,7 @@ class LanceDBChunkStore(VectorChunkStore):
 
 
 class LanceDBRetriever(VectorRetriever):
-    """Hits out of a LanceDB table; parameters as in `LanceDBCollection` and `VectorRetriever`."""
+    """Finds hits in a LanceDB table; parameters as in `LanceDBCollection` and `VectorRetriever`."""
 
     def __init__(
         self,

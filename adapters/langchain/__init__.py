@@ -1,4 +1,4 @@
-"""LangChain: a retriever around any other one, which returns whole passages inside a token budget."""
+"""LangChain: a retriever around any other, a compressor and a reorderer, within a token budget."""
 
 from .retriever import (
     BaseStoreChunkStore,

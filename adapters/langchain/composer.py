@@ -1,4 +1,4 @@
-"""LangChain: what its retriever and its compressor share: one composer, made anew where its arguments change."""
+"""LangChain: the composer that its retriever and its compressor share, created anew when its arguments change."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .documents import as_store
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """A composer and what it was made of.
+class _CachedComposer:
+    """A composer and the arguments that it was created with.
 
     Deep copies and pickles hold None in its place: the composer's caches have locks, which can be neither copied nor
     pickled, and fill again by themselves.
@@ -30,8 +30,8 @@ class _Kept:
         return type(None), ()
 
 
-class Composing(BaseModel):
-    """Keeps a composer of `config` and `reranker`, and refuses at once what none can be made of.
+class ComposerMixin(BaseModel):
+    """Keeps a composer of `config` and `reranker`, and refuses invalid arguments when they are set.
 
     Comes behind LangChain's class among the bases, so that its settings win.
     """
@@ -43,7 +43,7 @@ class Composing(BaseModel):
         chunk_store: Any
         reranker: Any
 
-    _kept: _Kept | None = PrivateAttr(default=None)
+    _kept: _CachedComposer | None = PrivateAttr(default=None)
 
     @field_validator("chunk_store", check_fields=False)
     @classmethod
@@ -61,7 +61,7 @@ class Composing(BaseModel):
     def _made_composer(self) -> SpanComposer:
         kept = self._kept
         if kept is None or kept.config is not self.config or kept.reranker is not self.reranker:
-            kept = _Kept(SpanComposer(self.config, reranker=self.reranker), self.config, self.reranker)
+            kept = _CachedComposer(SpanComposer(self.config, reranker=self.reranker), self.config, self.reranker)
             self._kept = kept
         return kept.composer
 

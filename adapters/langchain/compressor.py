@@ -1,4 +1,4 @@
-"""LangChain: whole passages out of the documents that another retriever has found, as a document compressor."""
+"""LangChain: a document compressor that composes whole passages of the documents that a retriever found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, logger
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 
-from .composer import Composing
+from .composer import ComposerMixin
 from .documents import documents_of, read_document
 
 try:
@@ -24,8 +24,8 @@ except ImportError as error:
     raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
 
 
-class RetriVexCompressor(BaseDocumentCompressor, Composing):
-    """Makes spans of documents, best first as a retriever gave them; for `ContextualCompressionRetriever`.
+class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
+    """Composes spans of documents, which come best first; for `ContextualCompressionRetriever`.
 
     What comes out is what `RetriVexRetriever` returns. Scores are read from the metadata, as vector store retrievers
     hand out none; without them the order counts. `RetriVexRetriever` knows more and asks for enough hits by itself:

@@ -1,4 +1,4 @@
-"""LangChain's Documents -> passages and a chunk store; spans -> Documents."""
+"""LangChain: converts Documents to passages and a chunk store, and spans to Documents."""
 
 from __future__ import annotations
 

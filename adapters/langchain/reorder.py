@@ -1,4 +1,4 @@
-"""LangChain: documents in an order that a model reads better, as a document transformer."""
+"""LangChain: a document transformer that orders documents for a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ImportError as error:
 
 
 class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
-    """Puts documents in order, by the strategies of `retrivex.Reorderer`; the best at both edges by default.
+    """Orders documents by the strategies of `retrivex.Reorderer`; by default the best stand at both ends.
 
     The very Documents that were given come back, fewer where an option says so. Their scores are those in the metadata,
     if every one has one; otherwise they are taken to come best first.
@@ -55,12 +55,14 @@ class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
         """Return the documents in order; `query=`, and options for this call, may be given."""
         given = {**kwargs, "fields": self._fields(documents)}
-        return _told(self._reorderer.reorder_with_diagnostics(documents, given.pop("query", None), **given))
+        return _log_and_unwrap(self._reorderer.reorder_with_diagnostics(documents, given.pop("query", None), **given))
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
         """Do the same; a reranker is awaited."""
         given = {**kwargs, "fields": self._fields(documents)}
-        return _told(await self._reorderer.areorder_with_diagnostics(documents, given.pop("query", None), **given))
+        return _log_and_unwrap(
+            await self._reorderer.areorder_with_diagnostics(documents, given.pop("query", None), **given)
+        )
 
     def _fields(self, documents: Sequence[Document]) -> FieldNames:
         names = self._names
@@ -85,7 +87,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _told(result: ReorderResult[Document]) -> list[Document]:
+def _log_and_unwrap(result: ReorderResult[Document]) -> list[Document]:
     for warning in result.diagnostics.warnings:
         log_once(warning)
     return result.passages

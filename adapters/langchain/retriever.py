@@ -1,4 +1,4 @@
-"""LangChain: a retriever around any other one, which returns whole passages inside a token budget."""
+"""LangChain: a retriever around any other one, which returns whole passages within a token budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, logger
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 
-from .composer import Composing
+from .composer import ComposerMixin
 from .compressor import RetriVexCompressor
 from .documents import SCORE_KEY, chunk_store_from_documents, documents_of, read_document
 from .reorder import RetriVexReorder
@@ -45,8 +45,8 @@ __all__ = [
 _LIMITS = ("k", "top_k")  # how LangChain's own retrievers call the number of hits
 
 
-class RetriVexRetriever(BaseRetriever, Composing):
-    """Asks another retriever for hits and returns the spans composed of them, one Document each.
+class RetriVexRetriever(BaseRetriever, ComposerMixin):
+    """Takes hits from another retriever and returns the spans composed of them, one Document each.
 
     Documents come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Joined by
     blank lines they keep the token budget. Their metadata are JSON types: see `docs/adapters.md`.
@@ -152,7 +152,7 @@ _OWN = ("k", "fetch_k", "scope", "query_embedding", "verbose")  # of `invoke`, a
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What one `invoke` asks for, its own changes included."""
+    """The arguments of one `invoke`, with its changes applied."""
 
     base: RetrieverLike
     direction: Direction
@@ -162,7 +162,7 @@ class _Call:
 
 
 class _ScoredRetriever(VectorStoreRetriever):
-    """A vector store's own retriever, which keeps the scores that the original throws away."""
+    """A vector store's own retriever that keeps the scores, which the original discards."""
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any

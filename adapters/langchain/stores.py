@@ -1,4 +1,4 @@
-"""Neighbours out of what LangChain users have filled already: a vector store, a key-value store, a search of theirs."""
+"""LangChain: chunk stores over an existing vector store, a key-value store, or a custom search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASearch: TypeAlias = Callable[[Sequence[Window], Scopes], Awaitable[Iterable[Doc
 
 
 class VectorStoreChunkStore(VectorChunkStore):
-    """Neighbours from a vector store by their ids: one `get_by_ids` for all hits of a question.
+    """Fetches neighbours from a vector store by their ids: one `get_by_ids` for all hits of a question.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class VectorStoreChunkStore(VectorChunkStore):
 
 
 class BaseStoreChunkStore(VectorChunkStore):
-    """Neighbours from a key-value store of Documents by their keys: one `mget` for all hits of a question.
+    """Fetches neighbours from a key-value store of Documents: one `mget` for all hits of a question.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class BaseStoreChunkStore(VectorChunkStore):
 
 
 class FilteredChunkStore(VectorChunkStore):
-    """Neighbours by a filter on metadata, each vector store having its own language for that.
+    """Fetches neighbours by a metadata filter, which each vector store writes in its own language.
 
     Parameters
     ----------

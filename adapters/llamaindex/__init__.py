@@ -1,4 +1,4 @@
-"""LlamaIndex: a retriever around any other one, and a postprocessor, which return whole passages inside a budget."""
+"""LlamaIndex: a retriever around any other, and a postprocessor, that return whole passages within a budget."""
 
 from .retriever import (
     DocstoreChunkStore,

@@ -1,4 +1,4 @@
-"""LlamaIndex's nodes in, nodes of whole passages out: what the retriever and the postprocessor share."""
+"""LlamaIndex: the composition of nodes that the retriever and the postprocessor share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ except ImportError as error:
 
 @dataclass
 class ScopedQuery(QueryBundle):
-    """A question with what its asker may see, for one retriever or engine that serves several tenants.
+    """A question with the scopes of the user who asks it, for a retriever or engine that serves several tenants.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Neighbours along PREVIOUS and NEXT, where no index knows which nodes are neighbours."""
+"""LlamaIndex: neighbours by the PREVIOUS and NEXT links of nodes, where no index holds their positions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NodeStore: TypeAlias = BaseDocumentStore | BasePydanticVectorStore
 
 
 class NodeLinks:
-    """Follows the links of hits outwards: one request a step, for all of them.
+    """Follows the links of hits outwards: one request per step, for all hits together.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _failed(error: Exception, config: RetrievalConfig) -> str:
 
 
 class Walk:
-    """Goes outwards from the hits along their links, all of them one step at a time."""
+    """One walk outwards from the hits along their links, all hits one step at a time."""
 
     def __init__(self, hits: Sequence[Passage], config: RetrievalConfig) -> None:
         before, after = config.reach

@@ -1,4 +1,4 @@
-"""LlamaIndex's nodes -> passages and a chunk store; spans -> nodes."""
+"""LlamaIndex: converts nodes to passages and a chunk store, and spans to nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LlamaIndex: a retriever around any other one, and a postprocessor, which return whole passages inside a budget."""
+"""LlamaIndex: a retriever around any other, and a postprocessor, that return whole passages within a budget."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrieve
 
 
 class RetriVexRetriever(FixedArguments, BaseRetriever):
-    """Asks another retriever for hits and returns the spans composed of them, one node each.
+    """Takes hits from another retriever and returns the spans composed of them, one node each.
 
     Nodes come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Their texts,
     joined by blank lines, keep the token budget. Every node has a score and a stable id; what RetriVex adds to the
@@ -133,7 +133,7 @@ def _asked_for(base: BaseRetriever, fetch_k: int | None) -> BaseRetriever:
 
 
 class RetriVexPostprocessor(BaseNodePostprocessor):
-    """Makes spans of the nodes that a retriever has found; for `node_postprocessors=[...]` of a query engine.
+    """Composes spans of the nodes that a retriever has found; for `node_postprocessors=[...]` of a query engine.
 
     What comes out is what `RetriVexRetriever` returns, which also asks its base for enough hits: here they are as many
     as the retriever's own `similarity_top_k`, so let that be some 50. Without a question, as some engines call it,

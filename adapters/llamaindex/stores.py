@@ -1,4 +1,4 @@
-"""Neighbours out of what LlamaIndex users have filled already: a docstore, or a vector store."""
+"""LlamaIndex: chunk and parent stores over an existing docstore or vector store."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ except ImportError as error:
 
 
 class DocstoreChunkStore(VectorChunkStore):
-    """Neighbours from a docstore by their ids: one `get_nodes` for all hits of a question.
+    """Fetches neighbours from a docstore by their ids: one `get_nodes` for all hits of a question.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class DocstoreChunkStore(VectorChunkStore):
 
 
 class VectorStoreChunkStore(VectorChunkStore):
-    """Neighbours from a vector store: one `get_nodes` for all hits of a question, by ids or by a filter.
+    """Fetches neighbours from a vector store, by ids or by a filter: one `get_nodes` for all hits of a question.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class VectorStoreChunkStore(VectorChunkStore):
 
 
 class DocstoreParentStore:
-    """Parents from a docstore, as `HierarchicalNodeParser` makes them, for `return_parents="auto"`.
+    """Fetches parents from a docstore, as `HierarchicalNodeParser` writes them, for `return_parents="auto"`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Milvus, Zilliz Cloud and Milvus Lite: neighbours and hits out of a collection that exists already."""
+"""Milvus, Zilliz Cloud and Milvus Lite: chunk store and retriever over an existing collection."""
 
 from .store import (
     MILVUS_LAYOUTS,

@@ -1,4 +1,4 @@
-"""Filters for Milvus: names of fields as its schema has them, values beside the filter or quoted in it."""
+"""Filters for Milvus: field names from its schema, values bound as parameters or quoted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What must be known of a collection to ask it.
+    """The parts of a collection's schema that requests need.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _keys(keys: Iterable[str]) -> str:
 
 
 class Filter:
-    """A filter that is being written: its values lie beside it, or in it for Milvus Lite, which takes no others.
+    """A filter under construction, with values as parameters, or quoted for Milvus Lite, which has no parameters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What RetriVex asks for, as filters of one collection of Milvus, and what it writes there."""
+"""Requests as filters of one Milvus collection, and the records that are written to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pymilvus import MilvusClient
 
 from retrivex.adapters.base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, ways_to_read, whole_digits
+from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, StorageLayout, candidate_layouts, whole_digits
 from retrivex.adapters.base.scopes import scope_alternatives
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
@@ -42,10 +42,10 @@ class MilvusQuery:
     fields: FieldMap
     schema: Schema
 
-    def filter(self, request: Request, reading: Reading = AS_EXPECTED) -> dict[str, Any]:
+    def filter(self, request: Request, layout: StorageLayout = DEFAULT_LAYOUT) -> dict[str, Any]:
         """Return the filter of a request, and its values, as arguments of the client."""
         written = Filter(self.schema)
-        terms = [term for term in self._terms(request, written, reading) if term]
+        terms = [term for term in self._terms(request, written, layout) if term]
         return {"filter": " and ".join(terms), "filter_params": written.values}
 
     def ids(self, ids: Sequence[str]) -> Sequence[str] | Sequence[int]:
@@ -58,31 +58,31 @@ class MilvusQuery:
         return numbers
 
     @property
-    def ways(self) -> list[Reading]:
+    def layouts(self) -> list[StorageLayout]:
         """How places may be kept: a column of the schema leaves nothing open."""
         kind = self.schema.types.get(self.fields.path("chunk_id") or "")
-        return ways_to_read(self.fields, [False, True] if kind is None else [kind == "VARCHAR"])
+        return candidate_layouts(self.fields, [False, True] if kind is None else [kind == "VARCHAR"])
 
-    def _terms(self, request: Request, written: Filter, reading: Reading) -> list[str]:
+    def _terms(self, request: Request, written: Filter, layout: StorageLayout) -> list[str]:
         match request:
             case ByIds(ids, scopes):
                 return [written.one_of(self.schema.key, self.ids(ids)), self._scopes(scopes, written)]
             case ByWindows(windows, scopes):
-                return [self._windows(windows, written, reading), self._scopes(scopes, written)]
+                return [self._windows(windows, written, layout), self._scopes(scopes, written)]
             case Nearest(scopes=scopes):
                 return [self._scopes(scopes, written)]
             case Scan(after):
                 return [] if after is None else [f"{self.schema.key} > {written.value(after)}"]
 
-    def _windows(self, windows: Sequence[Window], written: Filter, reading: Reading) -> str:
+    def _windows(self, windows: Sequence[Window], written: Filter, layout: StorageLayout) -> str:
         """Put documents of the same range together: most have few."""
-        doc_id, number = (self._field(name, reading) for name in ("doc_id", "chunk_id"))
+        doc_id, number = (self._field(name, layout) for name in ("doc_id", "chunk_id"))
         documents: dict[tuple[int, int], list[str]] = {}
         for window in windows:
             documents.setdefault((window.start, window.end), []).append(window.doc_id)
         path = self.fields.path("doc_id") or ""
         terms = [
-            f"({self._one_of(path, doc_id, names, written)} and {_between(number, start, end, written, reading)})"
+            f"({self._one_of(path, doc_id, names, written)} and {_between(number, start, end, written, layout)})"
             for (start, end), names in documents.items()
         ]
         return any_of(terms)
@@ -96,9 +96,9 @@ class MilvusQuery:
         as_number = [written.one_of(called, numbers)] if numbers else [f"{called} in []"]
         return as_number[0] if kind is not None else any_of([written.one_of(called, names), *as_number])
 
-    def _field(self, name: str, reading: Reading) -> str:
+    def _field(self, name: str, layout: StorageLayout) -> str:
         path = self.fields.path(name)
-        found = None if path is None else self.schema.name(path, root=self.fields.root, whole=reading.whole)
+        found = None if path is None else self.schema.name(path, root=self.fields.root, whole=layout.whole)
         if found is None:
             raise StoreError(
                 f"{self.name} has no field {path!r}: its columns are {', '.join(self.schema.types)}; name it with "
@@ -124,8 +124,8 @@ class MilvusQuery:
         return any_of([f"({' and '.join(all_)})" for all_ in alternatives]) if alternatives else ""
 
 
-def _between(number: str, start: int, end: int, written: Filter, reading: Reading) -> str:
-    if reading.as_text:
+def _between(number: str, start: int, end: int, written: Filter, layout: StorageLayout) -> str:
+    if layout.as_text:
         return written.one_of(number, [str(n) for n in range(start, end)])
     return f"{number} >= {written.value(start)} and {number} < {written.value(end)}"
 

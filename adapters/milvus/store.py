@@ -1,4 +1,4 @@
-"""Milvus, Zilliz Cloud and Milvus Lite: neighbours and hits out of a collection that exists already."""
+"""Milvus, Zilliz Cloud and Milvus Lite: chunk store and retriever over an existing collection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from retrivex.adapters.base.clients import check_clients
 from retrivex.adapters.base.collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
-from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, Readings
+from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout
 from retrivex.adapters.base.scopes import scope_columns_to_come
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
@@ -62,7 +62,7 @@ class MilvusOptions(TypedDict, total=False):
 
 
 class MilvusCollection(Collection):
-    """A collection of Milvus, asked through a MilvusClient, an AsyncMilvusClient, or both.
+    """A Milvus collection, accessed through a MilvusClient, an AsyncMilvusClient, or both.
 
     Values go to the server beside the filter, as filter templates (Milvus 2.5 and later). Milvus Lite knows none:
     there they are quoted. `client.get(ids=...)` is not used, as it pastes ids into a filter unquoted.
@@ -123,7 +123,7 @@ class MilvusCollection(Collection):
         # pymilvus 2.5 and 2.6.0, at least, ask a server that is down 75 times more, unless the time is whole seconds
         self._options: dict[str, Any] = {"timeout": self._timeout_s, "retry_times": 1}
         self._more = {} if consistency_level is None else {"consistency_level": consistency_level}
-        self._readings = Readings()
+        self._layouts = LayoutFinder()
         self._schema: Schema | None = None
         if client is not None:
             self._read_at_once(client)
@@ -162,31 +162,31 @@ class MilvusCollection(Collection):
             schema = newer
 
     def _answer(self, client: MilvusClient, request: Request, schema: Schema) -> Records:
-        def send(reading: Reading) -> Records:
-            call, arguments = self._call(request, schema, reading)
+        def send(layout: StorageLayout) -> Records:
+            call, arguments = self._call(request, schema, layout)
             return self._records(getattr(client, call)(self._collection, **arguments), request, schema)
 
         if isinstance(request, ByWindows):
-            return self._readings.ask(self._query(schema).ways, send)
-        return send(AS_EXPECTED)
+            return self._layouts.ask(self._query(schema).layouts, send)
+        return send(DEFAULT_LAYOUT)
 
     async def _aanswer(self, client: AsyncMilvusClient, request: Request, schema: Schema) -> Records:
-        async def send(reading: Reading) -> Records:
-            call, arguments = self._call(request, schema, reading)
+        async def send(layout: StorageLayout) -> Records:
+            call, arguments = self._call(request, schema, layout)
             return self._records(await getattr(client, call)(self._collection, **arguments), request, schema)
 
         if isinstance(request, ByWindows):
-            return await self._readings.aask(self._query(schema).ways, send)
-        return await send(AS_EXPECTED)
+            return await self._layouts.aask(self._query(schema).layouts, send)
+        return await send(DEFAULT_LAYOUT)
 
     def _query(self, schema: Schema) -> MilvusQuery:
         return MilvusQuery(self.name, self.fields, schema)
 
-    def _call(self, request: Request, schema: Schema, reading: Reading) -> tuple[str, dict[str, Any]]:
+    def _call(self, request: Request, schema: Schema, layout: StorageLayout) -> tuple[str, dict[str, Any]]:
         """Return the method of the client and its arguments."""
         vectors = [schema.vector] if self._with_vectors and schema.vector else []
         arguments: dict[str, Any] = {"output_fields": [*schema.output, *vectors], **self._options, **self._more}
-        arguments |= self._query(schema).filter(request, reading)
+        arguments |= self._query(schema).filter(request, layout)
         match request:
             case Nearest(vector, k):
                 if schema.vector is None:
@@ -210,6 +210,11 @@ class MilvusCollection(Collection):
         return Records(records, None if ended else answer[-1][schema.key])
 
     # ---- what it is
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> MilvusClient:
+        """Return a client of the server at a URL, or of the file of Milvus Lite."""
+        return MilvusClient(address, token=api_key or "")
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of pymilvus means; newer versions ask a server that is down again until time is up."""
@@ -337,7 +342,7 @@ def _plain(value: Any) -> Any:
 
 
 class MilvusChunkStore(VectorChunkStore):
-    """Neighbours out of a collection of Milvus, in one request.
+    """Fetches neighbours from a Milvus collection, in one request.
 
     Parameters are those of `MilvusCollection` and `VectorChunkStore`.
 
@@ -371,7 +376,7 @@ class MilvusChunkStore(VectorChunkStore):
 
 
 class MilvusRetriever(VectorRetriever):
-    """Hits out of a collection of Milvus, nearest first.
+    """Finds hits in a Milvus collection, nearest first.
 
     Parameters are those of `MilvusCollection` and `VectorRetriever`. The metric is that of the index: cosines and inner
     products are given as they are, (squared) L2 distances with a minus.

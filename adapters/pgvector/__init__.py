@@ -1,4 +1,4 @@
-"""PostgreSQL with pgvector: neighbours and hits out of a table that exists already."""
+"""PostgreSQL with pgvector: chunk store and retriever over an existing table."""
 
 from .store import (
     PGVECTOR_LAYOUTS,

@@ -1,4 +1,4 @@
-"""psycopg connections and pools, asked within a time: PostgreSQL's own client waits for ever."""
+"""psycopg connections and pools with a time-out, which PostgreSQL's own client lacks."""
 
 from __future__ import annotations
 

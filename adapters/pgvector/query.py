@@ -1,4 +1,4 @@
-"""The statements in which requests are sent to a table of PostgreSQL."""
+"""SQL statements for the requests to one PostgreSQL table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from retrivex.adapters.base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, ways_to_read, whole_digits
+from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, StorageLayout, candidate_layouts, whole_digits
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 
@@ -33,7 +33,7 @@ _SCANS = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
 
 @dataclass(frozen=True, slots=True)
 class TableQuery:
-    """Statements over one table.
+    """Builds the statements over one table.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ class TableQuery:
     metric: Metric
     with_vectors: bool
     only: Mapping[str, str]
-    reading: Reading = AS_EXPECTED
+    layout: StorageLayout = DEFAULT_LAYOUT
 
     @property
-    def ways(self) -> list[Reading]:
+    def layouts(self) -> list[StorageLayout]:
         """How places may be kept: columns leave nothing open, nor does JSON that is compared as text."""
         paths = [self.fields.path(known) for known in ("doc_id", "chunk_id")]
         is_open = any(self.table.field(path) != self.table.field(path, whole=True) for path in paths)
-        ways = ways_to_read(self.fields, [False, True] if self._contains else [False])
-        return [way for way in ways if is_open or not way.whole]
+        layouts = candidate_layouts(self.fields, [False, True] if self._contains else [False])
+        return [layout for layout in layouts if is_open or not layout.whole]
 
     @property
     def id(self) -> Field:
@@ -73,12 +73,12 @@ class TableQuery:
     @property
     def doc(self) -> Field:
         """Where documents are."""
-        return self.table.require(self.fields.path("doc_id"), "the document", whole=self.reading.whole)
+        return self.table.require(self.fields.path("doc_id"), "the document", whole=self.layout.whole)
 
     @property
     def number(self) -> Field:
         """Where chunk numbers are."""
-        return self.table.require(self.fields.path("chunk_id"), "the chunk number", whole=self.reading.whole)
+        return self.table.require(self.fields.path("chunk_id"), "the chunk number", whole=self.layout.whole)
 
     @property
     def vector(self) -> Column:
@@ -170,7 +170,7 @@ class TableQuery:
         column = self._contains
         if column is not None:
             # JSON is compared by its types there: a document may be kept as a number
-            kept = [(one, str(n) if self.reading.as_text else n) for d, n in places for one in _kept(d)]
+            kept = [(one, str(n) if self.layout.as_text else n) for d, n in places for one in _kept(d)]
             asked = [json.dumps(_nested({doc.inside: d, number.inside: n})) for d, n in kept]
             found = SQL(
                 "(SELECT t.* FROM {} AS t JOIN unnest(%(asked)s::text[]::jsonb[]) AS w(place) "
@@ -260,7 +260,7 @@ def _nested(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """What values are called by whoever asked, such as UUIDs in upper case.
+    """The caller's spelling of values that PostgreSQL normalises, such as UUIDs in upper case.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""PostgreSQL with pgvector: neighbours and hits out of a table that exists already."""
+"""PostgreSQL with pgvector: chunk store and retriever over an existing table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from retrivex.adapters.base.clients import either_client
 from retrivex.adapters.base.collection import ByWindows, Collection, Failure, Nearest, Record, Records, Request, Scan
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
-from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, Readings
+from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError
@@ -77,7 +77,7 @@ class PgvectorOptions(TypedDict, total=False):
 
 
 class PgvectorCollection(Collection):
-    """One table, or the part of one that `only` says.
+    """One table, or the part of it that `only` selects.
 
     Parameters
     ----------
@@ -147,28 +147,35 @@ class PgvectorCollection(Collection):
         self._vector_name, self._metric, self._with_vectors = vector_name, metric, with_vectors
         self._only = {column: str(value) for column, value in only.items()}
         self._table: Table | None = None
-        self._readings = Readings()
+        self._layouts = LayoutFinder()
         self._learn_at_once()
 
     def ask(self, request: Request) -> Records:
         """Answer a request with one statement."""
         query = self._query(self._table or self._learn(self._client.rows(*self._learning())))
 
-        def send(reading: Reading) -> Records:
-            read = replace(query, reading=reading)
+        def send(layout: StorageLayout) -> Records:
+            read = replace(query, layout=layout)
             return self._records(read, self._client.rows(*read.statement(request)), request)
 
-        return self._readings.ask(query.ways, send) if isinstance(request, ByWindows) else send(AS_EXPECTED)
+        return self._layouts.ask(query.layouts, send) if isinstance(request, ByWindows) else send(DEFAULT_LAYOUT)
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
         query = self._query(self._table or self._learn(await self._client.arows(*self._learning())))
 
-        async def send(reading: Reading) -> Records:
-            read = replace(query, reading=reading)
+        async def send(layout: StorageLayout) -> Records:
+            read = replace(query, layout=layout)
             return self._records(read, await self._client.arows(*read.statement(request)), request)
 
-        return await (self._readings.aask(query.ways, send) if isinstance(request, ByWindows) else send(AS_EXPECTED))
+        return await (
+            self._layouts.aask(query.layouts, send) if isinstance(request, ByWindows) else send(DEFAULT_LAYOUT)
+        )
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> psycopg.Connection[Any]:
+        """Return a connection after a connection string; the password is part of that."""
+        return psycopg.connect(address, autocommit=True)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of psycopg or its pool means."""
@@ -272,7 +279,7 @@ class PgvectorCollection(Collection):
 
 
 class PgvectorChunkStore(VectorChunkStore):
-    """Neighbours out of a table; parameters as in `PgvectorCollection` and `VectorChunkStore`.
+    """Fetches neighbours from a table; parameters as in `PgvectorCollection` and `VectorChunkStore`.
 
     Examples
     --------
@@ -302,7 +309,7 @@ class PgvectorChunkStore(VectorChunkStore):
 
 
 class PgvectorRetriever(VectorRetriever):
-    """Hits out of a table; parameters as in `PgvectorCollection` and `VectorRetriever`."""
+    """Finds hits in a table; parameters as in `PgvectorCollection` and `VectorRetriever`."""
 
     def __init__(
         self,

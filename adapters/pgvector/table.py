@@ -1,4 +1,4 @@
-"""A table of PostgreSQL: what is known of its columns and indexes, and the statements that ask it."""
+"""A PostgreSQL table: its columns and indexes, and the SQL expressions that read them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _JSON_TEXT = Column("text", "text", "pg_catalog")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where a value is: an expression over the row `t`, and the column or type that it is compared as."""
+    """The location of a value: an expression over the row `t`, and the column or type that it is compared as."""
 
     expression: Composed
     column: Column = _JSON_TEXT
@@ -126,7 +126,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as the catalogue describes it.
+    """A table as the catalogue of PostgreSQL describes it.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class Table:
 
 
 ADDED = "a column was added: "
-"""How the error begins that tells of a column which the table did not have when it was looked at."""
+"""Beginning of the error about a column that the table did not have when its catalogue was read."""
 
 LEARN = SQL(
     "WITH a AS (SELECT a.attname::text AS name, format_type(b.oid, -1) AS type, b.oid AS oid, b.typname::text AS kind, "
@@ -263,33 +263,33 @@ LEARN = SQL(
 
 
 def learned(shown: str, quoted: Composable, rows: Iterable[tuple[Any, ...]]) -> Table:
-    """Return the table that `LEARN` told of.
+    """Return the table that the rows of `LEARN` describe.
 
     Raises
     ------
     StoreError
         If there is no such table.
     """
-    told: dict[str, list[tuple[Any, ...]]] = {}
+    catalogue: dict[str, list[tuple[Any, ...]]] = {}
     for kind, *values in rows:
-        told.setdefault(kind, []).append(tuple(values))
+        catalogue.setdefault(kind, []).append(tuple(values))
     labels: dict[str, set[str]] = {}
-    for column, label, _, _ in told.get("label", []):
+    for column, label, _, _ in catalogue.get("label", []):
         labels.setdefault(column, set()).add(label)
     columns = {
         # psycopg reads `%` in a statement as a placeholder, also inside names of types
         column: Column(type_.replace("%", "%%"), kind, schema, frozenset(labels.get(column, ())))
-        for column, type_, kind, schema in told.get("column", [])
+        for column, type_, kind, schema in catalogue.get("column", [])
     }
     if not columns:
         raise StoreError(
             f"there is no table {shown!r} in reach of the connection: one in another schema is named with "
             "schema='...', beside the table's own name"
         )
-    indexes = frozenset((method, first) for method, first, _, _ in told.get("index", []))
-    versions = [tuple(map(int, re.findall(r"\d+", one[0]))) for one in told.get("version", [])]
+    indexes = frozenset((method, first) for method, first, _, _ in catalogue.get("index", []))
+    versions = [tuple(map(int, re.findall(r"\d+", one[0]))) for one in catalogue.get("version", [])]
     version = versions[0] if versions else None
-    return Table(quoted, columns, indexes, version, int(told["rows"][0][0]), shown)
+    return Table(quoted, columns, indexes, version, int(catalogue["rows"][0][0]), shown)
 
 
 def name(part: str) -> Identifier:

@@ -1,4 +1,4 @@
-"""Qdrant: neighbours and hits out of a collection that exists already."""
+"""Qdrant: chunk store and retriever over an existing collection."""
 
 from .store import (
     QDRANT_LAYOUTS,

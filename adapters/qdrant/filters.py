@@ -1,4 +1,4 @@
-"""What RetriVex asks for, as filters of Qdrant; ids and names of fields as Qdrant writes them."""
+"""Requests as Qdrant filters, with ids and field names in Qdrant's notation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from retrivex.adapters.base.collection import Scopes
 from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.layouts import Reading, split_name, whole_digits
+from retrivex.adapters.base.layouts import StorageLayout, split_name, whole_digits
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 
@@ -27,14 +27,14 @@ def among(ids: Iterable[str], scopes: Scopes, fields: FieldMap) -> models.Filter
     return models.Filter(must=[named, *of_scopes(scopes, fields)])
 
 
-def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap, reading: Reading) -> models.Filter:
+def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap, layout: StorageLayout) -> models.Filter:
     """Return the filter for points in one of the windows: a clause for each range, with its documents."""
     documents: dict[tuple[int, int], list[str]] = {}
     for window in windows:
         documents.setdefault((window.start, window.end), []).append(window.doc_id)
-    document, number = (_quoted(split_name(fields, name, whole=reading.whole)) for name in ("doc_id", "chunk_id"))
+    document, number = (_quoted(split_name(fields, name, whole=layout.whole)) for name in ("doc_id", "chunk_id"))
     clauses: list[models.Condition] = [
-        models.Filter(must=[_one_of(doc_ids, document), _between(start, end, number, reading)])
+        models.Filter(must=[_one_of(doc_ids, document), _between(start, end, number, layout)])
         for (start, end), doc_ids in documents.items()
     ]
     # all documents once more: an index on them alone is a great deal faster than none
@@ -42,8 +42,8 @@ def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap, reading:
     return models.Filter(must=[named, *of_scopes(scopes, fields)], should=clauses)
 
 
-def _between(start: int, end: int, key: str, reading: Reading) -> models.Condition:
-    if reading.as_text:
+def _between(start: int, end: int, key: str, layout: StorageLayout) -> models.Condition:
+    if layout.as_text:
         return models.FieldCondition(key=key, match=models.MatchAny(any=[str(n) for n in range(start, end)]))
     return models.FieldCondition(key=key, range=models.Range(gte=start, lt=end))
 

@@ -1,4 +1,4 @@
-"""Qdrant: neighbours and hits out of a collection that exists already."""
+"""Qdrant: chunk store and retriever over an existing collection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.adapters.base.clients import either_client
+from retrivex.adapters.base.clients import either_client, is_url
 from retrivex.adapters.base.collection import (
     ByIds,
     ByWindows,
@@ -24,7 +24,7 @@ from retrivex.adapters.base.collection import (
     Scan,
 )
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
-from retrivex.adapters.base.layouts import AS_EXPECTED, Reading, Readings, ways_to_read
+from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout, candidate_layouts
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError
@@ -69,7 +69,7 @@ _DISTANCES = (models.Distance.EUCLID, models.Distance.MANHATTAN)  # a smaller sc
 
 
 class QdrantOptions(TypedDict, total=False):
-    """What collection, store and retriever have in common; see `QdrantCollection`."""
+    """Arguments that `QdrantCollection`, `QdrantChunkStore` and `QdrantRetriever` share."""
 
     async_client: AsyncQdrantClient | None
     fields: FieldMap | LayoutName
@@ -79,7 +79,7 @@ class QdrantOptions(TypedDict, total=False):
 
 
 class QdrantCollection(Collection):
-    """A collection in Qdrant.
+    """A Qdrant collection.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class QdrantCollection(Collection):
         self.name = f"Qdrant collection {collection!r}"
         self._vector_name = vector_name
         self._with_vectors: bool | list[str] = [vector_name] if with_vectors and vector_name else with_vectors
-        self._readings = Readings()
+        self._layouts = LayoutFinder()
         self._sign: float | None = None  # of scores; the metric is asked for when the first question comes
         self._where: dict[str, Any] = {"collection_name": collection}
         self._in_time = {} if timeout_s is None else {"timeout": math.ceil(timeout_s)}
@@ -148,13 +148,13 @@ class QdrantCollection(Collection):
             return self._seen(client.retrieve(**self._retrieve(request)), request)
         if isinstance(request, ByWindows):
 
-            def ask(reading: Reading) -> Records:
+            def ask(layout: StorageLayout) -> Records:
                 try:
-                    return self._found(*client.scroll(**self._scroll(request, reading)), request)
+                    return self._found(*client.scroll(**self._scroll(request, layout)), request)
                 except (UnexpectedResponse, grpc.RpcError) as error:
-                    return self._refused(reading, error)
+                    return self._refused(layout, error)
 
-            return self._readings.ask(ways_to_read(self.fields), ask)
+            return self._layouts.ask(candidate_layouts(self.fields), ask)
         return self._found(*client.scroll(**self._scroll(request)), request)
 
     async def aask(self, request: Request) -> Records:
@@ -171,18 +171,23 @@ class QdrantCollection(Collection):
             return self._seen(await self._within(client.retrieve(**self._retrieve(request))), request)
         if isinstance(request, ByWindows):
 
-            async def ask(reading: Reading) -> Records:
+            async def ask(layout: StorageLayout) -> Records:
                 try:
-                    return self._found(*await self._within(client.scroll(**self._scroll(request, reading))), request)
+                    return self._found(*await self._within(client.scroll(**self._scroll(request, layout))), request)
                 except (UnexpectedResponse, grpc.RpcError) as error:
-                    return self._refused(reading, error)
+                    return self._refused(layout, error)
 
-            return await self._readings.aask(ways_to_read(self.fields), ask)
+            return await self._layouts.aask(candidate_layouts(self.fields), ask)
         return self._found(*await self._within(client.scroll(**self._scroll(request))), request)
 
     async def _within(self, answer: Awaitable[T]) -> T:
         """Wait no longer than is asked of Qdrant: older async clients do not give up by themselves."""
         return await asyncio.wait_for(answer, self._in_time.get("timeout"))
+
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> QdrantClient:
+        """Return a client of the server at a URL, or of the local folder."""
+        return QdrantClient(url=address, api_key=api_key) if is_url(address) else QdrantClient(path=address)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means, over HTTP or gRPC."""
@@ -207,14 +212,14 @@ class QdrantCollection(Collection):
         ids = [point_id(id) for id in request.ids]
         return {**self._where, **self._in_time, "ids": ids, "with_vectors": self._with_vectors}
 
-    def _scroll(self, request: ByIds | ByWindows | Scan, reading: Reading = AS_EXPECTED) -> dict[str, Any]:
+    def _scroll(self, request: ByIds | ByWindows | Scan, layout: StorageLayout = DEFAULT_LAYOUT) -> dict[str, Any]:
         asked = {**self._where, **self._in_time, "with_payload": True, "with_vectors": self._with_vectors}
         match request:
             case ByIds(ids, scopes):
                 return {**asked, "scroll_filter": among(ids, scopes, self.fields), "limit": len(ids)}
             case ByWindows(windows, scopes):
                 most = _COPIES * sum(map(len, windows))
-                return {**asked, "scroll_filter": inside(windows, scopes, self.fields, reading), "limit": most}
+                return {**asked, "scroll_filter": inside(windows, scopes, self.fields, layout), "limit": most}
             case Scan(after, limit):
                 return {**asked, "offset": after, "limit": limit}
 
@@ -252,12 +257,12 @@ class QdrantCollection(Collection):
         asked = {str(point_id(id)): id for id in request.ids} if isinstance(request, ByIds) else {}
         return Records([self._record(point, asked.get(str(point.id))) for point in points], after)
 
-    def _refused(self, reading: Reading, error: Exception) -> Records:
+    def _refused(self, layout: StorageLayout, error: Exception) -> Records:
         """Answer for places kept in another way than expected, which strict mode looks for by an index alone."""
-        if reading == AS_EXPECTED or self.failure(error) != "refused":
+        if layout == DEFAULT_LAYOUT or self.failure(error) != "refused":
             raise error
-        what = "texts" if reading.as_text else "numbers"
-        named = ", and names with a dot as one key" if reading.whole else ""
+        what = "texts" if layout.as_text else "numbers"
+        named = ", and names with a dot as one key" if layout.whole else ""
         return Records(
             warnings=(f"{self.name}: nothing found; chunk numbers as {what}{named} were not looked for ({error})",)
         )
@@ -337,7 +342,7 @@ class QdrantCollection(Collection):
 
 
 class QdrantChunkStore(VectorChunkStore):
-    """Neighbours out of a Qdrant collection; parameters as in `QdrantCollection` and `VectorChunkStore`.
+    """Fetches neighbours from a Qdrant collection; parameters as in `QdrantCollection` and `VectorChunkStore`.
 
     Parameters
     ----------
@@ -363,7 +368,7 @@ class QdrantChunkStore(VectorChunkStore):
 
 
 class QdrantRetriever(VectorRetriever):
-    """Hits out of a Qdrant collection; parameters as in `QdrantCollection` and `VectorRetriever`."""
+    """Finds hits in a Qdrant collection; parameters as in `QdrantCollection` and `VectorRetriever`."""
 
     def __init__(
         self,

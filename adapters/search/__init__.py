@@ -1,1 +1,1 @@
-"""What Elasticsearch and OpenSearch share."""
+"""The common parts of the Elasticsearch and OpenSearch adapters."""

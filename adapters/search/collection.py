@@ -1,4 +1,4 @@
-"""What Elasticsearch and OpenSearch share: an index asked with the same queries, whichever client sends them."""
+"""The index that Elasticsearch and OpenSearch share: the same queries, sent by either client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .query import MOST_CLAUSES, Clause, all_of, in_windows
 from .requests import Call, Matching, Steps, as_vector, nested, refusal, whole
 
 MOST_HITS = 10_000
-"""Of one search: `index.max_result_window`, as servers have it unless told otherwise."""
+"""Of one search: `index.max_result_window`, by default."""
 
 BATCH_LIMIT = 5_000
 """Chunks of one request: half as many as hits, so that a place kept twice loses nothing."""
@@ -29,7 +29,7 @@ Async = TypeVar("Async")
 
 
 class SearchOptions(TypedDict, Generic[Async], total=False):
-    """What a collection takes beside client and index, and so do its store and retriever; see `SearchCollection`."""
+    """Arguments that `SearchCollection`, its chunk store and its retriever share."""
 
     async_client: Async | None
     fields: FieldMap | LayoutName
@@ -39,7 +39,7 @@ class SearchOptions(TypedDict, Generic[Async], total=False):
 
 
 class SearchCollection(Collection, Generic[Sync, Async]):
-    """An index, asked through an existing client.
+    """An index of Elasticsearch or OpenSearch, accessed through an existing client.
 
     Parameters
     ----------

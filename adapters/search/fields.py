@@ -1,4 +1,4 @@
-"""The fields of one index of Elasticsearch or OpenSearch: the names that are looked for, found in its mapping."""
+"""The fields of an Elasticsearch or OpenSearch index, found by name in its mapping."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .requests import Matching
 
 @dataclass(frozen=True, slots=True)
 class IndexFields:
-    """Where an index keeps what.
+    """The location of each value in an index.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class IndexFields:
         Raises
         ------
         StoreError
-            If the values of the scope cannot be told apart.
+            If the values of the scope cannot be distinguished.
         """
         path = self.path("scope")
         exact = () if path is None else self.mapping.exact(path)

@@ -1,4 +1,4 @@
-"""What the mapping of an Elasticsearch or OpenSearch index says of fields: which can be filtered by, and how."""
+"""The mapping of an Elasticsearch or OpenSearch index: which fields can be filtered by, and how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries as Elasticsearch and OpenSearch understand them both; every value is JSON, none is put into a text."""
+"""Queries that Elasticsearch and OpenSearch both understand; every value is JSON, none is inserted into a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to Elasticsearch and OpenSearch, before a client sends them, and what is in the answers."""
+"""Requests to Elasticsearch and OpenSearch, and the contents of their answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retrivex.adapters.base.collection import Failure, Nearest, Records
 
 @dataclass(frozen=True, slots=True)
 class Matching(Nearest):
-    """The `k` records whose words match a question best, by BM25; the vector counts for nothing.
+    """Request for the `k` records whose words match a question best, by BM25; the vector is ignored.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Matching(Nearest):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to the server: what is asked of the client, and its arguments.
+    """One request to the server: the client's method and its arguments.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ Steps: TypeAlias = Generator[Call, Any, Records]
 
 
 class PartFailedError(Exception):
-    """A part of a request failed, although the request itself did not.
+    """A part of a request failed, although the request as a whole succeeded.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Neighbours and hits out of an index of Elasticsearch or OpenSearch, whichever client asks for them."""
+"""Chunk store and retriever over an Elasticsearch or OpenSearch index, for either client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Search: TypeAlias = Literal["knn", "bm25"]
 
 
 class SearchChunkStore(VectorChunkStore, Generic[Sync, Async]):
-    """Neighbours out of an index; parameters as in `SearchCollection` and `VectorChunkStore`."""
+    """Fetches neighbours from an index; parameters as in `SearchCollection` and `VectorChunkStore`."""
 
     kind: type[SearchCollection[Sync, Async]]
 
@@ -37,7 +37,7 @@ class SearchChunkStore(VectorChunkStore, Generic[Sync, Async]):
 
 
 class SearchRetriever(VectorRetriever, Generic[Sync, Async]):
-    """Hits by nearest vectors, or by words; other parameters as in `SearchCollection`.
+    """Finds hits by nearest vectors or by words; other parameters as in `SearchCollection`.
 
     Parameters
     ----------

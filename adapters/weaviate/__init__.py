@@ -1,4 +1,4 @@
-"""Weaviate: neighbours and hits out of a collection that exists already."""
+"""Weaviate: chunk store and retriever over an existing collection."""
 
 from .store import (
     WEAVIATE_LAYOUTS,

@@ -1,4 +1,4 @@
-"""What must be known of the properties of a Weaviate collection, and the filters that follow from it."""
+"""The properties of a Weaviate collection, and the filters that they allow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STOPWORDS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """The properties of a collection that are no references, by name.
+    """The properties of a collection, references aside, by name.
 
     Parameters
     ----------

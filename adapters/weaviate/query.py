@@ -1,4 +1,4 @@
-"""A request, as arguments of Weaviate's client; what the client answers, as records."""
+"""Requests as arguments of Weaviate's client, and its answers as records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OVERFETCH = 4
 
 @dataclass(frozen=True, slots=True)
 class WeaviateQuery:
-    """How a collection is asked.
+    """Builds the arguments of requests to one collection.
 
     Parameters
     ----------

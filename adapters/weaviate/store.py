@@ -1,4 +1,4 @@
-"""Weaviate: neighbours and hits out of a collection that exists already."""
+"""Weaviate: chunk store and retriever over an existing collection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from retrivex.adapters.base.clients import check_clients
+from retrivex.adapters.base.clients import check_clients, split_url
 from retrivex.adapters.base.collection import ByWindows, Collection, Failure, Records, Request
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
@@ -15,6 +15,7 @@ from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.timeouts import call_in_time
 
 try:
+    import weaviate
     from grpc import StatusCode
     from weaviate import WeaviateAsyncClient, WeaviateClient
     from weaviate.exceptions import (
@@ -44,7 +45,7 @@ T = TypeVar("T")
 
 
 class WeaviateOptions(TypedDict, total=False):
-    """What a collection takes beside client and name, and so do its store and retriever; see `WeaviateCollection`."""
+    """Arguments that `WeaviateCollection`, `WeaviateChunkStore` and `WeaviateRetriever` share."""
 
     async_client: WeaviateAsyncClient | None
     fields: FieldMap | LayoutName
@@ -55,7 +56,7 @@ class WeaviateOptions(TypedDict, total=False):
 
 
 class WeaviateCollection(Collection):
-    """A collection of Weaviate, asked through a WeaviateClient, a WeaviateAsyncClient, or both (version 4).
+    """A Weaviate collection, accessed through a WeaviateClient, a WeaviateAsyncClient, or both (version 4).
 
     Parameters
     ----------
@@ -143,6 +144,16 @@ class WeaviateCollection(Collection):
 
     # ---- what it is
 
+    @staticmethod
+    def connect(address: str, api_key: str | None) -> WeaviateClient:
+        """Return a connected client of the server at a URL, with gRPC at port 50051."""
+        host, port, secure = split_url(address)
+        key = weaviate.auth.AuthApiKey(api_key) if api_key else None
+        return weaviate.connect_to_custom(
+            http_host=host, http_port=port, http_secure=secure, grpc_host=host, grpc_port=50051, grpc_secure=secure,
+            auth_credentials=key,
+        )  # fmt: skip
+
     def failure(self, error: Exception) -> Failure:
         """Say what an error of weaviate-client means; it hides the code of a search in the cause."""
         if isinstance(error, (TimeoutError, WeaviateTimeoutError)):
@@ -228,7 +239,7 @@ def _code(error: BaseException | None) -> Any:
 
 
 class WeaviateChunkStore(VectorChunkStore):
-    """Neighbours out of a collection of Weaviate, in one request.
+    """Fetches neighbours from a Weaviate collection, in one request.
 
     Parameters are those of `WeaviateCollection` and `VectorChunkStore`.
 
@@ -263,7 +274,7 @@ class WeaviateChunkStore(VectorChunkStore):
 
 
 class WeaviateRetriever(VectorRetriever):
-    """Hits out of a collection of Weaviate, nearest first.
+    """Finds hits in a Weaviate collection, nearest first.
 
     Parameters are those of `WeaviateCollection` and `VectorRetriever`. Scores: cosines and dot products as they are,
     other distances with a minus.

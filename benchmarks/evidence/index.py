@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.evidence.embeddings import Embedder
+from benchmarks.evidence.embeddings import embed
 from benchmarks.evidence.lexical import BM25
 from benchmarks.suites.datasets import READERS, load_sets
 from retrivex import Chunk
@@ -176,16 +176,16 @@ def sampled(questions: Sequence[Question], most: int = MOST_QUESTIONS) -> list[i
     return sorted(random.Random(0).sample(places, most)) if len(places) > most else places
 
 
-def ask(found: EvidenceSet, embedder: Embedder, most: int = MOST_QUESTIONS) -> list[Asked]:
+def ask(found: EvidenceSet, most: int = MOST_QUESTIONS) -> list[Asked]:
     """Return a set's questions, with embeddings."""
-    embeddings = embedder.embed([question.text for question in found.questions], f"{found.name} questions")
+    embeddings = embed([question.text for question in found.questions], f"{found.name} questions")
     return [
         Asked(found.name, _named(found.questions[place], found.name), embeddings[place])
         for place in sampled(found.questions, most)
     ]
 
 
-def make_index(sets: Sequence[EvidenceSet], size: int, embedder: Embedder) -> Index:
+def make_index(sets: Sequence[EvidenceSet], size: int) -> Index:
     """Return one index over several sets, in chunks of whole sentences of at most `size` tokens."""
     documents: dict[str, str] = {}
     chunks: list[Chunk] = []
@@ -193,7 +193,7 @@ def make_index(sets: Sequence[EvidenceSet], size: int, embedder: Embedder) -> In
     for found in sets:
         documents |= {f"{found.name}/{doc_id}": text for doc_id, text in found.documents.items()}
         packed = sentence_packed(found.documents, size)
-        embeddings.append(embedder.embed([chunk.text for chunk in packed], f"{found.name} {size}"))
+        embeddings.append(embed([chunk.text for chunk in packed], f"{found.name} {size}"))
         chunks += [
             Chunk(
                 chunk.text,
@@ -221,10 +221,10 @@ class Indexes:
     size : tokens of a chunk at most
     """
 
-    def __init__(self, sets: Sequence[str], size: int, embedder: Embedder) -> None:
+    def __init__(self, sets: Sequence[str], size: int) -> None:
         self.sets = {found.name: found for found in load_sets(DATA, tuple(sets))}
         self.size = size
-        self.all = make_index(list(self.sets.values()), size, embedder)
+        self.all = make_index(list(self.sets.values()), size)
         self._alone: dict[str, Index] = {}
 
     def of(self, asked: Asked, view: str) -> Index:
@@ -237,7 +237,7 @@ class Indexes:
             self._alone[name] = part_of(self.all, within)
         return self._alone[name]
 
-    def questions(self, embedder: Embedder, most: int = MOST_QUESTIONS) -> Iterator[Asked]:
+    def questions(self, most: int = MOST_QUESTIONS) -> Iterator[Asked]:
         """Yield the questions of all sets."""
         for found in self.sets.values():
-            yield from ask(found, embedder, most)
+            yield from ask(found, most)

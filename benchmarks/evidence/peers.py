@@ -39,7 +39,6 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from numpy.typing import NDArray
 
-from benchmarks.evidence.embeddings import Embedder
 from benchmarks.evidence.index import PIECE, Index, make_index
 from benchmarks.evidence.protocol import Case, System
 from retrivex.evaluation.metrics import Range
@@ -175,7 +174,7 @@ class Pieces:
     """Pieces of 50 tokens with their embeddings, by which sentences are ranked."""
 
     def __init__(self, index: Index) -> None:
-        fine = make_index(index.sets, PIECE, Embedder())
+        fine = make_index(index.sets, PIECE)
         self.embeddings = fine.embeddings
         self._ends: dict[str, list[int]] = {}
         self._first: dict[str, int] = {}

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence.embeddings import Embedder
+from benchmarks.evidence.embeddings import embed
 from benchmarks.evidence.index import DATA, MOST_QUESTIONS, PIECE, Asked, Indexes, retrieve
 from benchmarks.evidence.protocol import Case, System, Timed, answer, take
 from benchmarks.suites.datasets import load_sets
@@ -92,12 +92,12 @@ class Plan:
 
 @lru_cache(maxsize=1)
 def _indexes(sets: tuple[str, ...], size: int) -> Indexes:
-    return Indexes(sets, size, Embedder())
+    return Indexes(sets, size)
 
 
 @lru_cache(maxsize=8)
 def _questions(sets: tuple[str, ...], size: int, set_name: str, most: int) -> list[Asked]:
-    return [asked for asked in _indexes(sets, size).questions(Embedder(), most) if asked.set_name == set_name]
+    return [asked for asked in _indexes(sets, size).questions(most) if asked.set_name == set_name]
 
 
 @lru_cache(maxsize=12)
@@ -161,11 +161,10 @@ def _run_in_worker(job: Job) -> Job:
 
 def _embed_all(plan: Plan, sizes: set[int]) -> None:
     """Make all embeddings that are not in the cache yet, so that no two workers make the same."""
-    embedder = Embedder()
     for found in load_sets(DATA, plan.sets):
-        embedder.embed([question.text for question in found.questions], f"{found.name} questions")
+        embed([question.text for question in found.questions], f"{found.name} questions")
         for size in sorted(sizes):
-            embedder.embed([chunk.text for chunk in sentence_packed(found.documents, size)], f"{found.name} {size}")
+            embed([chunk.text for chunk in sentence_packed(found.documents, size)], f"{found.name} {size}")
 
 
 def run(plan: Plan, jobs: Iterable[Job], *, processes: int = 2) -> None:

@@ -13,20 +13,21 @@ from matplotlib.figure import Figure
 
 from benchmarks.report import tables
 from benchmarks.report.evidence_tables import cells
+from benchmarks.report.report_figures import COLOURS
 from retrivex.evaluation.report.figures import png
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 FIXED = {"size": 200, "retrieval": "dense", "hits": 50}
 METRICS = {"recall": "share of the evidence", "complete": "questions with all of it"}
-SHADES = ("#9ecae1", "#4292c6", "#2171b5", "#08306b")
+SHADES = ("#FDCC8A", "#FC8D59", "#D55E00", "#7F2704")
 STYLES = {
-    "kNN": ("#777777", "--"),
-    "kNN±1": ("#bb8844", ":"),
-    "RSE without minimum": ("#8855aa", ":"),
-    "sentence window": ("#449955", ":"),
-    "reference k": ("#2277bb", "--"),
-    "RetriVex weighted": ("#dd9999", "-"),
-    "RetriVex calibrated": ("#cc2222", "-"),
+    "kNN": (COLOURS["kNN"], "--"),
+    "kNN±1": (COLOURS["kNN±1"], ":"),
+    "RSE without minimum": ("#CC79A7", ":"),
+    "sentence window": (COLOURS["best peer"], ":"),
+    "reference k": (COLOURS["reference"], "--"),
+    "RetriVex weighted": ("#56B4E9", "-"),
+    "RetriVex calibrated": (COLOURS["RetriVex"], "-"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Writes the tables of README.md and benchmarks/README.md from the committed results.
+"""Writes the marked tables of README.md and the documentation from the committed results.
 
 Run: `python -m benchmarks.report.tables`; `--check` says whether the pages are up to date instead of writing them.
 Tables stand between `<!-- name -->` and `<!-- /name -->`.
@@ -12,13 +12,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import adapters_tables, dedup_tables, evidence_tables, ordering_tables, rerank_tables
+from benchmarks.report import (
+    adapters_tables,
+    dedup_tables,
+    evidence_tables,
+    ordering_tables,
+    readme_lines,
+    rerank_tables,
+)
 from benchmarks.report.evidence_tables import table
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
     ROOT / "README.md",
-    ROOT / "benchmarks" / "README.md",
     ROOT / "docs" / "adapters.md",
     ROOT / "docs" / "stores.md",
     ROOT / "docs" / "dedup.md",
@@ -146,6 +152,7 @@ TABLES = {
     **dedup_tables.TABLES,
     **ordering_tables.TABLES,
     **rerank_tables.TABLES,
+    **readme_lines.LINES,
 }
 
 

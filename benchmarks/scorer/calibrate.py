@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.embeddings import MODEL, Embedder
+from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.index import SETS, Asked, Index, Indexes, retrieve
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.questions.evidence import Question
@@ -70,13 +70,13 @@ SITUATIONS = (
 
 @lru_cache(maxsize=1)
 def _indexes(size: int) -> Indexes:
-    return Indexes(SETS, size, Embedder())
+    return Indexes(SETS, size)
 
 
 def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[Asked, Index]]:
     """Yield questions and the index each is asked of: its own, and for some another set's, where nothing answers it."""
     by_set: dict[str, list[Asked]] = {}
-    for asked in indexes.questions(Embedder(), QUESTIONS):
+    for asked in indexes.questions(QUESTIONS):
         by_set.setdefault(asked.set_name, []).append(asked)
     rng = random.Random(f"{situation}")
     for at, (name, questions) in enumerate(by_set.items()):

@@ -24,7 +24,7 @@ from sentence_transformers import MultiVectorEncoder
 from sentence_transformers.base.modules import Normalize, Transformer
 from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
-from benchmarks.evidence.embeddings import MODEL, Embedder
+from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.index import Asked, Index, Indexes, retrieve
 from benchmarks.evidence.protocol import take
 from benchmarks.evidence.systems import PLAIN, coefficients, ranges_of
@@ -89,11 +89,10 @@ def contexts(asked: Asked, index: Index, reranker: Known | None) -> Iterator[lis
 
 def measure(most: int) -> list[dict[str, Any]]:
     """Return a row for each set and system."""
-    embedder = Embedder()
-    indexes = Indexes(SETS, SIZE, embedder)
+    indexes = Indexes(SETS, SIZE)
     reranker = Known(maxsim())
     scores: dict[tuple[str, str, bool], list[ContextScores]] = {}
-    for asked in indexes.questions(embedder, most):
+    for asked in indexes.questions(most):
         index = indexes.of(asked, "alone")
         for known in (None, reranker):
             for system, ranges in zip(SYSTEMS, contexts(asked, index, known), strict=True):

@@ -1,4 +1,4 @@
-"""Documents to chunks with exact offsets, heading paths, pages and parents."""
+"""Chunkers: documents to chunks with exact offsets, heading paths, pages and parents."""
 
 from retrivex.chunking.adaptive_chunker import AdaptiveChunker
 from retrivex.chunking.chunker import Chunker

@@ -1,4 +1,4 @@
-"""Chunks whose size follows the structure: short sections stay whole, long ones are cut at their seams."""
+"""Chunks that follow the structure: short sections stay whole, long ones are cut at their boundaries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 @dataclass(slots=True)
 class _Section:
-    """A heading with its own blocks and the sections under it; `tokens` are of its own blocks."""
+    """A heading with its own blocks and its subsections; `tokens` counts its own blocks."""
 
     level: int
     blocks: list[Block] = field(default_factory=list)
@@ -46,7 +46,7 @@ def _section_tree(blocks: Iterable[Block], counts: Iterable[int]) -> _Section:
 
 
 class AdaptiveChunker:
-    r"""Chunks between `min_size` and `max_size` tokens, as the structure of the document asks for.
+    r"""Cuts chunks of `min_size` to `max_size` tokens along the structure of the document.
 
     A section of at most `max_size` tokens stays whole, with the sections under it. A longer one is cut at its
     sub-headings, then at blank lines (and rows, items, lines of code), then at sentences and words, into parts of

@@ -1,4 +1,4 @@
-"""What a document is built of: headings, paragraphs, lists, tables, code, each with its range of characters."""
+"""The blocks of a document (headings, paragraphs, lists, tables, code), each with its range of characters."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading and the headings it stands under.
+    """A heading and the headings above it.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ _INLINE_PARSER = MarkdownIt("commonmark")
 
 @dataclass(slots=True)
 class _Node:
-    """A block as markdown-it sees it: lines, not characters; `end_line` is exclusive."""
+    """A block as markdown-it reports it, in lines, not characters; `end_line` is exclusive."""
 
     kind: BlockKind
     line: int

@@ -1,4 +1,4 @@
-"""What every chunker can do."""
+"""The protocol of chunkers, and the checks of their arguments."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 
 class MarkdownChunker:
-    r"""Chunks of at most `size` tokens that never cross a heading.
+    r"""Cuts chunks of at most `size` tokens that never cross a heading.
 
     The blocks under a heading are packed whole as long as they fit. A list is cut between items, code between lines, a
     table between rows, other text at sentences and then at words. The later pieces of a table carry its header and

@@ -1,4 +1,4 @@
-"""Filling chunks with blocks up to a number of tokens, and cutting the blocks that do not fit."""
+"""Fills chunks with blocks up to a number of tokens, and cuts the blocks that do not fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrivex.tokens.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A part of the text that is not cut any further; atoms that follow each other touch.
+    """A part of the text that is not cut further; consecutive atoms touch.
 
     Parameters
     ----------

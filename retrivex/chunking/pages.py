@@ -1,4 +1,4 @@
-"""Where pages begin, which no chunk reaches across: a chunk's page holds all of it."""
+"""Page boundaries, which no chunk crosses: the page of a chunk holds all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small chunks for finding, large ones for reading."""
+"""Small chunks to find, and large parents to read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrivex.text.sentences import trim_range
 
 
 class ParentChildChunker:
-    """Cuts a document into parents and each parent into children that know it.
+    """Cuts a document into parents, and each parent into children that refer to it.
 
     The child chunker sees the whole document, with parents in place of pages: where a parent begins within a table or a
     code block, its children know that too. What a child chunker lets reach over the edge of a parent is cut there.
@@ -90,6 +90,8 @@ class ParentChildChunker:
 
 @dataclass(frozen=True, slots=True)
 class _Parent:
+    """A parent of a document: its number, its range of characters and its chunk."""
+
     number: int
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""From ranges of characters to chunks: the one place where chunks of a document are made."""
+"""Converts ranges of characters to chunks; all chunks of a document are made here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrivex.text.sentences import trim_range
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Where a chunk is to be: a range of characters of the document and what its text does not say.
+    """The range of characters of a future chunk, and what its text does not say.
 
     Parameters
     ----------

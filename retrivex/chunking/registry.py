@@ -24,7 +24,7 @@ SMALLEST_SHARE = 4  # the smallest chunk has this share of the largest
 
 
 class AutoChunker:
-    """Takes the Markdown chunker for Markdown documents, and the token chunker for all others.
+    """Uses the Markdown chunker for Markdown documents, and the token chunker for all others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Chunks that end where the subject changes, as an embedding model sees it."""
+"""Chunks that end where the topic changes, according to an embedding model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def neighbour_distances(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 class SemanticChunker:
-    """Chunks of neighbouring sentences whose embeddings lie near each other.
+    """Cuts chunks of neighbouring sentences with similar embeddings.
 
     A chunk ends where the cosine distance of a sentence to the next is over the breakpoint. Chunks under `min_size` are
     joined with the nearer neighbour, chunks over `max_size` cut where their sentences lie furthest apart. A page ends a

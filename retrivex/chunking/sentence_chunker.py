@@ -1,4 +1,4 @@
-"""Chunks of so many sentences."""
+"""Chunks of a fixed number of sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrivex.text.sentences import sentence_ranges
 
 
 class SentenceChunker:
-    """Chunks of `size` sentences, each repeating the last `overlap` sentences of the one before.
+    """Cuts chunks of `size` sentences, each repeating the last `overlap` sentences of the one before.
 
     `retrivex.utils.SentenceChunker` is the published class that takes bare text and knows only `.`, `!` and `?`.
 

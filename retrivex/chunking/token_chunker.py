@@ -1,4 +1,4 @@
-"""Chunks of at most so many tokens, cut at the largest of paragraph, sentence and word that fits."""
+"""Chunks of a limited number of tokens, cut at the largest paragraph, sentence or word that fits."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _halves(text: str, start: int, end: int, size: int, tokenizer: Tokenizer) ->
 
 
 class TokenChunker:
-    """Chunks of at most `size` tokens that end at a paragraph, sentence or word wherever one fits.
+    """Cuts chunks of at most `size` tokens that end at a paragraph, sentence or word wherever one fits.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The command line: one module a command, `retrivex --help` for the rest."""
+"""The command line: one module per command; `retrivex --help` lists them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from retrivex.cli import (
     tune,
 )
 from retrivex.cli.failures import Guarded
+from retrivex.cli.options import describe_options
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
 
@@ -55,7 +56,7 @@ commands = (
     demo.demo,
 )
 for command in commands:
-    app.command()(command)
+    app.command(epilog=describe_options() if command in (query.query, compose.compose) else None)(command)
 
 
 def _print_version(wanted: bool) -> None:

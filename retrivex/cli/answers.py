@@ -1,4 +1,4 @@
-"""The answers of a model to the contexts of a run: asked, measured, and written beside the other measures."""
+"""Generates and measures a model's answers to the contexts of a run, and writes them beside the other measures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answer_run(
     model, name : an endpoint, and what its model is called
     keep_contexts : whether what is written still holds them
     with_judge : whether the same model reads the answers, too
-    report : told how many are answered, of how many
+    report : called with how many are answered, of how many
     """
     sets = itertools.chain(own, (found for _, found in sets_of(plan.sets, plan.data)))
     made = answer_sets(rows, sets, model, judge=Judge(model) if with_judge else None, report=report)

@@ -1,4 +1,4 @@
-"""`retrivex backfill`: chunk numbers for a collection in a vector store that was filled without them."""
+"""`retrivex backfill`: adds chunk numbers to a collection of a vector store that was filled without them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def backfill(
                 steps[step] = bar.add_task(step, total=total)
             bar.update(steps[step], completed=done, total=total)
 
-        # the address may hold a password: what tells it from others is enough
+        # the address may hold a password: the part that identifies it is enough
         origin = hashlib.sha256(f"{kind.value} {address} {sorted(only or [])}".encode()).hexdigest()[:12]
         made = adapters.backfill(found, file, origin=origin, by_order=by_order, write=write, batch=batch, report=report)
     _show(made, path, as_json=as_json)

@@ -1,4 +1,4 @@
-"""The strip picture: each touched document as a row of cells, one a chunk."""
+"""The chunk map: each touched document as a row of cells, one cell per chunk."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _INDENT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How one kind of cell is drawn.
+class CellStyle:
+    """The glyph and colour of one kind of cell.
 
     Parameters
     ----------
@@ -39,20 +39,20 @@ class Look:
     word: str
 
 
-_LOOKS = {
-    ("seed", "selected"): Look("█", "#", "bold green", "hit, shown"),
-    ("neighbour", "selected"): Look("▒", "=", "cyan", "neighbour, shown"),
-    ("link", "selected"): Look("▞", "+", "magenta", "linked, shown"),
-    ("seed", "dropped"): Look("○", "o", "bold yellow", "hit, left out"),
-    ("neighbour", "dropped"): Look("·", ".", "bright_black", "neighbour, left out"),
-    ("link", "dropped"): Look("◌", ":", "bright_black", "linked, left out"),
+_CELL_STYLES = {
+    ("seed", "selected"): CellStyle("█", "#", "bold green", "hit, shown"),
+    ("neighbour", "selected"): CellStyle("▒", "=", "cyan", "neighbour, shown"),
+    ("link", "selected"): CellStyle("▞", "+", "magenta", "linked, shown"),
+    ("seed", "dropped"): CellStyle("○", "o", "bold yellow", "hit, left out"),
+    ("neighbour", "dropped"): CellStyle("·", ".", "bright_black", "neighbour, left out"),
+    ("link", "dropped"): CellStyle("◌", ":", "bright_black", "linked, left out"),
 }
 _REFUSED = "red"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One chunk in the picture.
+    """One chunk of the map.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ Row: TypeAlias = list[Cell | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
-    """A document's touched chunks, drawn to the width of the terminal.
+class ChunkMap:
+    """The touched chunks of one document, drawn to the width of the terminal.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ class Strip:
         return title
 
 
-def strips_of(composition: Composition) -> list[Strip]:
-    """Return a strip for each touched document: those with something shown first, then by their best hit."""
+def chunk_maps(composition: Composition) -> list[ChunkMap]:
+    """Return one map per touched document: those with a shown chunk first, then by their best hit."""
     by_document: dict[str, list[ChunkNote]] = {}
     for note in composition.trace.notes:
         by_document.setdefault(note.doc_id, []).append(note)
@@ -129,7 +129,7 @@ def strips_of(composition: Composition) -> list[Strip]:
         return ranks.get(doc_id, len(ranks)), -best, doc_id
 
     return [
-        Strip(
+        ChunkMap(
             doc_id,
             captions.get(doc_id, "nothing shown"),
             tuple(
@@ -141,14 +141,14 @@ def strips_of(composition: Composition) -> list[Strip]:
     ]
 
 
-def legend(strips: Sequence[Strip], width: int, *, ascii_only: bool) -> list[Text]:
-    """Return what the glyphs that occur in `strips` mean, in lines of at most `width` columns where they fit."""
-    cells = [cell for strip in strips for cell in strip.cells]
+def legend(maps: Sequence[ChunkMap], width: int, *, ascii_only: bool) -> list[Text]:
+    """Return what the glyphs that occur in `maps` mean, in lines of at most `width` columns where they fit."""
+    cells = [cell for one in maps for cell in one.cells]
     kinds = {(cell.role, cell.outcome) for cell in cells}
     reasons = {cell.reason for cell in cells if cell.outcome == "refused"}
     entries = [
-        Text.assemble((look.plain if ascii_only else look.glyph, look.style), f" {look.word}")
-        for kind, look in _LOOKS.items()
+        Text.assemble((style.plain if ascii_only else style.glyph, style.style), f" {style.word}")
+        for kind, style in _CELL_STYLES.items()
         if kind in kinds
     ]
     entries += [
@@ -233,9 +233,9 @@ def _cell(cell: Cell | None, width: int, *, ascii_only: bool) -> Text:
     if cell.outcome == "refused":
         letter = STOP_LETTERS.get(cell.reason or "", "x")
         return Text(letter.center(width), style=_REFUSED)
-    look = _LOOKS[cell.role, cell.outcome]
-    glyph = look.plain if ascii_only else look.glyph
-    return Text(glyph * width if cell.shown else glyph.center(width), style=look.style)
+    style = _CELL_STYLES[cell.role, cell.outcome]
+    glyph = style.plain if ascii_only else style.glyph
+    return Text(glyph * width if cell.shown else glyph.center(width), style=style.style)
 
 
 def _no_wrap(text: Text) -> Text:

@@ -1,13 +1,13 @@
-"""Collections of vector stores by address and name; each store's client is imported when it is asked for."""
+"""Opens collections of vector stores by address and name; each client is imported on first use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from retrivex.adapters import STORES
 from retrivex.errors import StoreError
 
 if TYPE_CHECKING:
@@ -16,16 +16,9 @@ if TYPE_CHECKING:
 
 
 class StoreKind(StrEnum):
-    """Vector stores that a command can open."""
+    """The vector stores that a command can open: the rows of `retrivex.adapters.STORES`."""
 
-    QDRANT = "qdrant"
-    PGVECTOR = "pgvector"
-    CHROMA = "chroma"
-    LANCEDB = "lancedb"
-    MILVUS = "milvus"
-    ELASTICSEARCH = "elasticsearch"
-    OPENSEARCH = "opensearch"
-    WEAVIATE = "weaviate"
+    vars().update((row.name.upper(), row.name) for row in STORES)
 
 
 def open_collection(
@@ -54,83 +47,15 @@ def open_collection(
     StoreError
         If the store cannot be reached, the collection does not exist, or `only` is given for another store.
     """
-    if only and kind is not StoreKind.PGVECTOR:
+    if only and kind.value != "pgvector":
         raise StoreError(f"only is {dict(only)}: only a table of pgvector holds several collections; leave it out")
     module = import_module(f"retrivex.adapters.{kind.value}")
+    [collection] = [value for key, value in vars(module).items() if key.lower() == f"{kind.value}collection"]
     try:
-        client = _CLIENTS[kind](address, api_key)
+        client = collection.connect(address, api_key)
     except (StoreError, ImportError):
         raise
     except Exception as error:  # clients share no base class
         raise StoreError(f"{kind.value} at {address!r} cannot be opened: {type(error).__name__}: {error}") from error
-    classes = [value for key, value in vars(module).items() if key.lower() == f"{kind.value}collection"]
-    made: Collection = classes[0](client, name, fields=fields, **({"only": dict(only)} if only else {}))
+    made: Collection = collection(client, name, fields=fields, **({"only": dict(only)} if only else {}))
     return made
-
-
-def _is_url(address: str) -> bool:
-    return address.startswith(("http://", "https://"))
-
-
-def _host(address: str) -> tuple[str, int, bool]:
-    parts = urlsplit(address)
-    if not parts.hostname:
-        raise StoreError(f"{address!r} is no URL: give one like http://localhost:8000")
-    secure = parts.scheme == "https"
-    return parts.hostname, parts.port or (443 if secure else 80), secure
-
-
-def _qdrant(address: str, api_key: str | None) -> Any:
-    client = import_module("qdrant_client").QdrantClient
-    return client(url=address, api_key=api_key) if _is_url(address) else client(path=address)
-
-
-def _pgvector(address: str, api_key: str | None) -> Any:
-    return import_module("psycopg").connect(address, autocommit=True)
-
-
-def _chroma(address: str, api_key: str | None) -> Any:
-    chromadb = import_module("chromadb")
-    if not _is_url(address):
-        return chromadb.PersistentClient(path=address)
-    host, port, secure = _host(address)
-    return chromadb.HttpClient(host, port, secure, headers={"X-Chroma-Token": api_key} if api_key else None)
-
-
-def _lancedb(address: str, api_key: str | None) -> Any:
-    return import_module("lancedb").connect(address, **({"api_key": api_key} if api_key else {}))
-
-
-def _milvus(address: str, api_key: str | None) -> Any:
-    return import_module("pymilvus").MilvusClient(address, token=api_key or "")
-
-
-def _elasticsearch(address: str, api_key: str | None) -> Any:
-    return import_module("elasticsearch").Elasticsearch(address, api_key=api_key)
-
-
-def _opensearch(address: str, api_key: str | None) -> Any:
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    return import_module("opensearchpy").OpenSearch(address, headers=headers)
-
-
-def _weaviate(address: str, api_key: str | None) -> Any:
-    host, port, secure = _host(address)
-    weaviate = import_module("weaviate")
-    key = weaviate.auth.AuthApiKey(api_key) if api_key else None
-    return weaviate.connect_to_custom(
-        http_host=host, http_port=port, http_secure=secure, grpc_host=host, grpc_port=50051, grpc_secure=secure,
-        auth_credentials=key,
-    )  # fmt: skip
-
-
-_CLIENTS: Mapping[StoreKind, Callable[[str, str | None], Any]] = {
-    StoreKind.QDRANT: _qdrant,
-    StoreKind.PGVECTOR: _pgvector,
-    StoreKind.CHROMA: _chroma,
-    StoreKind.LANCEDB: _lancedb,
-    StoreKind.MILVUS: _milvus,
-    StoreKind.ELASTICSEARCH: _elasticsearch,
-    StoreKind.OPENSEARCH: _opensearch,
-    StoreKind.WEAVIATE: _weaviate,
-}

@@ -1,4 +1,4 @@
-"""`retrivex compare`: which of two ways is better on the same questions, and how sure that is."""
+"""`retrivex compare`: which of two systems is better on the same questions, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def compare(
 
 def _read(path: Path) -> list[Row]:
     rows, not_measured = without_nan(read_rows(path))
-    for told in not_measured:
-        note(f"{path}: {told}")
+    for line in not_measured:
+        note(f"{path}: {line}")
     return rows
 
 

@@ -1,4 +1,4 @@
-"""`retrivex compose`: JSON Lines of hits in, JSON Lines of compositions out, for any retriever in any language."""
+"""`retrivex compose`: JSON Lines of hits in, JSON Lines of compositions out, for retrievers in any language."""
 
 from __future__ import annotations
 

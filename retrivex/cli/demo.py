@@ -1,4 +1,4 @@
-"""`retrivex demo`: index a folder, ask questions, show what comes of it, all in a temporary database."""
+"""`retrivex demo`: indexes a folder, asks questions and shows the contexts, all in a temporary database."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def demo(
         report = Indexer(store, cutter, tokenizer, encoder).index([found])
         if not report.documents:
             raise typer.BadParameter(f"{one_line(str(found))} holds nothing that can be read: give another folder")
-        _tell_index(report, found)
+        _report_index(report, found)
         for question in asked:
             _answer(store, question, budget, tokenizer)
 
@@ -89,7 +89,7 @@ def own_docs() -> Path | None:
     return docs if (docs / _OUR_PAGE).is_file() else None
 
 
-def _tell_index(report: IndexReport, folder: Path) -> None:
+def _report_index(report: IndexReport, folder: Path) -> None:
     write_text(
         f"Indexed {one_line(folder.name or str(folder))}: {report.documents:,} documents, {report.chunks:,} chunks, "
         f"{report.tokens:,} tokens."

@@ -1,4 +1,4 @@
-"""Which encoder a command works with: the one asked for, or the one a database was made with."""
+"""The encoder of a command: the one that was asked for, or the one that a database was made with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retrivex.stores import SQLiteStore
 def encoder_for_index(asked: str | None, store: SQLiteStore) -> Encoder | None:
     """Return the encoder to index with; None for words only.
 
-    A database that has vectors gets the same kind for its new documents, unless told otherwise.
+    A database that has vectors gets the same kind for its new documents by default.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Options of commands that ask a model, and the endpoint they make together."""
+"""Options of commands that call a model, and the endpoint that they describe."""
 
 from __future__ import annotations
 

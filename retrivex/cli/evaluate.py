@@ -1,4 +1,4 @@
-"""`retrivex evaluate`: what contexts are worth, on one's own questions or on public sets, without any model."""
+"""`retrivex evaluate`: measures contexts on a user's own questions or on public sets, without any model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from retrivex.evaluation.run.results import MANIFEST
 from retrivex.evaluation.run.systems import COMPOSERS
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
-_MOST_LISTED = 20  # lines that are told one by one; the manifest and --json list all
+_MOST_LISTED = 20  # problems that are listed one by one; the manifest and --json list all
 _EVERY_S = 10.0  # seconds between two lines of progress where nobody looks at a terminal
 
 _SHOWN = {
@@ -219,19 +219,19 @@ def evaluate(
         )
     mine = [] if questions is None else [own(questions, documents)]
     with progress("evaluating") as bar:
-        teller = _Teller(bar)
-        rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=teller)
+        reporter = _ProgressReporter(bar)
+        rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=reporter)
         answered = None
         if endpoint is not None and model is not None:
             with endpoint:
                 answered = answer_run(
                     out, rows, mine, plan, endpoint, model, keep_contexts=keep_contexts, with_judge=judge,
-                    report=lambda done, total: teller("answering", done, total),
+                    report=lambda done, total: reporter("answering", done, total),
                 )  # fmt: skip
             rows = answered.rows
     odd = [(found.name, line) for found in mine for line in found.odd]
-    # files that are not read (images beside the texts) are told after questions, and are no failure, as for `index`
-    odd.sort(key=lambda told: not told[1].startswith("line "))
+    # files that are not read (images beside the texts) are listed after questions, and are no failure, as for `index`
+    odd.sort(key=lambda problem: not problem[1].startswith("line "))
     left_out = [f"{name}: {line}" for name, line in odd if line.startswith("line ") and "left out" in line]
     _list([f"{name}: {line}" for name, line in odd])
     summary = summarise(rows)
@@ -266,14 +266,14 @@ def _checked(plan: Plan) -> Plan:
     return plan
 
 
-class _Teller:
-    """Tells of progress: by the bar of a terminal, or by a line now and then, each with the time that is left."""
+class _ProgressReporter:
+    """Reports progress and the time left: in the bar of a terminal, or in a line now and then."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._what = ""
         self._began = (0.0, 0)  # when the first figure of this work came, and which
-        self._told = time.monotonic()
+        self._reported = time.monotonic()
 
     def __call__(self, what: str, done: int, total: int) -> None:
         now, task = time.monotonic(), self._bar.task_ids[0]
@@ -282,9 +282,9 @@ class _Teller:
             self._bar.reset(task, description=what, total=total, completed=done)
         self._bar.update(task, completed=done, total=total)
         since, first = self._began
-        if is_interactive() or now - self._told < _EVERY_S or done == first:
+        if is_interactive() or now - self._reported < _EVERY_S or done == first:
             return
-        self._told = now
+        self._reported = now
         minutes, seconds = divmod(round((now - since) / (done - first) * (total - done)), 60)
         note(f"{what}: {done:,} of {total:,}, {minutes} min {seconds} s left")
 
@@ -299,17 +299,17 @@ def _list(problems: Sequence[str]) -> None:
 def _note_sets(out: Path, own: Sequence[EvidenceSet], plan: Plan) -> None:
     """Say how many questions were not asked, and how many records of public sets were repaired or left out."""
     mine = {found.name for found in own}
-    for told in json.loads((out / MANIFEST).read_text(encoding="utf-8"))["sets"]:
-        if told["unanswerable"] and not plan.unanswerable:
-            count = f"{told['unanswerable']:,} of {told['questions']:,} questions"
-            note(f"{told['name']}: {count} have neither evidence nor answers; --unanswerable asks them, too")
-        if told["odd"]["count"] and told["name"] not in mine:
-            note(f"{told['name']}: {told['odd']['count']:,} odd records, listed in the manifest")
+    for described in json.loads((out / MANIFEST).read_text(encoding="utf-8"))["sets"]:
+        if described["unanswerable"] and not plan.unanswerable:
+            count = f"{described['unanswerable']:,} of {described['questions']:,} questions"
+            note(f"{described['name']}: {count} have neither evidence nor answers; --unanswerable asks them, too")
+        if described["odd"]["count"] and described["name"] not in mine:
+            note(f"{described['name']}: {described['odd']['count']:,} malformed records, listed in the manifest")
 
 
 def _show(summary: Sequence[Mapping[str, Any]]) -> None:
     """Print the means as a table; what is the same for all, or goes without saying, is not shown."""
-    fields = [field for field in _FIELDS if _tells(summary, field)]
+    fields = [field for field in _FIELDS if _reports(summary, field)]
     measures = [name for name in _SHOWN if any(name in row["measures"] for row in summary)]
     table = Table(box=None, pad_edge=False)
     for field in fields:
@@ -321,8 +321,8 @@ def _show(summary: Sequence[Mapping[str, Any]]) -> None:
     print_table(table)
 
 
-def _tells(summary: Sequence[Mapping[str, Any]], field: str) -> bool:
-    """Whether a field tells ways apart; each composer's own order belongs to the composer."""
+def _reports(summary: Sequence[Mapping[str, Any]], field: str) -> bool:
+    """Whether a field distinguishes setups; each composer's own order belongs to the composer."""
     if field in ("order", "seed"):
         return len({(row["composer"], row[field]) for row in summary}) > len({row["composer"] for row in summary})
     return field in ("composer", "budget") or len({row[field] for row in summary}) > 1

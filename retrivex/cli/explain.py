@@ -1,4 +1,4 @@
-"""What `--explain` shows: the strip picture, factor scores, steps, dropped hits, warnings."""
+"""The output of `--explain`: chunk map, factor scores, steps, dropped hits and warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from retrivex.cli.chunk_map import Strip, legend, strips_of
+from retrivex.cli.chunk_map import ChunkMap, chunk_maps, legend
 from retrivex.cli.terminal import one_line, shorten
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Step
@@ -36,7 +36,7 @@ _NARROW = 60  # columns below which a table of factors is a list
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All of a composition that explains it, drawn to the width of the terminal.
+    """The explanation of a composition, drawn to the width of the terminal.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Explanation:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the parts, each under its heading; parts without content are left out."""
         composition = self.composition
-        yield from _pictures(strips_of(composition), options)
+        yield from _pictures(chunk_maps(composition), options)
         if composition.spans:
             yield from _section("Spans", _spans(composition.spans, options))
         if self.brief:
@@ -78,7 +78,7 @@ def summary(composition: Composition) -> str:
 
 
 def _reasons(composition: Composition) -> Iterator[RenderableType]:
-    """Say how sure the scorer is, and what speaks for the best groups of sentences."""
+    """Show the scorer's confidence, and the features of the best groups of sentences."""
     yield Text(f"confidence {composition.confidence:.2f} that the candidates hold evidence")
     for note in [note for note in composition.trace.units if note.selected][:MAX_UNITS]:
         moved = ", ".join(f"{name} {by:+.2f}" for name, by in note.reasons)
@@ -94,20 +94,20 @@ def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
     yield from parts
 
 
-def _pictures(strips: Sequence[Strip], options: ConsoleOptions) -> Iterator[RenderableType]:
-    if not strips:
+def _pictures(maps: Sequence[ChunkMap], options: ConsoleOptions) -> Iterator[RenderableType]:
+    if not maps:
         return
-    full = sum(strip.shown for strip in strips)
-    drawn = strips[: min(MAX_DOCUMENTS, full + MAX_EMPTY_DOCUMENTS)]
+    full = sum(one.shown for one in maps)
+    drawn = maps[: min(MAX_DOCUMENTS, full + MAX_EMPTY_DOCUMENTS)]
     yield from _section("Chunks", *legend(drawn, options.max_width, ascii_only=options.ascii_only))
-    for strip in drawn:
+    for one in drawn:
         yield Text()
-        yield strip
-    rest = strips[len(drawn) :]
+        yield one
+    rest = maps[len(drawn) :]
     if rest:
-        told = sum(strip.shown for strip in rest)
+        shown = sum(one.shown for one in rest)
         yield Text()
-        yield Text(f"and {len(rest):,} more documents, {told:,} of them with something shown", style="dim")
+        yield Text(f"and {len(rest):,} more documents, {shown:,} of them with something shown", style="dim")
 
 
 def _ids(span: Span) -> str:
@@ -182,13 +182,13 @@ def _steps(steps: Sequence[Step], options: ConsoleOptions) -> RenderableType:
 
 
 def _dropped(hits: Sequence[DroppedHit], options: ConsoleOptions) -> Iterator[RenderableType]:
-    told = hits[:MAX_DROPPED]
+    listed = hits[:MAX_DROPPED]
     if options.max_width < _NARROW:
-        for hit in told:
+        for hit in listed:
             name = _name(hit.doc_id, options.max_width // 2, options)
             yield Text.assemble(f"{name} {hit.chunk_id} ({hit.similarity_score:.4g}): ", (hit.reason, "yellow"))
     else:
-        yield _dropped_table(told, options)
+        yield _dropped_table(listed, options)
     rest = Counter(hit.reason for hit in hits[MAX_DROPPED:])
     if rest:
         counts = ", ".join(f"{count:,} {reason}" for reason, count in rest.most_common())

@@ -1,4 +1,4 @@
-"""What goes wrong, as one line and an exit code."""
+"""Errors of commands as one line and an exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`retrivex index`: files and folders into a database."""
+"""`retrivex index`: reads files and folders into a database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 MAX_LISTED = 20
-"""Reasons that are told one by one; `--json` lists all files."""
+"""Reasons that are listed one by one; `--json` lists all files."""
 
 
 def index(
@@ -96,7 +96,7 @@ def index(
                 on_file=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
             )
     report.problems = [problem for problem in report.problems if not _is_database(problem, db)]
-    _tell(report, db, as_json=as_json)
+    _report(report, db, as_json=as_json)
     if not report.documents:
         raise LoadError("nothing was indexed: name files, or folders with files, that can be read")
 
@@ -124,7 +124,7 @@ def _is_database(problem: LoadProblem, db: Path) -> bool:
     return problem.path in {own, f"{own}-wal", f"{own}-shm", f"{own}-journal"}
 
 
-def _tell(report: IndexReport, db: Path, *, as_json: bool) -> None:
+def _report(report: IndexReport, db: Path, *, as_json: bool) -> None:
     if as_json:
         write_json(as_dict(report, db))
         return

@@ -1,4 +1,4 @@
-"""`retrivex inspect`: what a database holds."""
+"""`retrivex inspect`: shows the contents of a database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from retrivex.retrieval.indexing import CHUNKER_KEY
 from retrivex.stores import DocumentInfo, SQLiteStore
 
 SAMPLE = 10
-"""Documents that are listed unless told otherwise."""
+"""Documents that are listed by default."""
 
 MAX_SUMMED = 100_000
 """Chunks up to which their tokens are added up; more would take seconds."""

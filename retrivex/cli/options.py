@@ -1,4 +1,4 @@
-"""Options that several commands share, and the config they make together."""
+"""Options that several commands share, and the config that they describe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias, cast
 
 import typer
 
-from retrivex.config import PRESETS, WIDTHS, PresetName, RetrievalConfig
+from retrivex.config import COMMON_OPTIONS, PRESETS, WIDTHS, PresetName, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Scope
 from retrivex.ordering.strategy import OrderingStrategy
@@ -63,11 +63,23 @@ Settings: TypeAlias = Annotated[
     typer.Option(
         "--set",
         metavar="OPTION=VALUE",
-        help="Any other option of RetrievalConfig; repeatable.",
+        help="Any other option of RetrievalConfig, listed below; repeatable.",
         rich_help_panel=_OPTIONS,
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Result and errors as JSON.")]
+
+
+def describe_options() -> str:
+    """Return the help on `--set`: the options that are changed most often, then the names of all, step by step."""
+    fields = RetrievalConfig.model_fields
+    common = [
+        f"  {name} ({getattr(fields[name].default, 'value', fields[name].default)}): {fields[name].description}"
+        for name in COMMON_OPTIONS
+    ]
+    steps = [f"  {step}: {', '.join(names)}" for step, names in RetrievalConfig.option_groups().items()]
+    head = "The options that are changed most often, with their defaults:"
+    return "\n\n".join([head, *common, "All options, by the step that reads them:", *steps])
 
 
 def make_config(preset: str | None, file: Path | None, settings: list[str] | None, **options: Any) -> RetrievalConfig:

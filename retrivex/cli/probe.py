@@ -1,4 +1,4 @@
-"""`retrivex probe`: where in a context a model reads well, and whether the order of passages can pay."""
+"""`retrivex probe`: measures at which depths of a context a model reads well, and whether order can help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`retrivex query`: a question in, its context out."""
+"""`retrivex query`: composes the context for a question from a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`retrivex reorder`: plain passages in, the same in a better order out, as JSON or JSON Lines."""
+"""`retrivex reorder`: passages in, the same passages in a better order out, as JSON or JSON Lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`retrivex report`: results of an evaluation as pages to read."""
+"""`retrivex report`: the results of an evaluation as pages to read."""
 
 from __future__ import annotations
 

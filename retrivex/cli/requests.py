@@ -1,4 +1,4 @@
-"""One line of `retrivex compose`: hits and chunks as JSON, brought into what the composer takes."""
+"""Reads one line of `retrivex compose`: hits and chunks as JSON, converted to the composer's arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RequestError(RetrivexError):
 
 @dataclass(frozen=True, slots=True)
 class LayeredStore:
-    """A line's own chunks over those that all lines share.
+    """The chunks of one line, in front of those that all lines share.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class LayeredStore:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a line asks for.
+    """The request of one line.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
 
 
 class _NoTextError(HitError):
-    """A hit that names its chunk, which nobody has given."""
+    """A hit names a chunk whose text is missing."""
 
 
 def _typed(given: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which reranker a command asks: an endpoint by its address, or a cross-encoder by its folder or name."""
+"""The reranker of a command: an endpoint by its address, or a cross-encoder by its folder or name."""
 
 from __future__ import annotations
 

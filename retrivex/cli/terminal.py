@@ -1,4 +1,4 @@
-"""Where output goes: results to standard output, everything else to standard error, colours only on a terminal."""
+"""Output: results to standard output, everything else to standard error, colours only on a terminal."""
 
 from __future__ import annotations
 

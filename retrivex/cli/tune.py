@@ -1,4 +1,4 @@
-"""`retrivex tune`: options and coefficients for one's own questions, written only where they are sure to be better."""
+"""`retrivex tune`: options and coefficients for a user's own questions, written only if significantly better."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _with_hits_of(
 
 
 class _StoredTexts(Mapping[str, str]):
-    """The documents of a database as far as `scope` may see them, each read when it is asked for."""
+    """The documents of a database that `scope` may see, each read on first use."""
 
     def __init__(self, store: SQLiteStore, scope: Scope) -> None:
         self._store = store

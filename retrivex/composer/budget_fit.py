@@ -11,7 +11,7 @@ from retrivex.composer.call import Call
 from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
-from retrivex.composer.select import Demand, Selected, keep_top, refill, select
+from retrivex.composer.select import Demand, Selected, keep_top, refill, select, token_cap
 from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text
 from retrivex.merging.parents import PlacedParent, swap_in
 from retrivex.model.chunk import ChunkKey
@@ -200,9 +200,9 @@ def _with_parents(task: _Fitting, layout: Layout) -> Layout:
 
 def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
     """Cut the best candidate around its best sentence; nothing where not even a word of it fits."""
-    call, cap = task.call, task.call.config.max_tokens_per_document
-    limit = task.budget if cap is None else min(task.budget, task.budget - allowance + cap)
-    name = f"token_budget={task.budget}" if limit == task.budget else f"max_tokens_per_document={cap}"
+    call, cap = task.call, token_cap(task.call.config)
+    limit = task.budget if cap is None else min(task.budget, task.budget - allowance + cap[1])
+    name = f"token_budget={task.budget}" if cap is None or limit == task.budget else f"{cap[0]}={cap[1]}"
     empty = Fitted(_lay_out(task, []), frozenset(), candidates)
     best = _best(candidates)
     if best is None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from retrivex.composer.call import Call
+from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.scorer import Scores
@@ -38,10 +39,16 @@ class Selected:
     whole: frozenset[ChunkKey]
 
 
+def token_cap(config: RetrievalConfig) -> tuple[str, int] | None:
+    """Return the option that limits the tokens of each document, by name, and its value; None where there is none."""
+    cap = config.max_tokens_per_document
+    return None if cap is None else ("max_tokens_per_document", cap)
+
+
 def limits_of(call: Call, candidates: CandidateSet, allowance: int, keep: Collection[int] = ()) -> Limits:
     """Return what every choice for a call has to keep."""
-    cap, documents = call.config.max_tokens_per_document, candidates.problem.documents
-    caps = None if cap is None or documents is None else [cap] * (max(documents, default=-1) + 1)
+    cap, documents = token_cap(call.config), candidates.problem.documents
+    caps = None if cap is None or documents is None else [cap[1]] * (max(documents, default=-1) + 1)
     return Limits(allowance, call.config.max_spans, caps, keep)
 
 

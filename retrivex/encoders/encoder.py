@@ -32,8 +32,8 @@ class Encoder(Protocol):
 class HashingEncoder:
     r"""Encodes words and letter triples without any model: lexical, not semantic.
 
-    Two texts are alike where they share words or parts of words; a synonym is as far away as any other word. It serves
-    tests, demonstrations and machines without a model. Vectors are the same in every process and on every machine.
+    Two texts are similar where they share words or parts of words; a synonym is as far away as any other word. It
+    serves tests, demonstrations and machines without a model. Vectors are the same in every process and on any machine.
 
     .. math:: v_j = \sum_{f: h(f) \bmod d = j} s(f) \, (1 + \ln n_f)
 

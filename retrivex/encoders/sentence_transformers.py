@@ -65,7 +65,7 @@ class SentenceTransformerEncoder:
 
 
 def _model_name(name_or_path: str | PathLike[str]) -> str:
-    """Return the hub name, or, for a folder, a name that tells its weights apart and says nothing of the machine."""
+    """Return the hub name, or, for a folder, a name that identifies its weights without its path."""
     folder = Path(name_or_path)
     if not folder.is_dir():
         return str(name_or_path)

@@ -1,1 +1,1 @@
-"""How much of the evidence a context holds: data sets, measures, and the comparison of systems."""
+"""Evaluation: how much of the evidence a context holds, measured over sets of questions, and comparisons of systems."""

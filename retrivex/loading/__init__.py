@@ -1,4 +1,4 @@
-"""Loaders: files and folders become documents; what cannot be read is reported and skipped."""
+"""Loaders: files and folders become documents; files that cannot be read are reported and skipped."""
 
 from retrivex.loading.files import MAX_BYTES, SUPPORTED_SUFFIXES, load_file
 from retrivex.loading.folder import find_files, iter_documents, load_documents

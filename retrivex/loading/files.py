@@ -1,4 +1,4 @@
-"""One file: read within a size limit and handed to the loader of its format."""
+"""Reads one file within a size limit and hands it to the loader of its format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole folders: every file that can be read, and a report of those that cannot."""
+"""Reads whole folders: every file that can be read, and a report of those that cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML pages, converted to Markdown: headings, lists, tables and code keep their structure, the rest is text."""
+"""Converts HTML pages to Markdown; headings, lists, tables and code keep their structure."""
 
 from __future__ import annotations
 

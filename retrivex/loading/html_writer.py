@@ -70,7 +70,7 @@ def _children(node: LexborNode) -> list[LexborNode]:
 
 @dataclass(slots=True)
 class _Frame:
-    """A list item or quotation being written: what goes in front of its lines."""
+    """A list item or quotation that is being written, with the prefix of its lines."""
 
     first: str
     rest: str

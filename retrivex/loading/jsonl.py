@@ -1,4 +1,4 @@
-"""JSON Lines: documents, or chunks that somebody else has cut, one object a line."""
+"""Reads JSON Lines of documents, or of chunks that another splitter has cut, one object per line."""
 
 from __future__ import annotations
 

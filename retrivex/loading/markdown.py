@@ -1,4 +1,4 @@
-"""Markdown files: front matter cut off, title found, text left as it is."""
+"""Reads Markdown files: removes the front matter, finds the title, and keeps the text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INLINE = MarkdownIt("commonmark")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The block of `key: value` lines some Markdown files begin with.
+    """The block of `key: value` lines at the beginning of some Markdown files.
 
     Parameters
     ----------

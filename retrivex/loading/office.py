@@ -1,4 +1,4 @@
-"""Word, PowerPoint and Excel files as Markdown; needs the `office` extra."""
+"""Converts Word, PowerPoint and Excel files to Markdown; needs the `office` extra."""
 
 from __future__ import annotations
 

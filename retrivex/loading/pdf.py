@@ -1,4 +1,4 @@
-"""PDF files, page by page; needs the `pdf` extra."""
+"""Reads PDF files page by page; needs the `pdf` extra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loader found: documents, and what it had to say about them."""
+"""The result of loading: documents, notes about them, and problems."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from retrivex.model.document import Document
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """One document and what its reader should know about how it was read.
+    """One document, and notes about how it was read.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class LoadProblem:
-    """Something about one file.
+    """A problem with one file.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class LoadProblem:
 
 @dataclass(slots=True)
 class LoadReport:
-    """Collects what happened while files were read; filled as the documents are taken.
+    """The report on a load, which grows while the documents are read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Pipe tables: rows of cells, spans included, as GitHub-flavoured Markdown."""
+"""Writes rows of cells, spans included, as tables of GitHub-flavoured Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MAX_SPAN = 100  # a cell that claims to span a million columns must not make a 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell as the page has it.
+    """One cell of a table on a page.
 
     Parameters
     ----------

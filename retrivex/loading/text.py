@@ -1,4 +1,4 @@
-"""Plain text, and from bytes to text for every format."""
+"""Reads plain text, and decodes the bytes of every format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONTROLS = re.compile(r"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text out of bytes.
+    """Text that was decoded from bytes.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def decode(raw: bytes, declared: str | None = None) -> Decoded:
     Raises
     ------
     LoadError
-        If the bytes are not text, or in an encoding that cannot be told.
+        If the bytes are not text, or in an unknown encoding.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def _guess(raw: bytes) -> Decoded:
             return Decoded(raw.decode(_FALLBACK), _FALLBACK, f"not UTF-8; read as {_FALLBACK}: check its accents")
         except UnicodeDecodeError:
             pass  # the five bytes that Windows-1252 leaves undefined: not that encoding either
-    raise LoadError("its encoding cannot be told: it is not UTF-8 and has no byte-order mark; save it as UTF-8")
+    raise LoadError("its encoding is unknown: it is not UTF-8 and has no byte-order mark; save it as UTF-8")
 
 
 def _checked(decoded: Decoded) -> Decoded:

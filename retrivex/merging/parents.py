@@ -117,7 +117,7 @@ def with_children(
         else:
             if row is not inner and chunk is not None and 0 < row[-1] < (count or MAX_CHUNK_ID) - 1:
                 return None  # there may be more of it behind what was asked for
-    if complete and _untold(parent, family).strip():
+    if complete and _uncovered(parent, family).strip():
         return None
     return replace(parent, children=_in_a_row(family))
 
@@ -129,17 +129,17 @@ def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:
     return start < parent.char_end and end > parent.char_start
 
 
-def _untold(parent: PlacedParent, family: Sequence[Chunk]) -> str:
-    """Return what of a parent's text stands in none of some chunks."""
-    told: list[tuple[int, int]] = []
+def _uncovered(parent: PlacedParent, family: Sequence[Chunk]) -> str:
+    """Return the part of a parent's text that no chunk covers."""
+    covered: list[tuple[int, int]] = []
     for chunk in family:
         start = chunk.metadata.char_start
         at = parent.text.find(chunk.text) if start is None or parent.char_start is None else start - parent.char_start
         # a chunk may reach over the edge of its parent
         low, high = max(0, at), min(len(parent.text), at + len(chunk.text))
         if low < high and parent.text[low:high] == chunk.text[low - at : high - at]:
-            told.append((low, high))
-    return "".join(parent.text[low:high] for low, high in remaining(0, len(parent.text), merge_ranges(told)))
+            covered.append((low, high))
+    return "".join(parent.text[low:high] for low, high in remaining(0, len(parent.text), merge_ranges(covered)))
 
 
 def _in_a_row(family: Sequence[Chunk]) -> tuple[Chunk, ...]:

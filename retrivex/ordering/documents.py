@@ -119,7 +119,7 @@ def _index_by_value(values: Sequence[Hashable], field: Field) -> dict[Hashable, 
             groups[value].append(i)
     except Exception as error:  # a class of the caller's may raise anything where it is hashed or compared
         raise OrderingError(
-            f"groups by {quoted(field)}: {quoted(value)} cannot be told from others ({error}); give a "
+            f"groups by {quoted(field)}: {quoted(value)} cannot be distinguished from others ({error}); give a "
             "callable that returns a text, a number or a tuple of them"
         ) from error
     return groups

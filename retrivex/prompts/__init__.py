@@ -1,4 +1,4 @@
-"""Prompts: question, context, history and room for the answer inside a model's window."""
+"""Prompts: question, context and history, with room for the answer, inside a model's context window."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

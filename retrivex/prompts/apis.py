@@ -1,4 +1,4 @@
-"""Messages of a prompt in the shapes of the APIs they are sent to.
+"""Converts the messages of a prompt to the formats of model APIs.
 
 Shapes by the documentation of the providers: OpenAI's guide to citation formatting and its Responses and Chat
 Completions APIs, Anthropic's guide to citations and its Messages API.

@@ -1,4 +1,4 @@
-"""Arguments of prompts, checked before anything is written."""
+"""Checks of the arguments of prompts, before anything is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts as messages: instructions, history, sources and question, inside a model's window."""
+"""Prompts as chat messages: instructions, history, sources and question, inside a model's context window."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MESSAGE_TOKENS = 4
 
 @dataclass(frozen=True, slots=True)
 class ChatStyle:
-    """How a prompt is put.
+    """The style of a chat prompt: where sources stand, and how they are written.
 
     Parameters
     ----------
     language : `en`, `zh`, or `auto` for that of the question
     question_at : in front of the sources, behind them, or both
     provenance : what is said of where a source comes from: `none`, its `document`, or `full`
-    calibrated : whether the model is told to read all sources with the same care and not to skip the middle
+    calibrated : whether the model is asked to read all sources with the same care and not to skip the middle
     position_scales : tags in front of each source for these scales: `(1, 2)` gives `[S1:P0] [S2:P0]`; empty for none
     instructions : in place of the built-in ones
     template : of the user's message, in place of the built-in one; then there are no built-in instructions either.
@@ -72,7 +72,7 @@ class ChatStyle:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Messages to send, and what is in them.
+    """The messages of a prompt, and the sources that they contain.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Places that a model's answer refers to: the marks of each API, read back."""
+"""Reads the citations of a model's answer: the parts of sources that it refers to, in each API's format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOCK = re.compile(r"block(\d{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A part of a source.
+    """A part of a source that an answer cites.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Text of documents that cannot be taken for the marks around it."""
+"""Escapes text of documents so that it cannot be mistaken for the delimiters around it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_KNOWN = 20_000  # characters; more than the scripts of any one prompt have
 
 
 class _Seen(dict[int, str]):
-    """What a careless reader takes each character for; filled as they come up."""
+    """How each character is read by a lenient parser; filled on first use."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

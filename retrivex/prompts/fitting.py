@@ -1,4 +1,4 @@
-"""What of a context fits into a prompt: the weakest spans are left out first, the last one is trimmed."""
+"""Fits a context into a prompt: the weakest spans are dropped first, and the last one is trimmed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from retrivex.tokens.tokenizer import Tokenizer
 
 
 class Weighed(Protocol):
-    """What can be left out or trimmed."""
+    """A source that can be dropped or trimmed, with its score."""
 
     @property
     def text(self) -> str:
@@ -37,7 +37,7 @@ class Weighed(Protocol):
 
 
 class SourceTemplate(Protocol):
-    """An own template, such as a `JinjaTemplate`.
+    """A custom template, such as a `JinjaTemplate`.
 
     It gets sources as they are: what it writes around their texts, only it knows; `Source.block` is safe.
     """
@@ -189,7 +189,7 @@ def fit_prompt(
 
 
 class _Harmless:
-    """Makes spans that cannot pass for a part of the prompt; what was composed stays as the document has it."""
+    """Escapes spans so that they cannot be mistaken for a part of the prompt; the composition stays unchanged."""
 
     def __init__(self, style: Style, marks: Marks) -> None:
         self.style = style

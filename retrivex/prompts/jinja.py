@@ -1,4 +1,4 @@
-"""Own templates in Jinja2, in its sandbox (extra `templates`)."""
+"""Custom templates in Jinja2, run in its sandbox (extra `templates`)."""
 
 from __future__ import annotations
 

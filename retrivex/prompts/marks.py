@@ -1,4 +1,4 @@
-r"""Marks of a prompt: what a template writes around texts, so that no text can be taken for it.
+r"""The delimiters that a prompt template writes around texts, so that no text can imitate them.
 
 A template is read as its literal text with slots in it. What stands in front of the first slot of a line is a mark at
 the beginning of lines; where text goes on behind a document's words in the same line, what follows is a mark anywhere;
@@ -49,7 +49,7 @@ _BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What must not come out of a document.
+    """The delimiters that must not occur in a document's text.
 
     Parameters
     ----------
@@ -160,15 +160,15 @@ def _line_marks(parts: Sequence[str], has_inner: bool) -> Iterator[str]:
 
 
 def _line_mark(lead: list[str], *, whole: bool) -> str:
-    told = _told(lead)
-    pattern = _pattern(told)
-    # words are told from prose by nothing but standing alone
-    plain = whole and told == lead and not any(map(_is_sign, told))
-    return rf"{pattern}[\W_]*$" if plain and sum(map(len, told)) <= _MOST_WHOLE else pattern
+    start = _distinctive_start(lead)
+    pattern = _pattern(start)
+    # plain words differ from prose only where they stand alone
+    plain = whole and start == lead and not any(map(_is_sign, start))
+    return rf"{pattern}[\W_]*$" if plain and sum(map(len, start)) <= _MOST_WHOLE else pattern
 
 
-def _told(lead: list[str]) -> list[str]:
-    """Return what tells a line: signs and a word, a label up to its colon, or not more than a few words."""
+def _distinctive_start(lead: list[str]) -> list[str]:
+    """Return the start that identifies a line: signs and a word, a label up to its colon, or a few words."""
     words = [at for at, token in enumerate(lead) if not _is_sign(token)]
     if words and words[0] > 0:
         end = words[0] + 1
@@ -188,21 +188,21 @@ def _inner_marks(parts: Sequence[str]) -> Iterator[str]:
     if TEXT not in parts:
         return
     first = parts.index(TEXT)
-    if not any(_tells(_telling(literal)) or _closes(literal) for literal in parts[first + 1 :: 2]):
+    if not any(_is_distinctive(_distinctive_tokens(literal)) or _closes(literal) for literal in parts[first + 1 :: 2]):
         return
     for literal in parts[::2]:
-        tokens = _telling(literal)
-        if _tells(tokens):
+        tokens = _distinctive_tokens(literal)
+        if _is_distinctive(tokens):
             yield _pattern(tokens)
     for literal in parts[first + 1 :: 2]:
         if _closes(literal):
             yield _pattern(_tokens(literal)[:1])
 
 
-def _telling(literal: str) -> list[str]:
-    """Tokens of a literal text, with the emphasis around it where nothing else tells it from prose."""
+def _distinctive_tokens(literal: str) -> list[str]:
+    """Return the tokens of a literal text, with the emphasis around it where only that sets it off from prose."""
     bare = _tokens(literal)
-    return bare if _tells(bare) else _tokens(literal, emphasis=True)
+    return bare if _is_distinctive(bare) else _tokens(literal, emphasis=True)
 
 
 def _closes(literal: str) -> bool:
@@ -210,8 +210,8 @@ def _closes(literal: str) -> bool:
     return bool(literal) and seen(literal[0]) in _CLOSING
 
 
-def _tells(tokens: Sequence[str]) -> bool:
-    """Whether a literal text is more than prose."""
+def _is_distinctive(tokens: Sequence[str]) -> bool:
+    """Whether a literal text differs from prose."""
     signs = [token for token in tokens if _is_sign(token)]
     loud = any(sign[0] not in _QUIET or (len(sign) > 2 and sign[0] != ".") for sign in signs)
     label = any(right == ":" and not _is_sign(left) for left, right in pairwise(tokens))

@@ -1,4 +1,4 @@
-"""Sources of a prompt: a text, its number, and where it comes from."""
+"""The sources of a prompt: a text, its number, and where it comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates of whole prompts with places for context, question and history."""
+"""Templates of whole prompts with slots for context, question and history."""
 
 from __future__ import annotations
 

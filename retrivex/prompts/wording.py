@@ -1,4 +1,4 @@
-"""What the built-in prompts say, in English and Chinese."""
+"""The sentences of the built-in prompts, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KANA = re.compile(f"[{KANA}]")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Sentences of one language.
+    """The sentences of one language.
 
     Parameters
     ----------

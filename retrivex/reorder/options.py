@@ -32,17 +32,28 @@ class Diversity(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     relevance_weight: float = Field(
-        default=0.7, ge=0, le=1, description="lambda: 1 looks at relevance alone, 0 at difference alone"
+        default=0.7,
+        ge=0,
+        le=1,
+        description="Weight of relevance against difference (lambda): 1 ranks by relevance alone, 0 by difference "
+        "alone.",
     )
     source_penalty: float = Field(
-        default=0.15, ge=0, description="what a passage loses for each one picked before it of the same source"
+        default=0.15,
+        ge=0,
+        description="Discount of a passage for each better passage of the same source, in relevance.",
     )
-    source_field: str | None = Field(default=None, description="field that names the source; None: fields.source_id")
+    source_field: str | None = Field(
+        default=None, description="Field that names the source. None takes fields.source_id."
+    )
     embedding_field: str | None = Field(
-        default=None, description="field of the embeddings, to compare by cosine; None: texts by their trigrams"
+        default=None,
+        description="Field of the embeddings, which are compared by cosine. None compares the trigrams of the texts.",
     )
     max_candidates: int | None = Field(
-        default=None, ge=2, description="only the best n take part, the rest follow as they are; None: all"
+        default=None,
+        ge=2,
+        description="Only the best n passages take part; the others follow in their order. None takes all.",
     )
 
 
@@ -72,99 +83,150 @@ class ReorderOptions(BaseModel):
 
     # ---- input
     fields: Annotated[FieldNames, BeforeValidator(as_field_names)] = Field(
-        default=FieldNames(), description="names of the passages' fields, or langchain, llamaindex, haystack or hits"
+        default=FieldNames(),
+        description="Names of the passages' fields, or the name of a known layout: langchain, llamaindex, haystack or "
+        "hits.",
     )
     validation: Validation = Field(
-        default="strict", description="strict raises at the first bad passage, coerce mends what it can and reports it"
+        default="strict",
+        description="strict raises an error at the first malformed passage; coerce repairs what it can and reports it.",
     )
-    max_input: int | None = Field(default=None, ge=1, description="most passages taken; None: any number")
+    max_input: int | None = Field(default=None, ge=1, description="Most passages taken. None sets no limit.")
     max_input_behavior: Literal["raise", "truncate"] = Field(
-        default="raise", description="what happens to more of them: an error, or only the first are taken"
+        default="raise",
+        description="With more passages than max_input: raise an error, or truncate and take only the first.",
     )
 
     # ---- filtering
     score_clamp: tuple[float, float] | None = Field(
-        default=None, description="(low, high): scores outside are moved to the nearer of the two"
+        default=None,
+        description="(low, high): scores outside this range are moved to its nearer end. None leaves scores as they "
+        "are.",
     )
-    min_score: float | None = Field(default=None, description="passages with lower scores are left out")
-    deduplicate: bool = Field(default=False, description="leave duplicates out")
+    min_score: float | None = Field(default=None, description="Drop passages with lower scores. None keeps all.")
+    deduplicate: bool = Field(default=False, description="Drop duplicates.")
     deduplicate_threshold: float = Field(
-        default=1.0, ge=0, le=1, description="Jaccard likeness of trigrams that makes two a duplicate; 1: equal texts"
+        default=1.0,
+        ge=0,
+        le=1,
+        description="Least Jaccard similarity of trigrams at which two passages are duplicates. 1 means equal texts.",
     )
     deduplicate_keep: Literal["highest_score", "first", "last"] = Field(
-        default="highest_score", description="which of several duplicates stays"
+        default="highest_score", description="Which of several duplicates is kept."
     )
 
     # ---- relevance
-    weights: Weights = Field(default=Weights(), description="what score, time, section and source count for")
-    score_normalization: Normalization = Field(default="none", description="done to the scores before they are weighed")
-    softmax_temperature: float = Field(default=1.0, gt=0, description="temperature of softmax, in units of the scores")
+    weights: Weights = Field(
+        default=Weights(),
+        description="Weights of score, time, section and source reliability in the priority of a passage.",
+    )
+    score_normalization: Normalization = Field(
+        default="none", description="How the scores are normalised before they are weighted."
+    )
+    softmax_temperature: float = Field(
+        default=1.0, gt=0, description="Temperature of the softmax normalisation, in units of the scores."
+    )
     diversity: Annotated[Diversity | None, BeforeValidator(_as_diversity)] = Field(
-        default=None, description="rank by difference as well; True for the usual settings, None for off"
+        default=None,
+        description="Rank by maximal marginal relevance: True for the usual settings, or a Diversity. None ranks by "
+        "relevance alone.",
     )
 
     reranker: Annotated[Reranking | None, BeforeValidator(_as_reranking)] = Field(
         default=None,
-        description="scores the passages anew where there is a query: a function (query, texts) -> scores, an object "
-        "with score(query, texts), or a Reranking that says how it is asked",
+        description="Scores the passages anew when a query is given: a function (query, texts) -> scores, an object "
+        "with score(query, texts), or a Reranking with limits and time-out.",
     )
 
     # ---- order
-    strategy: Strategy = Field(default="edge_balanced", description="order of the passages")
-    start_count: int | None = Field(default=None, ge=0, description="edge_balanced: the best n stand first, in order")
-    end_count: int | None = Field(default=None, ge=0, description="edge_balanced: the next m stand last, in order")
-    chronological_order: Literal["asc", "desc"] = Field(default="asc", description="oldest or newest first")
+    strategy: Strategy = Field(
+        default="edge_balanced",
+        description="Order of the passages. edge_balanced puts the best at both ends, where models read best.",
+    )
+    start_count: int | None = Field(
+        default=None, ge=0, description="edge_balanced: number of the best passages that come first."
+    )
+    end_count: int | None = Field(
+        default=None, ge=0, description="edge_balanced: number of the next best passages that come last."
+    )
+    chronological_order: Literal["asc", "desc"] = Field(
+        default="asc", description="chronological: asc puts the oldest first, desc the newest."
+    )
     source_field: str | None = Field(
-        default=None, description="field of the documents of document orders; None: fields.source_id"
+        default=None,
+        description="Field that names the document, for the orders by document. None takes fields.source_id.",
     )
     group_by: str | None = Field(
         default=None,
-        description="metadata field; passages with equal values stay together, ordered inside by the strategy; None: "
-        "not at all, and by document where group_by is the strategy, too",
+        description="Metadata field whose equal values stay together, each group ordered by the strategy. None groups "
+        "only with strategy='group_by', by document.",
     )
-    high_relevance: float = Field(default=0.7, description="relevance_groups: highly relevant from this score on")
-    medium_relevance: float = Field(default=0.4, description="relevance_groups: relevant from this score on")
+    high_relevance: float = Field(
+        default=0.7, description="relevance_groups: least priority of the group of high relevance."
+    )
+    medium_relevance: float = Field(
+        default=0.4, description="relevance_groups: least priority of the group of medium relevance."
+    )
     position_weights: tuple[float, ...] | None = Field(
         default=None,
-        description="position_weighted: a weight for each place; None: 1 for the first tenth, 0.9 for the last",
+        description="position_weighted: one weight per position. None gives 1 to the first tenth, 0.9 to the last and "
+        "0.5 between.",
     )
     profile: Annotated[InstanceOf[PositionProfile], BeforeValidator(profile_of)] = Field(
         default=PROFILES["lost_in_the_middle"],
-        description="profile: attention by token position; a PositionProfile, its file, or the name of a built-in one",
+        description="profile: attention of the model by token position. A PositionProfile, its file, or the name of a "
+        "built-in one.",
     )
-    seed: int = Field(default=0, description="shuffle: the same seed gives the same order")
-    key: Callable[[Any], Any] | None = Field(default=None, description="custom: passage -> what it is sorted by")
+    seed: int = Field(default=0, description="shuffle: seed of the random order. The same seed gives the same order.")
+    key: Callable[[Any], Any] | None = Field(
+        default=None, description="custom: callable that returns the sort key of a passage; the smallest comes first."
+    )
     compare: Callable[[Any, Any], float] | None = Field(
-        default=None, description="custom: (a, b) -> a number below 0 where a comes first"
+        default=None, description="custom: callable (a, b) that returns a number below 0 where a comes first."
     )
 
-    auto: AutoSettings = Field(default=AutoSettings(), description="auto: words, thresholds and detector it goes by")
+    auto: AutoSettings = Field(default=AutoSettings(), description="auto: thresholds, cue words and question detector.")
 
     # ---- budget
-    max_tokens: float | None = Field(default=None, ge=0, description="most tokens of the texts, separators aside")
-    tokenizer: Annotated[Any, BeforeValidator(_as_tokenizer)] = Field(
-        default="auto", description="counts the tokens of max_tokens; None: max_chars takes the place of max_tokens"
+    max_tokens: float | None = Field(
+        default=None, ge=0, description="Most tokens of all texts together, without separators. None sets no limit."
     )
-    max_chars: int | None = Field(default=None, ge=0, description="most characters; used where max_tokens is not")
-    count_chars: Callable[[str], float] = Field(default=len, description="counts the characters of max_chars")
-    top_k: int | None = Field(default=None, ge=1, description="most passages")
+    tokenizer: Annotated[Any, BeforeValidator(_as_tokenizer)] = Field(
+        default="auto", description="Tokenizer that counts max_tokens. None uses max_chars instead."
+    )
+    max_chars: int | None = Field(
+        default=None,
+        ge=0,
+        description="Most characters of all texts together, used where max_tokens is not. None sets no limit.",
+    )
+    count_chars: Callable[[str], float] = Field(
+        default=len, description="Callable that counts the characters of a text for max_chars."
+    )
+    top_k: int | None = Field(default=None, ge=1, description="Most passages returned. None sets no limit.")
     min_top_k: int | None = Field(
-        default=None, ge=1, description="as many passages stay even where they exceed the budget"
+        default=None,
+        ge=1,
+        description="Least number of passages returned, even where they exceed the budget. None sets no minimum.",
     )
     packing: Packing | Literal["auto"] = Field(
         default="auto",
-        description="what stays within a budget: prefix from the front, edge_aware from both ends, best by relevance; "
-        "auto: by the strategy",
+        description="What stays within a budget: prefix from the front, edge_aware from both ends, best by relevance. "
+        "auto follows the strategy.",
     )
 
     # ---- output
     include_priority_score: bool = Field(
-        default=False, description="give back copies with priority_score in their metadata"
+        default=False, description="Return copies of the passages with priority_score in their metadata."
     )
-    include_explanation: bool = Field(default=False, description="give back copies with explanation in their metadata")
-    window_size: int = Field(default=128, ge=1, description="reorder_stream: passages that are ordered at a time")
+    include_explanation: bool = Field(
+        default=False, description="Return copies of the passages with explanation in their metadata."
+    )
+    window_size: int = Field(
+        default=128, ge=1, description="reorder_stream: number of passages that are ordered at a time."
+    )
     on_diagnostics: Callable[[ReorderDiagnostics], None] | None = Field(
-        default=None, description="called with the diagnostics of every call, and of every window of a stream"
+        default=None,
+        description="Callable that receives the diagnostics of every call, and of every window of a stream.",
     )
 
     @model_validator(mode="after")

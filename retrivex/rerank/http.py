@@ -43,7 +43,7 @@ class HttpReranker:
     url : of the endpoint itself, e.g. `https://api.cohere.com/v2/rerank`, `https://api.jina.ai/v1/rerank`,
         `http://localhost:8080/rerank`
     shape : whose API it speaks: `cohere`, `jina`, `tei` (Text Embeddings Inference), `vllm` or `voyage`
-    model : as the endpoint calls it; Text Embeddings Inference has only one and is told none
+    model : as the endpoint calls it; Text Embeddings Inference has only one and takes none
     api_key : sent as a bearer token
     options : further fields of the request, e.g. `{"truncate": True}` for Text Embeddings Inference, which refuses
         texts that are too long without it
@@ -73,7 +73,7 @@ class HttpReranker:
         if shape not in _SHAPES:
             raise RerankError(f"shape is {shape!r}: choose one of {', '.join(_SHAPES)}")
         if model is None and shape != "tei":
-            raise RerankError(f"model is None: an endpoint of the shape {shape!r} is told which model to use")
+            raise RerankError(f"model is None: an endpoint of the shape {shape!r} needs the name of its model")
         check_seconds("timeout_s", timeout_s)
         if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):
             raise RerankError(

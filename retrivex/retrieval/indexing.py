@@ -186,7 +186,7 @@ class Indexer:
         if owner is not None:
             run.refuse(
                 source,
-                f"doc_id {document.doc_id!r} belongs to {owner}: index both folders in one command, which tells them "
+                f"doc_id {document.doc_id!r} belongs to {owner}: index both folders in one command, which keeps them "
                 "apart, or use another database",
             )
             return

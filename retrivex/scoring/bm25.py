@@ -98,16 +98,16 @@ def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> Te
     most = _OFTEN * len(starts) + _FEW
     numbers, places = _found(terms, pool)
     times = np.bincount(numbers, minlength=len(terms))
-    tells = (times > 0) & (times < most)
-    for number in tells.nonzero()[0].tolist():
+    informative = (times > 0) & (times < most)
+    for number in informative.nonzero()[0].tolist():
         term = terms[number][0]
         if len(term) <= _TINY and not is_unspaced(term[0]):
-            tells[number] = pool.count(term) < most
+            informative[number] = pool.count(term) < most
     stretches = starts.searchsorted(places, side="right") - 1
     counts = np.bincount(numbers * len(starts) + stretches, minlength=len(terms) * len(starts))
     rows = counts.reshape(len(terms), -1)
     holding = np.add.reduce(rows > 0, axis=1)
-    kept: Floats = rows[tells & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)].astype(np.float64)
+    kept: Floats = rows[informative & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)].astype(np.float64)
     return TermCounts(kept, known_wording(terms, times.tolist()))
 
 

@@ -31,9 +31,9 @@ def discounted(scores: Scores, runs: Sequence[Run], diversity: float) -> tuple[S
     """
     if not diversity or len(runs) < 2:
         return scores, []
-    likeness, warnings = _likeness([chunk for run in runs for chunk in run.chunks])
+    similarity, warnings = _similarity([chunk for run in runs for chunk in run.chunks])
     numbers = np.repeat(np.arange(len(runs)), [len(run.chunks) for run in runs])
-    factors = _factors(np.concatenate(scores.chunks), numbers, likeness, diversity)
+    factors = _factors(np.concatenate(scores.chunks), numbers, similarity, diversity)
     rows = [part.tolist() for part in np.split(factors, np.cumsum([len(run.chunks) for run in runs])[:-1])]
     chunk_values = [
         [value * factor for value, factor in zip(values, row, strict=True)]
@@ -48,19 +48,19 @@ def discounted(scores: Scores, runs: Sequence[Run], diversity: float) -> tuple[S
     return replace(scores, make_chunks=chunk_values.copy, values=values or scores.values), warnings
 
 
-def _factors(values: Floats, runs: NDArray[np.int64], likeness: Similarity, diversity: float) -> Floats:
+def _factors(values: Floats, runs: NDArray[np.int64], similarity: Similarity, diversity: float) -> Floats:
     repeated = np.zeros(len(values))
     waiting = np.ones(len(values), dtype=bool)
     for _ in range(len(values)):
         best = int(np.where(waiting, values * (1 - diversity * repeated), -1.0).argmax())
         waiting[best] = False
         others = waiting & (runs != runs[best])
-        repeated[others] = np.maximum(repeated, likeness.of(best))[others]
+        repeated[others] = np.maximum(repeated, similarity.of(best))[others]
     factors: Floats = 1 - diversity * repeated
     return factors
 
 
-def _likeness(chunks: Sequence[Chunk]) -> tuple[Similarity, list[str]]:
+def _similarity(chunks: Sequence[Chunk]) -> tuple[Similarity, list[str]]:
     """Compare embeddings where all candidates have them, texts elsewhere."""
     rows = [chunk.embedding for chunk in chunks]
     if all(row is None for row in rows):

@@ -50,7 +50,7 @@ def chunk_values(
     linked: Mapping[ChunkKey, float],
     continuity: Mapping[ChunkKey, Continuity],
     config: RetrievalConfig,
-    likeness: Mapping[ChunkKey, float] | None = None,
+    query_similarity: Mapping[ChunkKey, float] | None = None,
 ) -> list[list[float]]:
     """Value of every chunk of every run, in [0, 1]; the largest is 1.
 
@@ -61,15 +61,15 @@ def chunk_values(
     linked : strength in [0, 1] with which links reach a chunk, by key
     continuity : of each chunk with the one before it, by key
     config : the weights and `distance_decay_beta`
-    likeness : cosine with the question as a share of the best, in [0, 1], by key, where both are embedded; what a
-        neighbour gets from a seed is multiplied by it. A seed keeps the score its retriever gave it
+    query_similarity : cosine with the question as a share of the best, in [0, 1], by key, where both are embedded;
+        what a neighbour gets from a seed is multiplied by it. A seed keeps the score its retriever gave it
 
     Returns
     -------
     list of list of float
         One list a run, one value a chunk.
     """
-    values = [_run_values(run, relevance, linked, continuity, config, likeness or {}) for run in runs]
+    values = [_run_values(run, relevance, linked, continuity, config, query_similarity or {}) for run in runs]
     largest = max((max(row) for row in values), default=0.0)
     if largest <= 0:
         return [[1.0] * len(row) for row in values]
@@ -82,7 +82,7 @@ def _run_values(
     linked: Mapping[ChunkKey, float],
     continuity: Mapping[ChunkKey, Continuity],
     config: RetrievalConfig,
-    likeness: Mapping[ChunkKey, float],
+    query_similarity: Mapping[ChunkKey, float],
 ) -> list[float]:
     decay = math.exp(-config.distance_decay_beta)
     w0, w1 = config.similarity_weight, config.adjacency_weight
@@ -112,12 +112,12 @@ def _run_values(
             leaving.append(w1 * strength)
         else:
             leaving.append(0.0)
-        reached = carry * likeness.get(key, 1.0)
+        reached = carry * query_similarity.get(key, 1.0)
         values.append(own if own > reached else reached)
         carry = carry if carry > leaving[-1] else leaving[-1]
     carry = 0.0
     for i in range(len(values) - 1, -1, -1):
-        reached = carry * likeness.get(run.chunks[i].key, 1.0) if likeness and carry else carry
+        reached = carry * query_similarity.get(run.chunks[i].key, 1.0) if query_similarity and carry else carry
         if reached > values[i]:
             values[i] = reached
         carry = (carry if carry > leaving[i] else leaving[i]) * steps[i]

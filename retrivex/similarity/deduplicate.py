@@ -114,9 +114,9 @@ def find_duplicates(
     if compare_with == "kept":
         found = _repeats([texts[i] for i in ranked], threshold)
         pairs = [(ranked[i], ranked[other]) for i, other in enumerate(found.of.tolist())]
-        likeness = dict(zip(ranked, found.similarity.tolist(), strict=True))
+        similarity = dict(zip(ranked, found.similarity.tolist(), strict=True))
         return sorted(
-            (Duplicate(i, other, other, likeness[i]) for i, other in pairs if i != other), key=lambda d: d.position
+            (Duplicate(i, other, other, similarity[i]) for i, other in pairs if i != other), key=lambda d: d.position
         )
     return _of_groups(_repeats(texts, threshold), ranked)
 

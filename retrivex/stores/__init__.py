@@ -1,4 +1,4 @@
-"""Chunk stores: in memory, in one SQLite file, or anything that implements `ChunkStore`."""
+"""Chunk stores: in memory, in one SQLite file, or any object that implements `ChunkStore`."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

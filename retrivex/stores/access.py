@@ -1,4 +1,4 @@
-"""Store access: one request, sync or async, with a time limit; a store that fails never costs the seeds."""
+"""Store access: one request, sync or async, with a time limit; a failing store never loses the hits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The in-memory store: chunks in dictionaries, for tests, notebooks and everything that fits in memory."""
+"""The in-memory store: chunks in dictionaries, for tests, notebooks and small collections."""
 
 from __future__ import annotations
 

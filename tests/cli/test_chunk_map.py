@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
-from retrivex.cli.chunk_map import MAX_ROWS, Cell, Strip, legend, strips_of
+from retrivex.cli.chunk_map import MAX_ROWS, Cell, ChunkMap, chunk_maps, legend
 from retrivex.cli.explain import Explanation
 
 
@@ -36,7 +36,7 @@ def refused(chunk_id: int, reason: str) -> Cell:
     return Cell(chunk_id, "beyond", "refused", reason)
 
 
-GUIDE = Strip(
+GUIDE = ChunkMap(
     "guide.md",
     "chunks 4-6 of 20",
     (
@@ -85,14 +85,14 @@ def test_colours_come_on_top_of_the_glyphs() -> None:
     ],
 )
 def test_each_guard_has_its_letter(reason: str, letter: str) -> None:
-    cells = draw(Strip("d", "", (refused(0, reason),))).splitlines()[1]
+    cells = draw(ChunkMap("d", "", (refused(0, reason),))).splitlines()[1]
     assert cells.strip() == letter
 
 
 def test_every_kind_of_cell_looks_different_without_colour() -> None:
     kinds = [Cell(0, role, outcome) for role in ("seed", "neighbour", "link") for outcome in ("selected", "dropped")]
     for encoding in ("utf-8", "ascii"):
-        drawn = {draw(Strip("d", "", (cell,)), encoding=encoding).splitlines()[1] for cell in kinds}
+        drawn = {draw(ChunkMap("d", "", (cell,)), encoding=encoding).splitlines()[1] for cell in kinds}
         assert len(drawn) == len(kinds)
 
 
@@ -107,19 +107,19 @@ def test_the_legend_tells_what_occurs_and_keeps_the_width() -> None:
 
 
 def test_rows_break_at_the_width_of_the_terminal() -> None:
-    strip = Strip("d", "", tuple(neighbour(i, "dropped") for i in range(12)))
-    assert draw(strip, width=20).splitlines()[2:5:2] == ["   0  1  2  3  4  5", "   6  7  8  9  10 11"]
+    chunk_map = ChunkMap("d", "", tuple(neighbour(i, "dropped") for i in range(12)))
+    assert draw(chunk_map, width=20).splitlines()[2:5:2] == ["   0  1  2  3  4  5", "   6  7  8  9  10 11"]
 
 
 @pytest.mark.parametrize("width", [1, 5, 10, 20, 40, 80, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    for line in draw(Strip("a-long-name-of-a-document.md", "chunks 4-6 of 20", GUIDE.cells), width).splitlines():
+    for line in draw(ChunkMap("a-long-name-of-a-document.md", "chunks 4-6 of 20", GUIDE.cells), width).splitlines():
         assert len(line) <= width
 
 
 def test_far_parts_of_a_long_document_stand_side_by_side() -> None:
     cells = (seed(0, label="1"), seed(5_000, label="2"), neighbour(5_001), seed(9_999, "dropped"))
-    lines = draw(Strip("long.txt", "chunks 0, 5000-5001 of 10000", cells)).splitlines()
+    lines = draw(ChunkMap("long.txt", "chunks 0, 5000-5001 of 10000", cells)).splitlines()
     assert lines == [
         "long.txt  chunks 0, 5000-5001 of 10000",
         "  [1]       [2]",
@@ -131,11 +131,11 @@ def test_far_parts_of_a_long_document_stand_side_by_side() -> None:
 def test_of_thousands_of_cells_the_shown_ones_are_drawn_and_the_others_counted() -> None:
     cells = [neighbour(i, "dropped") for i in range(10_000)]
     cells[7_000] = seed(7_000, label="1")
-    lines = draw(Strip("long.txt", "", tuple(cells))).splitlines()
+    lines = draw(ChunkMap("long.txt", "", tuple(cells))).splitlines()
     assert len(lines) <= 2 + 3 * MAX_ROWS
     assert "7000" in lines[3]
     assert lines[-1] == "  and 9,999 more chunks"
-    crowd = draw(Strip("long.txt", "", tuple(seed(i) for i in range(10_000)))).splitlines()
+    crowd = draw(ChunkMap("long.txt", "", tuple(seed(i) for i in range(10_000)))).splitlines()
     assert len(crowd) == 2 + 2 * MAX_ROWS
 
 
@@ -145,7 +145,7 @@ def test_of_thousands_of_cells_the_shown_ones_are_drawn_and_the_others_counted()
 )
 def test_every_chunk_is_drawn_once_or_counted(found: list[tuple[int, str]], width: int) -> None:
     cells = tuple(neighbour(chunk_id, outcome) for chunk_id, outcome in sorted(found))
-    lines = draw(Strip("", "", cells), width).splitlines()
+    lines = draw(ChunkMap("", "", cells), width).splitlines()
     counted = [line for line in lines if line.strip().startswith("and ")]
     drawn = [int(word) for line in lines for word in line.split() if word.isdigit()]
     if width >= 12 and not counted:
@@ -154,7 +154,7 @@ def test_every_chunk_is_drawn_once_or_counted(found: list[tuple[int, str]], widt
 
 
 def test_a_hostile_name_stays_on_its_line() -> None:
-    assert draw(Strip("evil\x1b[31m\nname", "", ())).splitlines() == ["evil�[31m name"]
+    assert draw(ChunkMap("evil\x1b[31m\nname", "", ())).splitlines() == ["evil�[31m name"]
 
 
 def composition(**options: object) -> Composition:
@@ -171,16 +171,16 @@ def composition(**options: object) -> Composition:
     return SpanComposer(config).compose(hits, store, query="bees")
 
 
-def test_strips_are_made_of_what_the_composer_noted() -> None:
+def test_chunk_maps_are_made_of_what_the_composer_noted() -> None:
     made = composition()
-    (strip,) = strips_of(made)
-    assert strip.caption == str(made.coverage[0])
-    assert [cell.chunk_id for cell in strip.cells] == [note.chunk_id for note in made.trace.notes]
-    assert {cell.reason for cell in strip.cells if cell.outcome == "refused"} == {"heading", "missing"}
-    labels = {cell.label: cell.chunk_id for cell in strip.cells if cell.label}
+    (chunk_map,) = chunk_maps(made)
+    assert chunk_map.caption == str(made.coverage[0])
+    assert [cell.chunk_id for cell in chunk_map.cells] == [note.chunk_id for note in made.trace.notes]
+    assert {cell.reason for cell in chunk_map.cells if cell.outcome == "refused"} == {"heading", "missing"}
+    labels = {cell.label: cell.chunk_id for cell in chunk_map.cells if cell.label}
     assert labels == {str(number): span.chunk_ids[0] for number, span in enumerate(made.spans, start=1)}
     shown = {chunk_id for span in made.spans for chunk_id in span.chunk_ids}
-    assert {cell.chunk_id for cell in strip.cells if cell.shown} == shown
+    assert {cell.chunk_id for cell in chunk_map.cells if cell.shown} == shown
 
 
 def test_documents_with_something_shown_come_first() -> None:
@@ -188,9 +188,9 @@ def test_documents_with_something_shown_come_first() -> None:
     hits = [SeedHit(chunk, score) for chunk, score in zip(chunks.values(), range(8), strict=True)]
     config = RetrievalConfig(tokenizer="estimate", max_spans=2)
     made = SpanComposer(config).compose(hits, chunks)
-    strips = strips_of(made)
-    assert [strip.doc_id for strip in strips[:3]] == ["h", "g", "f"]
-    assert [strip.shown for strip in strips] == [True] * 2 + [False] * 6
+    maps = chunk_maps(made)
+    assert [chunk_map.doc_id for chunk_map in maps[:3]] == ["h", "g", "f"]
+    assert [chunk_map.shown for chunk_map in maps] == [True] * 2 + [False] * 6
     assert "and 2 more documents, 0 of them with something shown" in draw(Explanation(made))
 
 

@@ -160,7 +160,7 @@ def test_vectors_stay_of_one_model(folder: Path, tmp_path: Path) -> None:
         assert store.info().vectors == 0
 
 
-def test_two_folders_that_share_a_name_are_told_apart(folder: Path, tmp_path: Path) -> None:
+def test_two_folders_that_share_a_name_are_differing_factors(folder: Path, tmp_path: Path) -> None:
     other, db = tmp_path / "other", tmp_path / "store.db"
     other.mkdir()
     (other / "bees.md").write_text("# Other bees\n\nBumblebees.\n")

@@ -68,7 +68,7 @@ def test_a_whole_database_passes_the_check_and_a_damaged_one_does_not(db: Path) 
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all, but long enough to look like one" * 20])
-def test_what_is_no_database_is_told_apart(tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_database_is_differing_factors(tmp_path: Path, content: bytes) -> None:
     page = tmp_path / "page.db"
     page.write_bytes(content)
     result = run(app, ["inspect", str(page)])

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from retrivex import Composition
+from retrivex import Composition, RetrievalConfig
 from retrivex.cli import app
+from retrivex.config import COMMON_OPTIONS
 
 run = CliRunner().invoke
 
@@ -181,6 +182,13 @@ def test_a_preset_that_is_no_name_is_a_usage_error(tmp_path: Path) -> None:
     result = run(app, ["query", "bees", "--config", str(config), "--db", str(tmp_path / "store.db")])
     assert result.exit_code == 2
     assert "preset [5] does not exist" in result.stderr
+
+
+def test_help_shows_the_options_that_are_changed_most_often_first() -> None:
+    shown = run(app, ["query", "--help"], env={"COLUMNS": "200"}).stdout
+    common = [shown.index(f" {name} (") for name in COMMON_OPTIONS]
+    assert common == sorted(common)
+    assert all(shown.index(f" {step}: ") > common[-1] for step in RetrievalConfig.option_groups() if step != "scoring")
 
 
 def test_who_names_a_window_means_it(db: str) -> None:

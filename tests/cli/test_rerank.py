@@ -148,7 +148,7 @@ def test_an_endpoint_that_refuses_is_told_and_costs_nothing(endpoint: Endpoint) 
 def test_an_endpoint_that_is_none_of_the_shapes_cannot_be_asked(tmp_path: Path) -> None:
     for options, said in (
         (["--rerank-shape", "openai"], "choose one of cohere, jina, tei, vllm"),
-        (["--rerank-shape", "cohere"], "is told which model to use"),
+        (["--rerank-shape", "cohere"], "needs the name of its model"),
     ):
         result = run(app, ["compose", "--rerank", "http://localhost/rerank", *options], input="")
         assert result.exit_code == 3

@@ -176,8 +176,8 @@ def test_without_optuna_the_extra_is_named(folder: Path, monkeypatch: pytest.Mon
             raise ImportError(name)
         return real(name, *args, **named)
 
-    for module in ("tuning", "option_search"):
-        monkeypatch.delitem(sys.modules, f"retrivex.evaluation.tune.{module}", raising=False)
+    for module in ("retrivex.evaluation.tune.tuning", "retrivex.evaluation.tune.option_search"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     result = tune(folder)
     assert result.exit_code == 3

@@ -167,7 +167,7 @@ def test_groups_need_values_that_can_be_hashed(value: Any) -> None:
         lambda: document(rows, source="page", score="score"),
         lambda: document_edges(rows, source="page", score="score"),
     ):
-        with pytest.raises(OrderingError, match=r"cannot be told from others .*give a callable"):
+        with pytest.raises(OrderingError, match=r"cannot be distinguished from others .*give a callable"):
             call()
 
 

@@ -8,7 +8,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, pair_of, strings_of, whole_number, words_of
 from retrivex.evaluation.questions.files import Record, read_each, read_lines, read_list
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import string
 
 
@@ -17,7 +17,7 @@ def contextual_embeddings(folder: Path) -> EvidenceSet:
 
     Source: Anthropic cookbook, "Contextual Embeddings", 2024.
     """
-    made = Gathering("contextual_embeddings")
+    made = EvidenceSetBuilder("contextual_embeddings")
     where: dict[tuple[str, int], Evidence] = {}
 
     def place(record: Record) -> None:

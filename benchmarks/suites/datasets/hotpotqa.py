@@ -11,7 +11,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, pair_of, place_in, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_list
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import as_string, listing
 from retrivex.text.sentences import trim_range
 
@@ -28,7 +28,7 @@ def hotpotqa(path: Path) -> EvidenceSet:
 
 def hotpotqa_records(records: Iterable[AnyRecord]) -> EvidenceSet:
     """Make a set of records in HotpotQA's layout; see `hotpotqa`."""
-    made = Gathering("hotpotqa")
+    made = EvidenceSetBuilder("hotpotqa")
 
     def read(record: Record) -> None:
         fields = record.fields

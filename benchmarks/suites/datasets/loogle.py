@@ -12,7 +12,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import object_of, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.text.sentences import sentence_ranges
 
 
@@ -35,7 +35,7 @@ def loogle_records(records: Iterable[AnyRecord], task: str) -> EvidenceSet:
         `evidence`
     task : "shortdep_qa" or "longdep_qa"
     """
-    made = Gathering(f"loogle/{task}")
+    made = EvidenceSetBuilder(f"loogle/{task}")
     finders: dict[str, QuoteFinder] = {}
 
     def read(record: Record) -> None:
@@ -73,7 +73,7 @@ def _literal(value: Any) -> Any:
         return value
 
 
-def _ask(made: Gathering, name: str, finder: QuoteFinder, asked: Mapping[str, Any], task: str) -> None:
+def _ask(made: EvidenceSetBuilder, name: str, finder: QuoteFinder, asked: Mapping[str, Any], task: str) -> None:
     listed = _literal(asked.get("S"))
     quotes = strings_of({"S": listed if isinstance(listed, list) else asked.get("S")}, "S")
     lost = [quote for quote in quotes if not finder.find(quote)]

@@ -12,7 +12,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, whole_number, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, number_records, read_csv, read_each, read_text
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 
 # one of the labels is spelt in two ways
 _LABELS = {"significantly increase": "significantly increased"}
@@ -23,7 +23,7 @@ def chunking_evaluation(folder: Path) -> EvidenceSet:
 
     Source: Smith & Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma 2024.
     """
-    made = Gathering("chunking_evaluation")
+    made = EvidenceSetBuilder("chunking_evaluation")
     texts = _documents(made, (folder / "corpora").glob("*.md"), "")
     numbers = count()
 
@@ -39,7 +39,7 @@ def chunking_evaluation(folder: Path) -> EvidenceSet:
     return made.whole()
 
 
-def _documents(made: Gathering, paths: Iterable[Path], prefix: str) -> dict[str, str]:
+def _documents(made: EvidenceSetBuilder, paths: Iterable[Path], prefix: str) -> dict[str, str]:
     """Return the texts of files by their names without the prefix; those that cannot be used are told."""
     texts: dict[str, str] = {}
     for path in sorted(paths):
@@ -71,7 +71,7 @@ def evidence_inference(folder: Path) -> EvidenceSet:
     Annotations that their reviewers found invalid are left out. The answers are the labels of the others, about which
     annotators may disagree. Source: DeYoung et al., "Evidence Inference 2.0", 2020.
     """
-    made = Gathering("evidence_inference")
+    made = EvidenceSetBuilder("evidence_inference")
     texts = _documents(made, (folder / "txt_files").glob("PMC*.txt"), "PMC")
     found: dict[str, set[Evidence]] = {}
     labels: dict[str, dict[str, None]] = {}

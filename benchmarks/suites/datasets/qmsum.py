@@ -11,7 +11,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, pair_of, strings_of, whole_number, words_of
 from retrivex.evaluation.questions.files import Record, read_each, read_lines
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import string
 
 
@@ -20,7 +20,7 @@ def qmsum(path: Path) -> EvidenceSet:
 
     Source: Zhong et al., "QMSum", 2021.
     """
-    made = Gathering("qmsum")
+    made = EvidenceSetBuilder("qmsum")
     meetings = count()
 
     def read(record: Record) -> None:

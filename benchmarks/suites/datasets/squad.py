@@ -10,7 +10,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, number_records, read_each, read_json
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import integer, string
 
 _NEAR = 8  # characters that a quoted answer may stand away from its offset
@@ -28,7 +28,7 @@ def squad(path: Path) -> EvidenceSet:
 
 def squad_articles(records: Iterable[AnyRecord]) -> EvidenceSet:
     """Make a set of articles in the layout of SQuAD; see `squad`."""
-    made = Gathering("squad")
+    made = EvidenceSetBuilder("squad")
 
     def read(record: Record) -> None:
         paragraphs = [_Paragraph(part) for part in list_of(record.fields, "paragraphs")]
@@ -50,7 +50,7 @@ def covid_qa(path: Path) -> EvidenceSet:
 
 def covid_qa_articles(records: Iterable[AnyRecord]) -> EvidenceSet:
     """Make a set of articles in the layout of COVID-QA; see `covid_qa`."""
-    made = Gathering("covid_qa")
+    made = EvidenceSetBuilder("covid_qa")
 
     def read(record: Record) -> None:
         for part in list_of(record.fields, "paragraphs"):
@@ -78,7 +78,9 @@ class _Paragraph:
         self.asked = list_of(fields, "qas")
 
 
-def _ask(made: Gathering, doc_id: str, paragraph: _Paragraph, offset: int, *, evidence_of: int | None) -> list[str]:
+def _ask(
+    made: EvidenceSetBuilder, doc_id: str, paragraph: _Paragraph, offset: int, *, evidence_of: int | None
+) -> list[str]:
     """Ask the questions of a paragraph; `evidence_of` says of how many answers, all where None. Return the odd ones."""
     odd = []
     for number, asked in enumerate(paragraph.asked, 1):

@@ -11,7 +11,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Factor, Question
 from retrivex.evaluation.questions.fields import strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import string
 from retrivex.text.sentences import trim_range
 
@@ -45,7 +45,7 @@ def longbench_records(records: Iterable[AnyRecord], task: str) -> EvidenceSet:
     records : `input`, `context`, `answers`, `length`, `dataset`, `language`, `all_classes`, `_id`
     task : its name where a record does not say `dataset`
     """
-    made = Gathering(f"longbench/{task}")
+    made = EvidenceSetBuilder(f"longbench/{task}")
     names: dict[str, str] = {}
 
     def read(record: Record) -> None:

@@ -12,7 +12,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, pair_of, place_in, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import string
 from retrivex.text.sentences import trim_range
 
@@ -23,14 +23,14 @@ def lost_in_the_middle(paths: Sequence[Path]) -> EvidenceSet:
     A document is a passage with its title in the line above; passages that come again are one document. Each question
     is asked of its own passages, in the order of the file, and its evidence is the gold passage without the title.
     """
-    made = Gathering("lost_in_the_middle")
+    made = EvidenceSetBuilder("lost_in_the_middle")
     for path in paths:
         file = path.name.partition(".")[0]
         made.note(f"{path.name}, {line}" for line in _add(made, read_lines(path), file))
     return made.whole()
 
 
-def _add(made: Gathering, records: Iterable[AnyRecord], file: str) -> list[str]:
+def _add(made: EvidenceSetBuilder, records: Iterable[AnyRecord], file: str) -> list[str]:
     """Add the questions of one file; their ids begin with `file`. Return what was odd."""
 
     def read(record: Record) -> None:
@@ -68,7 +68,7 @@ def key_value(path: Path, gold_at: int | None = None) -> EvidenceSet:
     path : `.jsonl` or `.jsonl.gz`
     gold_at : move the key that is asked for to this place, from 0, as the published experiments do; None leaves it
     """
-    made = Gathering("key_value")
+    made = EvidenceSetBuilder("key_value")
 
     def read(record: Record) -> None:
         pairs = [pair_of(pair, "ordered_kv_records") for pair in list_of(record.fields, "ordered_kv_records")]

@@ -15,7 +15,7 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Factor, Question
 from retrivex.evaluation.questions.fields import list_of, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.text.sentences import trim_range
 
 # How a prompt begins before its context, and the question behind it. A prompt may show a solved example first, and a
@@ -80,7 +80,7 @@ def ruler_records(records: Iterable[AnyRecord], task: str) -> EvidenceSet:
     records : `index`, `input`, `outputs`, `length`; `answer_prefix` and other fields of newer versions may be there
     task : "niah_single_1" to "qa_2"
     """
-    made = Gathering(f"ruler/{task}")
+    made = EvidenceSetBuilder(f"ruler/{task}")
 
     def read(record: Record) -> None:
         fields = record.fields

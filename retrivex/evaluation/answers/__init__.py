@@ -1,4 +1,4 @@
-"""Answers: a model asked through its endpoint, what its answers are worth, and where in a context it reads well.
+"""Answers: a model called through its endpoint, measures of its answers, and the depths at which it reads well.
 
 `endpoint` needs the extra `evaluate`, Chinese words the extra `chinese`; nothing else here needs more than the core.
 """

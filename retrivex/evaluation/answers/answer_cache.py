@@ -1,4 +1,4 @@
-"""Answers that were paid for, kept in a file: nothing is asked twice, and a run that was stopped goes on."""
+"""A cache of model answers in a file: no request is sent twice, and a stopped run can be resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BUSY_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer, and what it has cost; None where the endpoint did not say."""
+    """A cached answer and its cost; None where the endpoint did not report it."""
 
     text: str
     cut: bool = False
@@ -31,7 +31,7 @@ class KeptAnswer:
 
 
 class AnswerCache(SharedFile):
-    """Keeps answers in a file; threads and processes may share it, each process with a cache of its own.
+    """Keeps answers in a file; threads and processes may share it, each process with its own cache object.
 
     Parameters
     ----------

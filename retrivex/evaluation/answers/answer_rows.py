@@ -1,4 +1,4 @@
-"""Contexts that were measured already, answered by a model, and the answers measured."""
+"""Generates and measures a model's answers to contexts that were measured already."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class AnsweredRows:
-    """Rows with answers, and what went wrong.
+    """Rows with answers, and the problems that occurred.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def answer_rows(
     questions : of these sets; those that no row has are passed over
     model : an `Endpoint`, or anything else that answers; None generates nothing and says so
     judge : reads the answers too, as the measure `judged`
-    report : told how many are answered, of how many
+    report : called with how many are answered, of how many
 
     Raises
     ------

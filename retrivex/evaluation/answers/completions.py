@@ -1,4 +1,4 @@
-"""One request to `/chat/completions`, through OpenAI's official client (extra `evaluate`), and what became of it."""
+"""One request to `/chat/completions` through OpenAI's client (extra `evaluate`), and its outcome."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOCAL_KEY = "none"  # the client insists on a key, servers at home do not read 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt brought no answer.
+    """The reason why an attempt brought no answer.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Failure:
 
 
 class ChatCompletions:
-    """Sends requests and reads what comes back, whatever that is; safe for threads."""
+    """Sends requests and reads any reply; safe for threads."""
 
     def __init__(self, url: str, api_key: str | None, timeout_s: float) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks as OpenAI's chat completions do (extra `evaluate`)."""
+"""Endpoints that are compatible with OpenAI's chat completions (extra `evaluate`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROOM = ("max_completion_tokens", "max_tokens")
 
 
 class Endpoint:
-    """Asks a model, several requests at a time, and remembers its answers.
+    """Calls a model, several requests at a time, and caches its answers.
 
     Status 401, 403 and 404, and a quota that is used up, end everything at once with an `EndpointError`; so do 8
     requests in a row that are not answered. Status 408, 409, 429 and 5xx, broken connections, time-outs and answers

@@ -1,4 +1,4 @@
-"""A model that reads answers: is what was said right, in whatever words.
+"""A model as judge: whether an answer is right, in whatever words.
 
 After the graders of published question sets (Wei et al., "Measuring short-form factuality in large language models",
 2024; Zheng et al., "Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena", 2023, for judging against a reference):
@@ -58,7 +58,7 @@ _JUDGE_TOKENS = 300
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge says of an answer.
+    """The judgement of one answer.
 
     Parameters
     ----------

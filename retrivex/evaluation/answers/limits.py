@@ -1,4 +1,4 @@
-"""How fast an endpoint may be asked, and how much may be spent on it; safe for threads."""
+"""Limits on the rate of requests to an endpoint and on the tokens spent; safe for threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MINUTE_S = 60.0
 
 
 class RateLimit:
-    """At most so many requests and tokens in any 60 seconds.
+    """A limit on requests and tokens in any 60 seconds.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class RateLimit:
 
 
 class SpendCap:
-    """Tokens that may be spent, and those that are.
+    """A limit on the tokens of a whole run, and those already spent.
 
     Parameters
     ----------

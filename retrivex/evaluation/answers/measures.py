@@ -1,4 +1,4 @@
-"""What an answer is worth: measures that any question allows, and the score that its set was published with."""
+"""Measures of an answer: general ones, and the score that the question's set was published with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that answers prompts: the seam between endpoints and whoever asks."""
+"""The protocol of models that answer prompts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What became of a request.
+    """The outcome of a request.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What has been asked and spent.
+    """The requests sent and tokens spent so far.
 
     Parameters
     ----------

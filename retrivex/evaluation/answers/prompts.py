@@ -1,4 +1,4 @@
-"""What a model is asked, by the set of the question: the prompt that the set was published with, or a plain one."""
+"""The prompt of a question: the one that its set was published with, or a plain one."""
 
 from __future__ import annotations
 

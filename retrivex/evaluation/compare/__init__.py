@@ -1,1 +1,1 @@
-"""Results of the same questions in, differences and how sure they are out."""
+"""Comparison: results of the same questions in, differences with confidence intervals out."""

@@ -1,4 +1,4 @@
-"""Which order is better: several orders of the same passages, measured on the same questions."""
+"""A/B tests of orders: several orders of the same passages, measured on the same questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from retrivex.reorder import Reorderer
 
 @dataclass(frozen=True, slots=True)
 class OrderCase:
-    """A question with the passages that are ordered.
+    """A question with the passages to be ordered.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ Measure: TypeAlias = Callable[[Sequence[Any], OrderCase], float]
 
 @dataclass(frozen=True, slots=True)
 class OrderResult:
-    """What an order is worth.
+    """The measurements of one order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""How sure a difference between two systems is: the paired bootstrap over questions.
+r"""The paired bootstrap over questions: a difference between two systems with its confidence interval.
 
 Both systems answered the same questions, so that the difference of each question is what is resampled:
 :math:`\bar d^{*} = \frac1n \sum_i d_{r_i}` with :math:`r_i` drawn from the questions with replacement. Source: Efron &
@@ -21,7 +21,7 @@ _BLOCK = 4_000_000  # random numbers drawn at a time, so that memory stays small
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean of ours - theirs, and how sure it is.
+    """The mean of ours - theirs, with its confidence interval.
 
     Parameters
     ----------
@@ -38,9 +38,11 @@ class Difference:
     questions: int
 
     @property
-    def sure(self) -> bool:
-        """Whether the interval leaves 0 out."""
+    def significant(self) -> bool:
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
+
+    sure = significant  # its name until version 0.2
 
 
 def paired_bootstrap(
@@ -64,7 +66,7 @@ def paired_bootstrap(
     Examples
     --------
     >>> found = paired_bootstrap([1.0, 1.0, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0])
-    >>> found.mean, found.low, found.high, found.sure
+    >>> found.mean, found.low, found.high, found.significant
     (0.375, 0.0, 0.75, False)
     """
     differences = _differences(ours, theirs)

@@ -1,4 +1,4 @@
-r"""Which of two ways is better: results of the same questions, paired, with how sure the difference is.
+r"""Compares two systems: results of the same questions, paired, with confidence intervals of the differences.
 
 A question counts once, whatever else a run varies: its differences over budgets and seeds are averaged first. The
 effect size is that of paired figures, :math:`d_z = \bar d / s_d` with the standard deviation :math:`s_d` of the
@@ -23,11 +23,11 @@ LOWER_IS_BETTER = frozenset({"broken_sentences", "lost", "ms", "tokens"})
 NEITHER_IS_BETTER = frozenset({"evidence_position", "spans"})
 EVERY_SET = "mean of sets"
 FEWEST = 6
-"""Questions below which nothing is sure: of 5, all won by one side, 1 in 16 comes by chance (two-sided sign test)."""
+"""Fewest questions for a significant result: of 5, all won by one side, 1 in 16 is chance (two-sided sign test)."""
 _FIELDS = tuple(Way.__dataclass_fields__)
 _AVERAGED = "seed"
 
-Asked: TypeAlias = tuple[str, str]
+QuestionKey: TypeAlias = tuple[str, str]
 """A question: name of its set, and its id there."""
 
 Selection: TypeAlias = Mapping[str, str | int]
@@ -36,7 +36,7 @@ Selection: TypeAlias = Mapping[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One question, answered in two ways.
+    """One question with the results of both systems.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Pair:
     our_row, their_row : a row of each, to be read; those of the same budget and seed
     """
 
-    asked: Asked
+    asked: QuestionKey
     ours: float
     theirs: float
     our_row: Row
@@ -59,7 +59,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One measure of two ways, over the questions of one set or of all.
+    """One measure of two systems, over the questions of one set or of all.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """What can be said: which is better, that no effect was seen, or that questions are too few to tell."""
-        if not self.difference.sure:
+        if not self.difference.significant:
             return "no effect seen"
         if len(self.pairs) < FEWEST:
             return "too few questions"
@@ -173,11 +173,11 @@ def compare(
     return [one for made in found.values() for one in made]
 
 
-def _matched(ours: Sequence[Row], theirs: Sequence[Row]) -> dict[Asked, list[tuple[list[Row], list[Row]]]]:
+def _matched(ours: Sequence[Row], theirs: Sequence[Row]) -> dict[QuestionKey, list[tuple[list[Row], list[Row]]]]:
     """Return for each question that both sides answered the rows to compare: lists of those that differ in the seed."""
     shared = _shared_fields(ours, theirs)
     first, second = _by_place(ours, shared), _by_place(theirs, shared)
-    matched: dict[Asked, list[tuple[list[Row], list[Row]]]] = {}
+    matched: dict[QuestionKey, list[tuple[list[Row], list[Row]]]] = {}
     for place, rows in first.items():
         if place in second:
             matched.setdefault((rows[0].set_name, rows[0].question_id), []).append((rows, second[place]))
@@ -216,7 +216,7 @@ def _by_place(rows: Sequence[Row], shared: Sequence[str]) -> dict[tuple[Any, ...
 
 
 def _of_measure(
-    name: str, matched: Mapping[Asked, Sequence[tuple[list[Row], list[Row]]]], resamples: int, seed: int
+    name: str, matched: Mapping[QuestionKey, Sequence[tuple[list[Row], list[Row]]]], resamples: int, seed: int
 ) -> list[Comparison]:
     sets: dict[str, list[Pair]] = {}
     for asked, places in matched.items():

@@ -1,4 +1,4 @@
-"""Where known passages stand before and after an order: what reordering does to what matters.
+"""Positions of known passages before and after reordering.
 
 A passage that is known to answer the question (from labels, or from the citations of a right answer) should stand where
 models read best. The monitor takes down where it stood and where it went, question by question.
@@ -19,7 +19,7 @@ from retrivex.model.fields import Field, make_reader
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a known passage stood, and where it went.
+    """The position of a known passage before and after.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MonitorReport:
-    """What an order did to the known passages.
+    """The effect of an order on the known passages.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class MonitorReport:
 
 
 class ReorderMonitor:
-    """Takes down where known passages stand before and after an order.
+    """Records where known passages stand before and after an order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A page to read: the contexts of two ways beside each other, question by question."""
+"""A page with the contexts of two systems side by side, question by question."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def head(ours: str, theirs: str) -> tuple[str, ...]:
 
 def cells(found: Comparison) -> tuple[str, ...]:
     """Return a comparison as the cells of a table: set, measure, means, difference, interval, d_z, counts, verdict."""
-    sure = found.difference
+    difference = found.difference
     return (
         found.set_name,
         found.measure,
         f"{found.ours:.3f}",
         f"{found.theirs:.3f}",
-        f"{sure.mean:+.3f}",
-        f"{sure.low:+.3f} to {sure.high:+.3f}",
+        f"{difference.mean:+.3f}",
+        f"{difference.low:+.3f} to {difference.high:+.3f}",
         "–" if found.effect_size is None else f"{found.effect_size:+.2f}",
         str(found.wins),
         str(found.losses),

@@ -1,4 +1,4 @@
-"""Measures: of the evidence a context shows, of rankings, of places in the prompt, and of answers.
+"""Measures: of the evidence in a context, of rankings, of positions in the prompt, and of answers.
 
 They have no model behind them: what a measure cannot see (an answer that is right in other words, a claim that follows
 from two passages) is said where it is defined.

@@ -13,7 +13,7 @@ from retrivex.evaluation.metrics.support import citation_coverage, faithfulness
 
 @dataclass(frozen=True, slots=True)
 class AnswerCase:
-    """An answer, what would be right, and what it was made from.
+    """An answer, the reference answers, and the contexts it was generated from.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class AnswerCase:
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """What one answer is worth, each in [0, 1]; support is None where nothing was answered or no contexts are known."""
+    """The scores of one answer, each in [0, 1]; support is None without an answer or without contexts."""
 
     exact_match: float
     token_f1: float
@@ -40,7 +40,7 @@ class AnswerScores:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSummary:
-    """The means over all answers, those of support over the answers that have it, and each answer's own scores."""
+    """The means over all answers (of support over those that have it), and the scores of each."""
 
     exact_match: float
     token_f1: float

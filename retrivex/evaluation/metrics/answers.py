@@ -1,4 +1,4 @@
-"""Is an answer the right one: exact match and token F1, as SQuAD measures them, and for Chinese, Japanese and Korean.
+"""Exact match and token F1 of answers, as SQuAD measures them, and for Chinese, Japanese and Korean.
 
 A text in ASCII is normalised as in SQuAD: lower case, without punctuation and the articles a, an and the, white space
 single (Rajpurkar et al., "SQuAD: 100,000+ Questions for Machine Comprehension of Text", 2016). Any other is first

@@ -1,4 +1,4 @@
-"""What measures are given: lists where lists are due, of texts, names or numbers; anything else is one clear error."""
+"""Checks of the arguments of measures: lists of texts, names or numbers, or one clear error."""
 
 from __future__ import annotations
 

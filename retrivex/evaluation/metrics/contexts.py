@@ -1,4 +1,4 @@
-"""Context precision and recall: do the passages shown hold what they should, and do those that do come first."""
+"""Context precision and recall: whether the passages shown are relevant, and whether the relevant ones come first."""
 
 from __future__ import annotations
 
@@ -85,6 +85,8 @@ def relevance_of(contexts: Sequence[str], references: Sequence[str], *, held: fl
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
+    """A passage and the n-grams of its text."""
+
     text: str
     grams: Ints
 

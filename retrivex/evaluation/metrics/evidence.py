@@ -1,4 +1,4 @@
-r"""How much of the evidence a context shows, and at what price.
+r"""The share of the evidence that a context shows, and its cost in tokens.
 
 A context is a set of ranges of characters, as is the evidence. With :math:`G` the gold characters, :math:`S` the shown
 and :math:`H` those of the hits' own chunks:
@@ -32,7 +32,7 @@ COMPLETE = 0.99
 
 @dataclass(frozen=True, slots=True)
 class ContextScores:
-    """What one context is worth to one question.
+    """The scores of one context for one question.
 
     Parameters
     ----------

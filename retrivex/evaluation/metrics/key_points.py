@@ -1,4 +1,4 @@
-"""Are the points that matter in the texts: by their very words."""
+"""Recall and precision of key points, found in texts by their exact words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the best passages stand where models read best: at the edges."""
+"""Whether the best passages stand where models read best: at the edges."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def position_effectiveness(scores: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PositionSensitivity:
-    """How much a figure depends on the place of what is looked for.
+    """How much a measure depends on the position of the evidence.
 
     Parameters
     ----------

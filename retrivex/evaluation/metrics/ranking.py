@@ -1,4 +1,4 @@
-"""How good a ranking is, given what is relevant: the measures of information retrieval.
+"""Measures of rankings from information retrieval: recall, reciprocal rank, nDCG.
 
 Definitions are those of trec_eval, and so of ir-measures: gains are linear, a passage counts once.
 """

@@ -1,4 +1,4 @@
-"""Is an answer in the passages: by its words.
+"""Whether an answer is supported by the passages, by its words.
 
 Counting words sees what is made up, not what is put together wrongly: "Bees eat wasps" is fully supported by "Wasps eat
 bees". For that, a judge has to read.
@@ -25,7 +25,7 @@ STOP_WORDS = frozenset({
 
 
 def informative_tokens(text: str, *, stop_words: Collection[str] = STOP_WORDS, min_length: int = 2) -> set[str]:
-    """Return the words of a text that support can be told by: lower case, no stop words; of CJK, pairs of characters.
+    """Return the informative words of a text: lower case, no stop words; for CJK, pairs of characters.
 
     Parameters
     ----------

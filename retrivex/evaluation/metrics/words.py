@@ -1,4 +1,4 @@
-"""Does a phrase stand in a text: as whole words, or, in scripts without spaces between words, as characters."""
+"""Finds phrases in texts: as whole words, or as characters in scripts without spaces between words."""
 
 from __future__ import annotations
 

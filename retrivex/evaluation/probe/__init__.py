@@ -1,4 +1,4 @@
-"""A model in, the accuracy at every depth of a context out."""
+"""Position probe: a model in, its accuracy at every depth of a context out."""
 
 from retrivex.evaluation.probe.position_fit import PositionFit, fit_positions
 from retrivex.evaluation.probe.probe import ProbeResult, probe

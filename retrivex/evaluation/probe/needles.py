@@ -1,4 +1,4 @@
-"""Facts that nobody knows, hidden in text that says nothing: what a position probe asks for."""
+"""Invented facts, hidden in neutral text, that a position probe asks for."""
 
 from __future__ import annotations
 

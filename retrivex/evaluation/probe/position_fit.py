@@ -1,4 +1,4 @@
-r"""What a sweep over depths shows: accuracy by position, with bands, and whether position matters at all.
+r"""Fits accuracy by position to a sweep over depths, with confidence bands and a test of whether position matters.
 
 Every needle is asked for at every depth of the same text, so that depths are compared within rows. Bands are bootstrap
 intervals over needles (Efron & Tibshirani, 1993). Whether the spread between the best and the worst part is more than
@@ -30,7 +30,7 @@ _FEW = 5  # depths, below which neighbours lie too far apart
 
 @dataclass(frozen=True, slots=True)
 class PositionFit:
-    """Accuracy by position.
+    """Accuracy by position, with confidence bands.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def fit_positions(
 def _band(values: NDArray[np.float64], resamples: int, level: float, seed: int) -> tuple[float, float]:
     tail = (1 - level) / 2
     if np.ptp(values) == 0 and values[0] in (0.0, 1.0):
-        # all alike, resampling sees no spread: the exact binomial bound (Clopper & Pearson, 1934)
+        # all group_equal_measures, resampling sees no spread: the exact binomial bound (Clopper & Pearson, 1934)
         reach = 1 - tail ** (1 / len(values))
         return (1.0 - reach, 1.0) if values[0] else (0.0, reach)
     low, high = np.quantile(resampled_means(values, resamples=resamples, seed=seed), [tail, 1 - tail])

@@ -1,4 +1,4 @@
-"""Where in a context a model reads well: a needle asked for at every depth, and what follows for the order."""
+"""Measures at which depths of a context a model finds a needle, and what follows for the order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SEPARATOR = re.compile(r"(?<=\d)[,.'\u00a0\u202f ](?=\d)")
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a probe has found.
+    """The result of a probe.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def probe(
     answer_tokens : an answer has at most; models that think first need many more
     level : of bands and test
     seed : of needles and texts
-    report : told how many needles are asked for, of how many
+    report : called with how many needles are asked for, of how many
 
     Raises
     ------

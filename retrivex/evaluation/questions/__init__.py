@@ -1,1 +1,1 @@
-"""Files of questions in, questions with evidence out."""
+"""Questions: files of questions in, questions with evidence out."""

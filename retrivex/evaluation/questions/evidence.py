@@ -1,4 +1,4 @@
-"""Questions with evidence, answers or both: what every measurement of a context starts from."""
+"""Questions with evidence, answers or both: the input of every measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retrivex.errors import LoadError
 
 @dataclass(frozen=True, slots=True, order=True)
 class Evidence:
-    """Characters of a document that answer a question.
+    """A range of characters of a document that answers a question.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ Factor: TypeAlias = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, where its answer stands, and what it is, as far as the set says.
+    """A question with its evidence, its answers and its properties, as far as the set has them.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSet:
-    """Documents, questions about them, and what of the files could not be used.
+    """Documents, questions about them, and the malformed records of the files (`odd`).
 
     Parameters
     ----------

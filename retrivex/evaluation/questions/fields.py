@@ -1,4 +1,4 @@
-"""Reading the fields of published records: the right type, or one clear error."""
+"""Checks of the fields of published records: the right type, or one clear error."""
 
 from __future__ import annotations
 

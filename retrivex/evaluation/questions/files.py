@@ -1,4 +1,4 @@
-"""Reading the files of question sets: whole, as JSON, as CSV, or record by record."""
+"""Reads the files of question sets: whole, as JSON, as CSV, or record by record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WAY_OUT = "write one object a line"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record of a set, and where it stands.
+    """One record of a set, with its location in the file.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class BrokenRecord:
-    """What should have been a record.
+    """A malformed record, with its location in the file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A user's own questions: JSON Lines of questions and evidence, given as quotes or as offsets."""
+"""A user's own questions for tuning: JSON Lines of questions and evidence, as quotes or as offsets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMS = 'a quote as text, {"quote"}, {"doc_id", "quote"} or {"doc_id", "start", 
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question, where its answer stands, and what a retriever found for it.
+    """A question, its evidence, and the hits that a retriever found for it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionLine:
-    """A line of a file of questions.
+    """One line of a file of questions.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _question_line(path: str | Path, number: int, line: str) -> QuestionLine:
 
 
 class EvidenceFinder:
-    """Finds evidence in documents; remembers what it has read of them.
+    """Finds evidence in documents, and caches what it has read of them.
 
     Parameters
     ----------

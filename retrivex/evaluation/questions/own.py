@@ -1,4 +1,4 @@
-"""A user's own questions: JSON Lines, over a folder of documents, documents in the lines, or reference passages."""
+"""A user's own questions for evaluation: JSON Lines, with a folder of documents, documents or reference passages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Factor
 from retrivex.evaluation.questions.fields import list_of, object_of, strings_of, words_of
 from retrivex.evaluation.questions.files import Record, read_each, read_lines
 from retrivex.evaluation.questions.labelled import FORMS, EvidenceFinder
-from retrivex.evaluation.questions.set_builder import Gathering
+from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.loading import SUPPORTED_SUFFIXES, LoadProblem, document_from_dict, load_documents
 from retrivex.model.serialization import as_string, is_finite
 
@@ -41,21 +41,21 @@ def own(path: str | Path, documents: Documents | None = None) -> EvidenceSet:
     are looked for in them like quotes. Where there are none, the references of all lines are the documents, and those
     of a line its evidence, unless it has `evidence`, too.
 
-    A line that cannot be used is left out as a whole and told in `odd` with its number; so is a document that cannot
-    be read.
+    A line that cannot be used is left out as a whole and reported in `odd` with its number; so is a document that
+    cannot be read.
 
     Raises
     ------
     LoadError
         If the file or no line of it can be used.
     """
-    made = Gathering(Path(path).name.partition(".")[0])
-    reading = _Reading(made, _shared(made, documents))
+    made = EvidenceSetBuilder(Path(path).name.partition(".")[0])
+    reading = _LineReader(made, _shared(made, documents))
     made.note(read_each(read_lines(Path(path)), reading.read))
     return reading.whole()
 
 
-def _shared(made: Gathering, documents: Documents | None) -> dict[str, str]:
+def _shared(made: EvidenceSetBuilder, documents: Documents | None) -> dict[str, str]:
     """Return the texts of the documents that all questions share, by name."""
     if documents is None:
         return {}
@@ -63,26 +63,26 @@ def _shared(made: Gathering, documents: Documents | None) -> dict[str, str]:
         return {made.document(name, text): text for name, text in documents.items()}
     roots = [Path(root) for root in ([documents] if isinstance(documents, str | os.PathLike) else documents)]
     loaded, report = load_documents(roots)
-    made.note(f"{_told(problem, roots)}; left out" for problem in report.problems)
-    made.note(_told(note, roots) for note in report.notes)
+    made.note(f"{_describe_problem(problem, roots)}; left out" for problem in report.problems)
+    made.note(_describe_problem(note, roots) for note in report.notes)
     if not loaded:
         why = f": {report.problems[0]}" if report.problems else ""
         raise LoadError(f"documents {documents!s} hold none that can be read{why}")
     return {made.document(document.doc_id, document.text): document.text for document in loaded}
 
 
-def _told(problem: LoadProblem, roots: Sequence[Path]) -> str:
-    """Return what there is to say of a file, by its name in the folder given: odd records stand in manifests."""
+def _describe_problem(problem: LoadProblem, roots: Sequence[Path]) -> str:
+    """Return what there is to say of a file, by its name in the folder given: malformed records stand in manifests."""
     path = Path(problem.path)
     inside = [path.relative_to(root).as_posix() for root in roots if path != root and path.is_relative_to(root)]
     name = inside[0] if inside else path.name or problem.path
     return f"document {name}: {problem.reason.replace(problem.path, name)}"
 
 
-class _Reading:
-    """Reads line after line; remembers what passages without a name are called, so that equal ones are one document."""
+class _LineReader:
+    """Reads the lines of a file; equal passages without a name become one document."""
 
-    def __init__(self, made: Gathering, shared: Mapping[str, str]) -> None:
+    def __init__(self, made: EvidenceSetBuilder, shared: Mapping[str, str]) -> None:
         self._made = made
         self._shared = shared
         self._finder = EvidenceFinder(shared)

@@ -1,4 +1,4 @@
-"""Questions -> parts that know nothing of each other: one to fit on, one to measure on."""
+"""Splits questions into parts that share no document: one to fit on, one to measure on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions with evidence -> samples that the calibrated scorer is fitted to."""
+"""Converts questions with evidence to training samples of the calibrated scorer."""
 
 from __future__ import annotations
 

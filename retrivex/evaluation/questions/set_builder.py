@@ -1,4 +1,4 @@
-"""Putting a set together, record by record."""
+"""Builds a set of questions, record by record."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import EvidenceSet, Question
 
 
-class Gathering:
-    """Documents, questions and what was odd, until the set is whole.
+class EvidenceSetBuilder:
+    """Collects documents, questions and malformed records until the set is complete.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ class Gathering:
 
     Examples
     --------
-    >>> made = Gathering("bees")
+    >>> made = EvidenceSetBuilder("bees")
     >>> made.document("Hives", "Bees live in hives."), made.document("Hives", "Bees live in hives.")
     ('Hives', 'Hives')
     >>> made.document("Hives", "Hives are made of wood.")
@@ -90,6 +90,8 @@ class Gathering:
             If no question is left.
         """
         if not self._questions:
-            why = f"of {len(self.odd)} odd records the first is {self.odd[0]}" if self.odd else "there is no record"
+            why = (
+                f"of {len(self.odd)} malformed records the first is {self.odd[0]}" if self.odd else "there is no record"
+            )
             raise LoadError(f"{self.name} has no question that can be used ({why})")
         return EvidenceSet(self.name, self._documents, tuple(self._questions.values()), tuple(self.odd))

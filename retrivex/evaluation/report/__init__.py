@@ -1,4 +1,4 @@
-"""Results of an evaluation as pages to read: Markdown, the same as HTML, and plots."""
+"""Report: the results of an evaluation as Markdown, HTML and plots."""
 
 from retrivex.evaluation.report.pages import FIGURES, to_html, write_report
 

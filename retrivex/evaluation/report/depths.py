@@ -1,4 +1,4 @@
-"""What the depth of the evidence does to each composer: how much it depends on it, and where it is below plain kNN."""
+"""How much each system depends on the depth of the evidence, and where it is worse than plain kNN."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from retrivex.evaluation.report.grouping import (
     HITS,
     OF_HITS,
     RESAMPLES,
-    alike,
     by_depth,
     family_of,
+    group_equal_measures,
     grouped,
     hits_of,
     per_question,
@@ -38,7 +38,7 @@ def depth_sensitivity(rows: Sequence[Row], measures: Sequence[str] = _MEASURES) 
     lines = [
         [name, *column_if(several, hits), "–" if composer == HITS else f"{budget:,}", composer, *figures]
         for (name, hits, budget, composer), found in grouped(with_hits(plain(rows)), _way).items()
-        for same in alike(found, measures)
+        for same in group_equal_measures(found, measures)
         if (figures := _sensitivity(found, same))
     ]
     header = ["set", *column_if(several, "hits"), "budget", "composer", "measure", "best depth", "worst depth",
@@ -75,7 +75,7 @@ def _sensitivity(rows: Sequence[Row], same: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Against:
-    """A composer against kNN, in a family of sets, given the same hits and budget.
+    """A system against kNN in a family of sets, with the same hits and budget.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _against_baseline(rows: Sequence[Row]) -> Iterator[_Against]:
         composers = grouped(there, lambda row: row.way.composer)
         theirs = composers.pop(BASELINE, [])
         for composer, ours in composers.items():
-            for same in alike([*ours, *theirs], _MEASURES)[:1]:
+            for same in group_equal_measures([*ours, *theirs], _MEASURES)[:1]:
                 at = _at_depths(ours, theirs, same[0])
                 if at:
                     every = [pair for pairs in at.values() for pair in pairs]

@@ -1,4 +1,4 @@
-"""The plots of a report. Needs matplotlib, of the extra `evaluate`."""
+"""The plots of a report; needs matplotlib, of the extra `evaluate`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.evaluation.report.grouping import (
-    alike,
     by_depth,
     family_of,
+    group_equal_measures,
     grouped,
     hits_of,
     interval_of,
@@ -107,14 +107,14 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
     shown = plain(rows)
     if len(values_of(shown, "budget")) > 1:
         # a measure that is the same number in every row has the same plot
-        for measure, *same in alike(shown, ("evidence_recall", "complete", "answer_in_context")):
+        for measure, *same in group_equal_measures(shown, ("evidence_recall", "complete", "answer_in_context")):
             title = f"{equal([measure, *same])} against the token budget, with 95 % intervals"
             yield "What reaches the context", f"{measure}_by_budget", title, _by_budget(shown, measure)
     if "evidence_tokens_per_1000" in measures_of(shown):
         title = "evidence for 1,000 tokens of context"
         yield "What reaches the context", "evidence_per_token", title, _bars(shown, "evidence_tokens_per_1000", title)
     for family, found in grouped(shown, family_of).items():
-        for measure, *same in alike(found, ("complete", "answer_in_context")):
+        for measure, *same in group_equal_measures(found, ("complete", "answer_in_context")):
             of = equal([measure, *same])
             # only of questions that were asked at every depth: else depths differ in what was asked, too
             if len(by_depth(_swept(found, measure, "depth"), measure)) > 1:

@@ -1,4 +1,4 @@
-"""Rows of results, grouped for a table or a plot."""
+"""Groups rows of results for a table or a plot."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def with_several_hits(rows: Iterable[Row]) -> bool:
     return len({hits_of(row) for row in rows}) > 1
 
 
-def alike(rows: Sequence[Row], measures: Iterable[str]) -> list[list[str]]:
+def group_equal_measures(rows: Sequence[Row], measures: Iterable[str]) -> list[list[str]]:
     """Return the measures that the rows have, together those that are the same number in every row.
 
     Examples
     --------
     >>> from retrivex.evaluation.run.results import Way
     >>> rows = [Row("own", "1", Way("bm25", 20, "knn", "score_desc", 2000), {"complete": 1.0, "f1": 0.5, "em": 1.0})]
-    >>> alike(rows, ["complete", "em", "f1", "score"])
+    >>> group_equal_measures(rows, ["complete", "em", "f1", "score"])
     [['complete', 'em'], ['f1']]
     """
     there = measures_of(rows)

@@ -1,4 +1,4 @@
-"""Markdown out of names and numbers."""
+"""Writes names and numbers as Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's results as a page: Markdown, and the same as HTML in one file."""
+"""Writes the results of a run as a page: Markdown, and the same as HTML in one file."""
 
 from __future__ import annotations
 
@@ -140,10 +140,10 @@ def _set_line(found: Mapping[str, Any]) -> list[str]:
 
 
 def _odd(sets: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the first odd records, so that nobody has to look for them."""
-    told = [f"- {cell(record)}" for found in sets for record in found.get("odd", {}).get("records", ())]
-    more = [f"- … and {len(told) - _MOST_ODD:,} more, see {MANIFEST}"] if len(told) > _MOST_ODD else []
-    return ["Odd records:\n\n" + "\n".join([*told[:_MOST_ODD], *more])] if told else []
+    """Return the first malformed records as a list."""
+    lines = [f"- {cell(record)}" for found in sets for record in found.get("odd", {}).get("records", ())]
+    more = [f"- … and {len(lines) - _MOST_ODD:,} more, see {MANIFEST}"] if len(lines) > _MOST_ODD else []
+    return ["Malformed records:\n\n" + "\n".join([*lines[:_MOST_ODD], *more])] if lines else []
 
 
 def _said(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Plots in a folder: written with a list of them, by which those of an earlier report are found and taken away."""
+"""Writes plots into a folder with a list of them, by which the plots of an earlier report are found and removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrivex.errors import LoadError
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot of a report.
+    """One plot of a report.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ def write_plots(plots: Sequence[Plot], folder: Path, *, name: str = "report") ->
         listed.unlink(missing_ok=True)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    told = [
+    entry = [
         {"section": plot.section, "file": plot.file, "shows": plot.shows, "sha256": _hash(plot.data)} for plot in plots
     ]
     # the list first, so that a stop on the way leaves no file that is not in it
-    replace_file(listed, (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    replace_file(listed, (json.dumps(entry, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
     for plot in plots:
         replace_file(folder / plot.file, plot.data)
 
@@ -68,8 +68,8 @@ def write_plots(plots: Sequence[Plot], folder: Path, *, name: str = "report") ->
 def listed_plots(folder: Path, *, name: str = "report") -> dict[str, list[tuple[str, str]]]:
     """Return the plots of a list: title of a section -> files and what they show; empty where there is no list."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for told in _listed(folder / f"{name}.json"):
-        found.setdefault(told["section"], []).append((told["file"], told["shows"]))
+    for entry in _listed(folder / f"{name}.json"):
+        found.setdefault(entry["section"], []).append((entry["file"], entry["shows"]))
     return found
 
 
@@ -86,7 +86,7 @@ def _hash(data: bytes) -> str:
 
 def _noted(listed: Path) -> Mapping[str, str]:
     # no path that leads out of the folder, whoever wrote the list
-    return {told["file"]: told["sha256"] for told in _listed(listed) if Path(told["file"]).name == told["file"]}
+    return {entry["file"]: entry["sha256"] for entry in _listed(listed) if Path(entry["file"]).name == entry["file"]}
 
 
 def _listed(path: Path) -> list[dict[str, str]]:
@@ -94,7 +94,7 @@ def _listed(path: Path) -> list[dict[str, str]]:
         return []
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return [{key: str(told[key]) for key in ("section", "file", "shows", "sha256")} for told in found]
+        return [{key: str(entry[key]) for key in ("section", "file", "shows", "sha256")} for entry in found]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise LoadError(
             f"{path} is no list of plots ({error}): remove it, and the plots beside it that are not yours"

@@ -1,4 +1,4 @@
-"""The sections of a report, each from the rows of a run; a section that the rows say nothing about is empty."""
+"""The sections of a report, each from the rows of a run; a section without rows is empty."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from retrivex.evaluation.report.grouping import (
     BASELINE,
     HITS,
     OF_HITS,
-    alike,
     baseline_of,
     family_of,
+    group_equal_measures,
     grouped,
     hits_of,
     interval_of,
@@ -84,7 +84,7 @@ def differences(rows: Sequence[Row]) -> list[tuple[str, Comparison]]:
         for composer in composers:
             if composer != baseline:
                 ours = [row for row in there if row.way.composer == composer]
-                names = {same[0]: equal(same) for same in alike([*ours, *theirs], HEADLINES)}
+                names = {same[0]: equal(same) for same in group_equal_measures([*ours, *theirs], HEADLINES)}
                 known = [name for name in names if _asked(ours, name) & _asked(theirs, name)]
                 made = compare(ours, theirs, known, resamples=2_000) if known else []
                 found += [(names[one.measure], one) for one in made]
@@ -150,7 +150,7 @@ def factors(rows: Sequence[Row], name: str, measures: Sequence[str] = HEADLINES)
     return f"{table(header, lines)}{said}" if lines else ""
 
 
-def _told_apart(rows: Sequence[Row]) -> list[str]:
+def _differing_factors(rows: Sequence[Row]) -> list[str]:
     """Return the factors of few values, which have a table: those of public sets first, then a user's own."""
     values: dict[str, set[Factor]] = {name: set() for name in _FACTORS}
     for row in rows:
@@ -249,7 +249,7 @@ def sections(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     yield "Where it loses", losses(compared) if len(values_of(rows, "composer")) > 1 else ""
     yield "Depth of the evidence", depth_sensitivity(rows)
     yield f"Against {BASELINE} at each depth", depth_differences(rows)
-    for name in _told_apart(rows):
+    for name in _differing_factors(rows):
         yield f"By {cell(words(name))}", factors(rows, name)
     yield "Orders", orders(rows)
     yield "Answers", answers(rows)

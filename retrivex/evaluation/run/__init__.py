@@ -1,4 +1,4 @@
-"""The runner: sets x retrievers x composers x orders x budgets x seeds, measured without any model."""
+"""The runner: sets x retrievers x systems x orders x budgets x seeds, measured without any model."""
 
 from retrivex.evaluation.run.context import ORDERS
 from retrivex.evaluation.run.index import Index

@@ -1,4 +1,4 @@
-"""The chunks that systems are compared on: whole sentences, packed up to a size, without overlap or gap."""
+"""The chunks of an evaluation: whole sentences, packed up to a size, without overlap or gap."""
 
 from __future__ import annotations
 

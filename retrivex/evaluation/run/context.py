@@ -1,9 +1,9 @@
-"""A selection of passages, put into an order and written down: the text that a model would read."""
+"""Orders the selected passages and renders them as the text that a model would read."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from retrivex.composer.explain import citations_of
@@ -11,6 +11,8 @@ from retrivex.composer.order import order_spans
 from retrivex.composition.composition import Citation
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
+from retrivex.model.chunk import Chunk, ChunkKey, Embedding
+from retrivex.model.hit import SeedHit
 from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering.render import Style, render
@@ -21,9 +23,29 @@ ORDERS = tuple(name.value for name in OrderingStrategy if name is not OrderingSt
 SHUFFLE = OrderingStrategy.SHUFFLE.value
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The input of a system for one question.
+
+    Parameters
+    ----------
+    question : its text
+    hits : best first
+    store : where chunks and their neighbours are read
+    documents : doc_id -> text
+    embedding : of the question, shape (d,); None where the hits were found by words alone
+    """
+
+    question: str
+    hits: list[SeedHit]
+    store: Mapping[ChunkKey, Chunk]
+    documents: Mapping[str, str]
+    embedding: Embedding | None = None
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Order:
-    """Where in the context the best passages stand.
+    """The order of the passages in the context.
 
     Parameters
     ----------
@@ -46,7 +68,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a composer chose.
+    """The passages that a system selected.
 
     Parameters
     ----------
@@ -64,7 +86,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a model would read.
+    """The text that a model would read.
 
     Parameters
     ----------

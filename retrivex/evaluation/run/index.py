@@ -1,4 +1,4 @@
-"""What the questions of a set are searched in: the chunks of its documents, cut once, and hits out of them."""
+"""The search index of a set: the chunks of its documents, cut once, and the hits found in them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def cut(
 
 
 class Index:
-    """Chunks of documents in order, and everything that is computed from them once.
+    """The chunks of documents in order, and everything that is computed from them once.
 
     Hits can be restricted to some of the documents; they are then those of an index that holds no others.
 
@@ -72,7 +72,7 @@ class Index:
     documents : doc_id -> text
     chunker, size, tokenizer : see `cut`
     encoder : for the retrievers "dense" and "fused"; None where there is none
-    report : told of the progress
+    report : called with the progress
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""The baselines: the nearest chunks, as they are or with their neighbours, best first until the budget is full."""
+"""The kNN baselines: the nearest chunks, alone or with their neighbours, best first until the budget is full."""
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrivex.config import RetrievalConfig
-from retrivex.evaluation.run.context import Order, Selection, arrange
+from retrivex.evaluation.run.context import Case, Order, Selection, arrange
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import SeedHit
 from retrivex.model.run import Segment
@@ -18,15 +18,12 @@ from retrivex.rendering.render import SEPARATOR
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from retrivex.evaluation.run.systems import Case
-
 PLAIN = RetrievalConfig(ordering_strategy=OrderingStrategy.SCORE_DESC, numbered=False, gap_markers=False)
 """How the baselines are written: passages with blank lines between them."""
 
 
-class Nearest:
-    """The nearest chunks, each with its neighbours, best first; one that does not fit is passed over.
+class NearestChunks:
+    """Selects the nearest chunks, each with its neighbours, best first; one that does not fit is skipped.
 
     Without neighbours every hit is a passage. With them a passage is a run of chunks that follow one another, as good
     as the best hit in it, and nothing is shown twice. Where not even the best hit fits, it is cut at its end.

@@ -1,4 +1,4 @@
-"""What a run was: versions, data, settings and machine, so that anyone can make it again."""
+"""The manifest of a run: versions, data, settings and machine, so that it can be repeated."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ import retrivex
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.run.plan import Plan
 from retrivex.evaluation.run.sets import SAMPLE_SEED
-from retrivex.evaluation.run.systems import Composer
+from retrivex.evaluation.run.systems import System
 from retrivex.version import __version__
 
 SCHEMA = "retrivex.evaluation/1"
 """Name and version of the manifest's form."""
 
 _PACKAGES = ("numpy", "tiktoken", "sentencex", "semantic-text-splitter", "sentence-transformers", "torch")
-_MOST_ODD = 1000  # odd records that are told one by one; their number is always told
+_MOST_ODD = 1000  # malformed records that are listed; their number is always given
 # no row depends on the rest
 _APART = ("adapters", "cli", "loading", "prompts", "reorder", "testing")
 _MEASURING = ("metrics", "questions", "run")  # of evaluation/
@@ -85,7 +85,7 @@ def describe_set(name: str, found: EvidenceSet, digest: str, asked: int) -> dict
 
 def describe_run(
     plan: Plan,
-    composers: Sequence[Composer],
+    composers: Sequence[System],
     sets: Sequence[dict[str, Any]],
     *,
     tokenizer: str,

@@ -1,4 +1,4 @@
-"""What a context is worth to its question, as figures that need no model."""
+"""Measures of a context for its question that need no model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is evaluated: every option of a run, checked once."""
+"""The plan of a run: all its options, checked once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrivex.errors import RetrivexError
 from retrivex.evaluation.run.context import SHUFFLE, Order
 from retrivex.evaluation.run.index import VECTORS, RetrieverName
 from retrivex.evaluation.run.results import Way
-from retrivex.evaluation.run.systems import Composer, composer_of
+from retrivex.evaluation.run.systems import System, load_system
 from retrivex.tokens.tokenizer import Tokenizer
 
 
@@ -27,7 +27,7 @@ Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_as_
 
 
 class Plan(BaseModel):
-    """Sets x retrievers x hits x composers x orders x budgets x seeds; frozen, one value may stand for a list of one.
+    """Sets x retrievers x hits x systems x orders x budgets x seeds; frozen, a single value stands for a list of one.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class Plan(BaseModel):
             Order(order)
         return self
 
-    def composed_by(self, tokenizer: Tokenizer) -> list[Composer]:
+    def composed_by(self, tokenizer: Tokenizer) -> list[System]:
         """Return the composers.
 
         Raises
@@ -97,9 +97,9 @@ class Plan(BaseModel):
         RetrivexError
             If one is unknown, or two have the same name.
         """
-        made: dict[str, Composer] = {}
+        made: dict[str, System] = {}
         for spec in dict.fromkeys([*self.composers, *self.configs]):
-            composer = composer_of(spec, self.configs, tokenizer)
+            composer = load_system(spec, self.configs, tokenizer)
             if composer.name in made:
                 raise RetrivexError(f"two composers are called {composer.name!r}: rename one of the two files")
             made[composer.name] = composer
@@ -107,12 +107,12 @@ class Plan(BaseModel):
             raise RetrivexError("composers are empty: give at least one, as 'knn' or 'balanced'")
         return list(made.values())
 
-    def orders_of(self, composer: Composer) -> list[Order]:
+    def orders_of(self, composer: System) -> list[Order]:
         """Return the orders that a composer's passages are shown in."""
         names = self.orders or (composer.own_order,)
         return [Order(name, seed) for name in names for seed in (self.seeds if name == SHUFFLE else (0,))]
 
-    def ways(self, composers: list[Composer]) -> Iterator[Way]:
+    def ways(self, composers: list[System]) -> Iterator[Way]:
         """Yield every way of answering a question, in the order of the results."""
         for retriever in self.retrievers:
             for hits in self.hits:

@@ -1,4 +1,4 @@
-"""What a run of an evaluation leaves behind: a line of JSON for each question and way of answering it, and a manifest.
+"""The results of a run: one line of JSON per question and setup, and a manifest.
 
 The runner writes them; comparisons, reports and plots read nothing else.
 """
@@ -25,7 +25,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How questions are answered: everything that a run varies besides the questions.
+    """The setup of a measurement: everything that a run varies besides the questions.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One question, answered in one way.
+    """The result of one question in one setup.
 
     Parameters
     ----------
@@ -190,8 +190,8 @@ def without_nan(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     Examples
     --------
     >>> way = Way("bm25", 20, "knn", "score_desc", 2000)
-    >>> rows, told = without_nan([Row("own", "1", way, {"complete": math.nan, "tokens": 90.0})])
-    >>> rows[0].measures, told
+    >>> rows, warnings = without_nan([Row("own", "1", way, {"complete": math.nan, "tokens": 90.0})])
+    >>> rows[0].measures, warnings
     ({'tokens': 90.0}, ['1 figure is NaN and counts as not measured: complete 1'])
     """
     lost: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Runs a plan: each set is indexed once, searched, and composed block by block in several processes."""
+"""Runs a plan: each set is indexed and searched once, and composed block by block in several processes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from retrivex.evaluation.run.manifest import code_digest, data_digest, describe_
 from retrivex.evaluation.run.plan import Plan
 from retrivex.evaluation.run.results import MANIFEST, RESULTS, Row, read_rows, write_rows
 from retrivex.evaluation.run.sets import sampled, sets_of
-from retrivex.evaluation.run.systems import Composer
+from retrivex.evaluation.run.systems import System
 from retrivex.evaluation.run.vector_cache import Report, VectorCache, cache_folder
-from retrivex.evaluation.run.work import Asked, Block, SetWork, Worker, blocks_of
+from retrivex.evaluation.run.work import Block, SearchedQuestion, SetWork, Worker, blocks_of
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
@@ -57,7 +57,7 @@ def evaluate(
     cache : folder of finished blocks and of vectors; None is RETRIVEX_CACHE or ~/.cache/retrivex
     processes : that compose side by side
     encoder : in place of the one that `plan.encoder` names, which is then only a word for it
-    report : told of the progress
+    report : called with the progress
 
     Returns
     -------
@@ -73,15 +73,15 @@ def evaluate(
         raise RetrivexError(f"processes is {processes}: it must be at least 1")
     run = _Run.of(plan, cache or cache_folder(), processes, encoder, report)
     rows: list[Row] = []
-    told: list[dict[str, Any]] = []
+    descriptions: list[dict[str, Any]] = []
     for name, found in _named(plan, own):
         made, description = run.one_set(name, found)
         rows += made
-        told.append(description)
-    if not told:
+        descriptions.append(description)
+    if not descriptions:
         raise RetrivexError("there are no questions: name a set, or give questions of your own")
     if out is not None:
-        write_run(out, rows, run.manifest(told, len(rows)))
+        write_run(out, rows, run.manifest(descriptions, len(rows)))
     return rows
 
 
@@ -109,14 +109,14 @@ def _silent(_what: str, _done: int, _total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What all sets of a run have in common."""
+    """The settings that all sets of a run share."""
 
     plan: Plan
     cache: Path
     processes: int
     tokenizer: Tokenizer
     warnings: tuple[str, ...]
-    composers: list[Composer]
+    composers: list[System]
     encoder: VectorCache | None
     report: Report
 
@@ -176,7 +176,7 @@ class _Run:
         hits = {retriever: index.hits(questions, retriever, max(plan.hits)) for retriever in plan.retrievers}
         vectors = None if self.encoder is None else index.vectors_of(questions)
         asked = [
-            Asked(
+            SearchedQuestion(
                 question,
                 {retriever: hits[retriever][at] for retriever in plan.retrievers},
                 None if vectors is None else vectors[at],

@@ -1,4 +1,4 @@
-"""Does a passage begin or end inside a sentence of its document.
+"""Whether a passage begins or ends inside a sentence of its document.
 
 A line break is an edge, too: what it parts are paragraphs, turns, rows or list items in most documents. In text that is
 wrapped at a width, sentences that are broken at the end of a line are not seen.
@@ -13,7 +13,7 @@ from retrivex.text.sentences import sentence_ranges, trim_range
 
 
 class SentenceEdges:
-    """Where the sentences of documents stand; each document is read when it is first asked for.
+    """The sentence boundaries of documents, each read on first use.
 
     Parameters
     ----------

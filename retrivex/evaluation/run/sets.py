@@ -22,8 +22,8 @@ def sets_of(specs: Sequence[str], data: Path | None) -> Iterator[tuple[str, Evid
     Raises
     ------
     LoadError
-        If a name is unknown, a file is missing or broken, or there is no folder of data. Unknown names are told before
-        the first set is read.
+        If a name is unknown, a file is missing or broken, or there is no folder of data. Unknown names are reported
+        before the first set is read.
     """
     for spec in specs:
         if spec.split("/")[0] not in FAMILIES:

@@ -1,4 +1,4 @@
-"""Rows -> the means of each set and way, for a first look."""
+"""Summarises rows: the mean of each measure by set and setup."""
 
 from __future__ import annotations
 

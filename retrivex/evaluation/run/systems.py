@@ -1,11 +1,10 @@
-"""What makes a context of hits, by name: RetriVex in any configuration, and the baselines it is measured against."""
+"""The systems that an evaluation compares: RetriVex in any configuration, and the kNN baselines."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,10 +12,8 @@ from retrivex.composer.composer import SpanComposer
 from retrivex.composer.spans import best_first
 from retrivex.config import PRESETS, RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.run.context import Order, Selection
-from retrivex.evaluation.run.knn import Nearest
-from retrivex.model.chunk import Chunk, ChunkKey, Embedding
-from retrivex.model.hit import SeedHit
+from retrivex.evaluation.run.context import Case, Order, Selection
+from retrivex.evaluation.run.knn import NearestChunks
 from retrivex.tokens.tokenizer import Tokenizer
 
 BASELINES = {"knn": 0, "knn±1": 1, "knn±2": 2}
@@ -28,28 +25,8 @@ COMPOSERS = (*BASELINES, *PRESETS)
 _FILES = (".json", ".toml")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What every composer is given for a question.
-
-    Parameters
-    ----------
-    question : its text
-    hits : best first
-    store : where chunks and their neighbours are read
-    documents : doc_id -> text
-    embedding : of the question, shape (d,); None where the hits were found by words alone
-    """
-
-    question: str
-    hits: list[SeedHit]
-    store: Mapping[ChunkKey, Chunk]
-    documents: Mapping[str, str]
-    embedding: Embedding | None = None
-
-
-class Composer(Protocol):
-    """Chooses passages; `own_order` is the order it would show them in where nobody names one."""
+class System(Protocol):
+    """Selects passages for a question; `own_order` is its order where none is given."""
 
     name: str
     own_order: str
@@ -61,8 +38,8 @@ class Composer(Protocol):
         """Return what it does, as plain JSON types: other contents mean other results."""
 
 
-class Configured:
-    """RetriVex with a configuration; the budget is the evaluation's.
+class ConfiguredComposer:
+    """RetriVex with a configuration; the evaluation sets the budget.
 
     Parameters
     ----------
@@ -117,8 +94,8 @@ def _plain_options(name: str, config: RetrievalConfig) -> dict[str, Any]:
     return options
 
 
-def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> Composer:
-    """Return the composer that a name stands for.
+def load_system(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: Tokenizer) -> System:
+    """Return the system with a given name.
 
     Parameters
     ----------
@@ -132,13 +109,13 @@ def composer_of(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: To
         If it is none of them, or the file cannot be read.
     """
     if spec in configs:
-        return Configured(spec, configs[spec], tokenizer)
+        return ConfiguredComposer(spec, configs[spec], tokenizer)
     if spec in BASELINES:
-        return Nearest(spec, BASELINES[spec], tokenizer)
+        return NearestChunks(spec, BASELINES[spec], tokenizer)
     if spec in PRESETS:
-        return Configured(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
+        return ConfiguredComposer(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
     if spec.endswith(_FILES):
-        return Configured(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
+        return ConfiguredComposer(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
     raise RetrivexError(
         f"composer is {spec!r}: it must be one of {', '.join([*COMPOSERS, *configs])}, or the path of a .toml or "
         ".json of options"

@@ -1,4 +1,4 @@
-"""Vectors of texts, kept on disk by encoder and text, so that no text is encoded twice, whatever set it stands in."""
+"""A cache of text vectors on disk, by encoder and text, so that no text is encoded twice."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from retrivex.stores.sqlite.vectors import unit_rows
 
 Vectors = NDArray[np.float32]
 Report = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much."""
+"""Called with what is being done, how much of it is done, and of how much."""
 
-_BLOCK = 512  # texts encoded before they are written: what a killed run loses
+_BLOCK = 512  # texts encoded in one call, and then written: what a killed run loses
 _ASKED = 500  # keys in one request, fewer than any SQLite allows
 
 
@@ -31,12 +31,15 @@ def cache_folder() -> Path:
 
 
 class VectorCache:
-    """An encoder that remembers on disk what it has encoded.
+    """An encoder that keeps its vectors on disk.
 
     Parameters
     ----------
     encoder : makes the vectors; a file for each `name`
     folder : where the files lie; made when it is needed
+    group : texts encoded in one call and kept as the encoder returns them. The texts beside it change the last digits
+        of a vector (padding), so that figures repeat to the last bit only where the groups do. None encodes each text
+        once, whatever stands beside it, and scales its vector to length one
 
     Raises
     ------
@@ -44,9 +47,10 @@ class VectorCache:
         If a file cannot be read or written.
     """
 
-    def __init__(self, encoder: Encoder, folder: Path) -> None:
+    def __init__(self, encoder: Encoder, folder: Path, *, group: int | None = None) -> None:
         self.name = encoder.name
         self._encoder = encoder
+        self._group = group
         self._path = folder / f"{hashlib.sha256(encoder.name.encode()).hexdigest()[:16]}.sqlite"
 
     def encode(self, texts: Sequence[str], what: str = "texts", report: Report | None = None) -> Vectors:
@@ -54,11 +58,11 @@ class VectorCache:
 
         Parameters
         ----------
-        texts : any; equal ones are encoded once
+        texts : any; equal ones are encoded once, apart from those in groups
         what : names them in the progress
-        report : told of the progress
+        report : called with the progress
         """
-        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        keys = self._keys(texts)
         if not keys:
             return np.zeros((0, 0), dtype=np.float32)
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,6 +79,19 @@ class VectorCache:
                 "name; delete the file, or give the encoder another name"
             ) from error
 
+    def _keys(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the key of each text: its digest, or its place in a group and the digest of the group."""
+        digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        if self._group is None:
+            return digests
+        groups = [digests[at : at + self._group] for at in range(0, len(digests), self._group)]
+        wholes = [hashlib.sha256(b"".join(group)).digest() for group in groups]
+        return [
+            hashlib.sha256(whole + place.to_bytes(8, "big")).digest()
+            for whole, group in zip(wholes, groups, strict=True)
+            for place in range(len(group))
+        ]
+
     def _fill(
         self,
         file: sqlite3.Connection,
@@ -84,15 +101,21 @@ class VectorCache:
         report: Report | None,
     ) -> None:
         """Encode what is missing, block by block, so that a killed run goes on where it was."""
-        for at in range(0, len(missing), _BLOCK):
+        size = self._group or _BLOCK  # a group is written whole: what is missing are whole groups
+        for at in range(0, len(missing), size):
             if report is not None:
                 report(f"encoding {what}", at, len(missing))
-            block = missing[at : at + _BLOCK]
-            rows = unit_rows(self._encoder.encode([text for _, text in block]), what=f"texts encoded by {self.name}")
-            made = {key: row.tobytes() for (key, _), row in zip(block, rows, strict=True)}
+            block = missing[at : at + size]
+            made = {key: row.tobytes() for (key, _), row in zip(block, self._encode(block), strict=True)}
             file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", made.items())
             file.commit()
             known.update(made)
+
+    def _encode(self, block: Sequence[tuple[bytes, str]]) -> Vectors:
+        encoded = self._encoder.encode([text for _, text in block])
+        if self._group is not None:
+            return np.asarray(encoded, dtype=np.float32)
+        return unit_rows(encoded, what=f"texts encoded by {self.name}")
 
 
 def _read(file: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:

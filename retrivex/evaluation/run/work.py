@@ -1,4 +1,4 @@
-"""The work on one set, in blocks of questions that are finished, written and never done again."""
+"""The work on one set, in blocks of questions that are written when finished and never repeated."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Question
-from retrivex.evaluation.run.context import Context, Order, Selection, arrange
+from retrivex.evaluation.run.context import Case, Context, Order, Selection, arrange
 from retrivex.evaluation.run.index import VECTORS
 from retrivex.evaluation.run.measures import measure
 from retrivex.evaluation.run.plan import Plan
 from retrivex.evaluation.run.results import Row, Way, write_rows
 from retrivex.evaluation.run.sentence_edges import SentenceEdges
-from retrivex.evaluation.run.systems import Case, Composer
+from retrivex.evaluation.run.systems import System
 from retrivex.model.chunk import Chunk, ChunkKey, Embedding
 from retrivex.model.hit import SeedHit
 from retrivex.tokens.tokenizer import resolve_tokenizer
@@ -29,8 +29,8 @@ BLOCK = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question and what the retrievers found for it.
+class SearchedQuestion:
+    """A question and the hits that the retrievers found for it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class SetWork:
-    """Everything a process needs to know of a set.
+    """The data about a set that a worker process needs.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class SetWork:
     plan: Plan
     documents: Mapping[str, str]
     stores: Mapping[str, Mapping[ChunkKey, Chunk]]
-    asked: Sequence[Asked]
+    asked: Sequence[SearchedQuestion]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some questions, composed by one composer; all orders together, as they share what was chosen.
+    """Some questions for one system; all orders together, as they share the selection.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Block:
     path: Path
 
 
-def blocks_of(plan: Plan, composers: Sequence[Composer], ids: Sequence[str], known: Any, cache: Path) -> list[Block]:
+def blocks_of(plan: Plan, composers: Sequence[System], ids: Sequence[str], known: Any, cache: Path) -> list[Block]:
     """Return the blocks of a set.
 
     Parameters
@@ -147,7 +147,7 @@ class Worker:
         draft.replace(block.path)
         return block
 
-    def _rows(self, block: Block, asked: Asked) -> Iterator[Row]:
+    def _rows(self, block: Block, asked: SearchedQuestion) -> Iterator[Row]:
         composer, plan, question = self._composers[block.composer], self._work.plan, asked.question
         hits = asked.hits[block.retriever][: block.hits]
         case = Case(
@@ -173,7 +173,7 @@ class Worker:
                 context.text if plan.keep_contexts else None,
             )
 
-    def _contexts(self, composer: Composer, case: Case, budget: int) -> Iterator[tuple[Order, Context]]:
+    def _contexts(self, composer: System, case: Case, budget: int) -> Iterator[tuple[Order, Context]]:
         """Yield the context of each order: one choice of passages for all of them, as far as it fits."""
         own = Order(composer.own_order)
         chosen: Selection = composer.select(case, budget, own)

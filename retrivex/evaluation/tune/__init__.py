@@ -1,1 +1,1 @@
-"""Labelled questions in, better options and coefficients out, where they are sure to be better."""
+"""Tuning: labelled questions in, better options and coefficients out, if they are significantly better."""

@@ -1,4 +1,4 @@
-"""What a composer would choose of known candidates, without composing: for trying many options on the same ones.
+"""Repeats the selection on known candidates, without composing, to try many options quickly.
 
 Finding and valuing candidates takes most of a query's time, and most options of the selection do not touch it.
 """
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A question's candidates, ready to be chosen from.
+    """The candidates of a question, ready for selection.
 
     Parameters
     ----------

@@ -46,12 +46,12 @@ WIDEST = 3
 _FEWEST_TO_FIT = 10  # questions whose evidence is among their candidates
 
 Report: TypeAlias = Callable[[str, int, int], None]
-"""`report(what, done, total)`: told of progress."""
+"""`report(what, done, total)`: called with the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate: a model, and options."""
+    """A candidate: a model and options."""
 
     model: str
     options: tuple[tuple[str, Any], ...]
@@ -62,7 +62,7 @@ class Trial:
 
 
 class Search:
-    """Looks for the best candidate on the fitting part.
+    """Searches the best candidate on the fitting part.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Search:
     parts : places in `questions` of each part of the cross-validation
     config, tokenizer : where it starts from
     folder : for files of coefficients that are tried
-    report : told of progress
+    report : called with the progress
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Options and coefficients for a user's own questions, taken only where they are sure to be better.
+"""Tunes options and coefficients on a user's own questions, and accepts them only if significantly better.
 
 1. A part of the questions is held back; where possible, no document serves both parts.
 2. On the rest the calibrated scorer is fitted anew, and the options are searched by cross-validation: what a model is
@@ -54,7 +54,7 @@ _FLIPS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure on the questions held back.
+    """One measure on the held-out questions.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
-    """What tuning found, and whether it may be used.
+    """The result of tuning, and whether it is accepted.
 
     Parameters
     ----------
-    accepted : whether the candidate is sure to be better
+    accepted : whether the candidate is significantly better
     reason : why it is accepted or refused, for people
     before : the config that tuning started from
     changes : options that the candidate turns
@@ -189,7 +189,7 @@ def tune(
     trials : candidates that are tried
     hold_out : share of the questions that decide
     seed : of the parts and of the search
-    report : told of progress: what is being done, how much of it is done, and of how much
+    report : called with the progress: what is being done, how much of it is done, and of how much
 
     Raises
     ------
@@ -199,18 +199,18 @@ def tune(
     """
     config = config or RetrievalConfig()
     _check(questions, config, trials, hold_out)
-    told = report or (lambda _what, _done, _total: None)
+    notify = report or (lambda _what, _done, _total: None)
     fitting, parts, theirs = _split(questions, hold_out, seed)
     with tempfile.TemporaryDirectory() as folder:
-        search = Search(fitting, parts, config, tokenizer, Path(folder), told)
+        search = Search(fitting, parts, config, tokenizer, Path(folder), notify)
         start, found = Trial(AS_IT_IS, ()), search.best(trials, seed)
         model = search.final_model(found, _provenance(fitting, seed))
         candidate = found.of(config)
         if model is not None:
             write_json(Path(folder) / "coefficients.json", model.to_dict())
             candidate = candidate.override(coefficients=Path(folder) / "coefficients.json")
-        before = _measured(theirs, SpanComposer(config, tokenizer=tokenizer), told)
-        after = before if found == start else _measured(theirs, SpanComposer(candidate, tokenizer=tokenizer), told)
+        before = _measured(theirs, SpanComposer(config, tokenizer=tokenizer), notify)
+        after = before if found == start else _measured(theirs, SpanComposer(candidate, tokenizer=tokenizer), notify)
     measures = _compared(before, after)
     chance = _chance(after["quality"] - before["quality"], seed)
     accepted, reason = _verdict(found == start, measures["quality"], chance)
@@ -236,8 +236,8 @@ def _check(questions: Sequence[LabelledQuestion], config: RetrievalConfig, trial
     answered = sum(1 for question in questions if question.evidence)
     if answered < FEWEST_QUESTIONS:
         raise RetrivexError(
-            f"{answered} questions have evidence: tuning needs at least {FEWEST_QUESTIONS}, and some hundred to be "
-            "sure of small improvements"
+            f"{answered} questions have evidence: tuning needs at least {FEWEST_QUESTIONS}, and some hundred to "
+            "detect small improvements"
         )
     if trials < 1:
         raise RetrivexError(f"trials is {trials}: it must be at least 1")
@@ -316,7 +316,7 @@ def _compared(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> dict
 def _chance(differences: Floats, seed: int) -> float:
     """Return the share of random signs of the differences whose mean is as large: a paired randomisation test.
 
-    The bootstrap is too sure where few questions differ: three gains and no loss are no proof.
+    The bootstrap overstates its confidence where few questions differ: three gains and no loss are no proof.
     """
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), (_FLIPS, len(differences)))
     means = (signs * differences).mean(axis=1)
@@ -330,10 +330,10 @@ def _verdict(unchanged: bool, found: Measure, chance: float) -> tuple[bool, str]
         f"{found.difference.mean:+.3f}, 95 % interval {found.difference.low:+.3f} to {found.difference.high:+.3f}"
     )
     if found.difference.low <= 0:
-        return False, f"no sure improvement on the questions held back ({interval})"
+        return False, f"no significant improvement on the questions held back ({interval})"
     if chance > _SURE:
         return (
             False,
-            f"too few questions held back differ to be sure of an improvement ({interval}; chance {chance:.3f})",
+            f"too few questions held back differ for a significant improvement ({interval}; chance {chance:.3f})",
         )
     return True, f"better on the questions held back ({interval})"

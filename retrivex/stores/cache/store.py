@@ -24,7 +24,7 @@ _PASSED_ON = ("fetch_parents", "batch_limit", "row_ends")
 
 
 class ChunkCache(Protocol):
-    """Keeps entries for a while. `space` is all that sets callers apart: another space never sees them."""
+    """Keeps entries for a limited time, separately for each `space`: no space sees another's entries."""
 
     def read(self, space: str, places: Sequence[ChunkKey]) -> Mapping[ChunkKey, Entry]:
         """Return the entries of `places` that are there and not too old."""

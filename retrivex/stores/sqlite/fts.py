@@ -1,4 +1,4 @@
-"""Full-text search terms of texts and of questions, made in one place so that they agree.
+"""The full-text search terms of texts and of questions, built in one place so that they match.
 
 FTS5's own tokenizer (`porter unicode61`) splits at spaces, folds case and accents and stems English words. Scripts
 that are written without spaces would become one token a sentence; here their runs are cut into overlapping pairs of

@@ -1,157 +1,87 @@
-"""The printed report: as the committed results say, and every table of the README in it."""
+"""The printed report: short, with its figures, and as the committed results say."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
-from benchmarks.report import first_version, report, tables
-from benchmarks.speed import latency
-from retrivex.evaluation.run.results import COMPRESSED, MANIFEST, Row, Way, write_rows
+from benchmarks.report import chapters, numbers, report, tables
 
-ROOT = Path(__file__).parents[3]
-
-
-def tables_of(page: str) -> list[str]:
-    """Return the rows of figures of a page's generated tables."""
-    blocks = re.findall(r"<!-- (\w+) -->\n(.*?)\n<!-- /\1 -->", page, flags=re.DOTALL)
-    return [line for _, block in blocks for line in block.splitlines()[2:]]
+PAGE = report.PAGE.read_text(encoding="utf-8")
+README = (report.ROOT / "README.md").read_text(encoding="utf-8")
+BENCHMARKS = (report.ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
 
 
-def test_every_figure_in_the_tables_of_the_readme_is_in_the_report() -> None:
-    printed = (ROOT / "EVALUATION_REPORT.md").read_text(encoding="utf-8").splitlines()
-    rows = tables_of((ROOT / "README.md").read_text(encoding="utf-8"))
-
-    assert len(rows) > 10
-    assert [row for row in rows if row not in printed] == []
+def tables_of(page: str) -> list[list[str]]:
+    """Return the tables of a page, each as its lines without the line of dashes."""
+    blocks = re.findall(r"(?:^\|.*\|\n?)+", page, flags=re.MULTILINE)
+    return [[line for line in block.splitlines() if not line.startswith("| ---")] for block in blocks]
 
 
-def test_report_is_as_the_results_say() -> None:
-    assert (ROOT / "EVALUATION_REPORT.md").read_text(encoding="utf-8") == report.page()
+def figures_of(page: str) -> list[str]:
+    """Return the files of a page's figures."""
+    return re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page)
 
 
-def test_every_plot_of_the_report_is_there() -> None:
-    page = (ROOT / "EVALUATION_REPORT.md").read_text(encoding="utf-8")
-    files = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page)
-
-    assert files
-    assert [file for file in files if not (ROOT / file).exists()] == []
-    assert page.count("data:image") == 0
-    assert (ROOT / "EVALUATION_REPORT.html").read_text(encoding="utf-8").count("data:image/png") == len(files)
-    assert len((ROOT / "EVALUATION_REPORT.html").read_bytes()) < 2_000_000
+def test_the_front_pages_are_short() -> None:
+    assert len(README.splitlines()) <= 130
+    assert len(BENCHMARKS.splitlines()) <= 150
+    assert len(PAGE.splitlines()) <= 300
+    assert len(PAGE.encode()) <= 25_000
 
 
-def test_no_plot_lies_there_that_the_report_does_not_show() -> None:
-    page = (ROOT / "EVALUATION_REPORT.md").read_text(encoding="utf-8")
-
-    assert [file.name for file in report.FIGURES.glob("*.png") if f"evaluation/{file.name})" not in page] == []
-
-
-def write_run(folder: Path, rows: list[Row]) -> None:
-    """Write results as the benchmarks keep them."""
-    folder.mkdir(parents=True)
-    write_rows(folder / COMPRESSED, rows)
-    (folder / MANIFEST).write_text("{}", encoding="utf-8")
+def test_the_report_has_twelve_sections_and_eight_figures() -> None:
+    headings = re.findall(r"^## (\d+)\. ", PAGE, flags=re.MULTILINE)
+    assert headings == [str(number) for number in range(1, 13)]
+    assert len(figures_of(PAGE)) == 8
 
 
-def row(set_name: str, at: int, measures: Mapping[str, float], factors: Mapping[str, str | int], **way: int) -> Row:
-    """Make a row of plain nearest chunks."""
-    return Row(set_name, f"q{at}", Way("bm25", 50, "knn", "score_desc", way.get("budget", 2000)), measures, factors)
+def test_tables_of_the_report_can_be_taken_in_at_a_glance() -> None:
+    found = tables_of(PAGE)
+    assert found
+    assert max(len(table) - 1 for table in found) <= 8
+    assert max(line.count(" | ") + 1 for table in found for line in table) <= 6
 
 
-def test_claims_of_the_first_version_stand_beside_what_was_measured(tmp_path: Path) -> None:
-    depths = {0: 1.0, 50: 0.0, 100: 1.0}
-    needles = [
-        row(
-            "niah/4096",
-            at,
-            {"complete": figure, "reciprocal_rank": 0.5},
-            {"depth": depth, "tokens": 4096, "needle": at},
-        )
-        for at in range(10)
-        for depth, figure in depths.items()
-    ]
-    needles = [Row(one.set_name, f"{one.question_id}@{one.factors['depth']}", one.way, one.measures, one.factors)
-               for one in needles]  # fmt: skip
-    write_run(tmp_path / "niah", needles)
-    said = first_version.claims(tmp_path)
-
-    # by hand: two depths of three, and none at the worst in every resample
-    assert "| niah, knn, 50 bm25 hits | 0.667 [" in said
-    assert "| 0.500 [0.500, 0.500] | -1.000 [-1.000, -1.000] |" in said
-    assert "| < 0.001 | 30 |" in said
-    assert "RULER" not in said
-
-    tasks = [row(f"ruler/{task}/4096/25", at, {"answer_in_context": 1.0}, {"task": task})
-             for task in ("vt", "cwe") for at in range(4)]  # fmt: skip
-    write_run(tmp_path / "ruler", tasks)
-    said = first_version.claims(tmp_path)
-
-    assert "exact match of 12 to 64 %" in said
-    assert "| vt | 1.000 [1.000, 1.000] | 4 |" in said
-    assert "| cwe |" not in said
+@pytest.mark.parametrize("page", [report.PAGE, *report.RESULTS.rglob("*.md")], ids=lambda path: path.parent.name)
+def test_every_figure_and_link_of_a_printed_page_is_there(page: report.Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
 
 
-def test_needles_of_the_first_version_stand_beside_what_the_hits_hold(tmp_path: Path) -> None:
-    rows = [
-        Row(
-            "niah/4096",
-            f"{at}@{depth}",
-            Way("bm25", 50, composer, "score_desc", budget),
-            {"complete": 0.0, "reciprocal_rank": 0.0, "evidence_recall": 0.0, "rescued_by_neighbours": 0.0,
-             "lost": float(depth != 50)},
-            {"depth": depth, "needle": at},
-        )
-        for composer in ("knn", "balanced")
-        for budget in (1000, 2000)
-        for at in range(10)
-        for depth in (0, 50, 100)
-    ]  # fmt: skip
-    write_run(tmp_path / "niah", rows)
-    said = first_version.claims(tmp_path)
-    hits = next(line for line in said.splitlines() if "the hits themselves" in line)
-
-    # by hand: needles at two depths of three, each once, and no rank before anything is chosen
-    assert hits.startswith("| niah, the hits themselves, 50 bm25 hits | 0.667 [")
-    assert "] | – | -1.000 [-1.000, -1.000] |" in hits
-    assert hits.endswith("| < 0.001 | 30 |")
-    assert said.index("the hits themselves,") < said.index("| niah, knn, 50 bm25 hits | 0.000")
+def test_no_figure_lies_there_that_no_page_shows() -> None:
+    pages = [report.PAGE, report.ROOT / "README.md", *report.RESULTS.rglob("*.md")]
+    shown = {file.rsplit("/", 1)[-1] for page in pages for file in figures_of(page.read_text(encoding="utf-8"))}
+    there = {file.name for file in (report.ROOT / "docs" / "figures").rglob("*.png")}
+    assert there - shown == set()
 
 
-def test_longbench_has_the_questions_of_each_measure(tmp_path: Path) -> None:
-    write_run(
-        tmp_path / "longbench",
-        [
-            row("longbench/a", at, {"answer_in_context": 1.0, "ms": ms}, {}, budget=1000)
-            for at, ms in enumerate((1.0, 2.0, 9.0))
-        ]
-        + [row("longbench/b", 0, {"answer_in_context": 0.0, "evidence_recall": 0.25, "ms": 2.0}, {}, budget=1000)],
+@pytest.mark.parametrize("path", tables.PAGES, ids=lambda path: path.name)
+def test_tables_of_the_documentation_are_as_the_results_say(path: report.Path) -> None:
+    page = path.read_text(encoding="utf-8")
+    assert "<!-- " in page
+    assert tables.filled(page) == page
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 8, 10, 12])
+def test_a_section_is_as_the_results_say(number: int) -> None:
+    heading, write = chapters.SECTIONS[number - 1]
+    assert f"## {number}. {heading}\n\n{write()}\n" in PAGE
+
+
+@pytest.mark.integration  # reads every row of the runs: seconds of processor time
+def test_every_printed_page_is_as_the_results_say() -> None:
+    assert report.check() == 0
+
+
+def test_headings_of_the_report_are_true() -> None:
+    gains = numbers.gains("kNN")
+    assert sum(gain.low > 0 for gain in gains) >= 0.9 * len(gains), (
+        "the gain holds across budgets, chunk sizes and hits"
     )
-    said = first_version.claims(tmp_path)
-
-    assert "| knn, 1,000 tokens | 0.250 [0.250, 0.250] | 1 | 0.750 [" in said
-    assert "] | 4 | 2.00 [" in said
-
-
-def test_grid_of_hits_and_windows_is_measured_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "latency.json"
-    out.write_text(json.dumps({"rows": ["as it was"]}), encoding="utf-8")
-    monkeypatch.setattr(latency, "GRID_HITS", (3,))
-    monkeypatch.setattr(latency, "GRID_WINDOWS", (0, 1))
-    monkeypatch.setattr(latency, "GRID_CHUNKS", 200)
-    monkeypatch.setattr("sys.argv", ["latency.py", "--grid", "--quick", "--out", str(out)])
-    latency.main()
-    found = json.loads(out.read_text(encoding="utf-8"))
-    monkeypatch.setattr(tables, "read", lambda name: found)
-    table = tables.latency_grid().splitlines()
-
-    assert found["rows"] == ["as it was"]
-    assert table[0] == "| ms (floor) | L = 0 | L = 1 |"
-    assert [line.split(" | ")[0] for line in table[2:]] == ["| weighted, 3 hits", "| calibrated, 3 hits"]
-    assert all(row["us"] > 0 and row["tokens shown"] > 0 for row in found["grid"]["rows"])
-    monkeypatch.setattr(tables, "read", lambda name: {"rows": []})
-    assert tables.latency_grid() == ""
+    known = {row["name"]: row["change"]["complete"][0] for row in numbers.result("ablations")["rows"]}
+    features = {name: change for name, change in known.items() if name.startswith("without ")}
+    assert min(features, key=features.__getitem__) == "without words", "the question's words carry most of the gain"
+    milliseconds = [row["us"]["exact count"] / 1e3 for row in numbers.result("latency")["rows"]]
+    assert max(milliseconds) < 10, "a context costs milliseconds"

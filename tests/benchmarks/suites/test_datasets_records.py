@@ -224,7 +224,7 @@ def test_bad_lines_are_told_with_their_numbers_and_the_others_are_used(name: str
 def test_a_file_of_bad_lines_only_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "niah_single_1.jsonl"
     path.write_text("{\n[]\n", encoding="utf-8")
-    with pytest.raises(LoadError, match=r"of 2 odd records the first is .*line 1: a line that is not JSON"):
+    with pytest.raises(LoadError, match=r"of 2 malformed records the first is .*line 1: a line that is not JSON"):
         LINES[name][1](path)
     path.write_text("\n", encoding="utf-8")
     with pytest.raises(LoadError, match="there is no record"):

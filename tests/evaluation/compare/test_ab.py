@@ -32,10 +32,10 @@ def test_an_order_that_is_better_is_sure_to_be() -> None:
     assert found[0].difference is None
     assert found[1].mean == 1.0  # the second best stands last
     assert found[1].difference is not None
-    assert found[1].difference.sure
+    assert found[1].difference.significant
     assert found[1].difference.mean == pytest.approx(1 - found[0].mean)
     assert found[2].difference is not None
-    assert not found[2].difference.sure
+    assert not found[2].difference.significant
     assert len(found[1].figures) == 40
 
 

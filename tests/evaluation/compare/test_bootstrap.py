@@ -12,7 +12,7 @@ from retrivex.evaluation.compare.bootstrap import mean_of_sets, paired_bootstrap
 def test_a_clear_difference_is_sure() -> None:
     found = paired_bootstrap([1.0] * 90 + [0.0] * 10, [0.0] * 100)
     assert found.mean == pytest.approx(0.9)
-    assert found.sure
+    assert found.significant
     assert found.share_above == 1
     assert 0.8 < found.low < 0.9 < found.high < 1.0
 
@@ -20,7 +20,7 @@ def test_a_clear_difference_is_sure() -> None:
 def test_no_difference_is_not_sure() -> None:
     rng = np.random.default_rng(1)
     found = paired_bootstrap(rng.normal(size=200), rng.normal(size=200))
-    assert not found.sure
+    assert not found.significant
 
 
 def test_the_interval_has_the_width_that_theory_says() -> None:
@@ -31,7 +31,7 @@ def test_the_interval_has_the_width_that_theory_says() -> None:
 
 def test_pairs_count_and_not_the_two_spreads() -> None:
     base = np.random.default_rng(3).normal(scale=10, size=100)
-    assert paired_bootstrap(base + 0.1, base).sure
+    assert paired_bootstrap(base + 0.1, base).significant
 
 
 def test_equal_seeds_give_equal_intervals() -> None:

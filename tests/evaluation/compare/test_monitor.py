@@ -39,7 +39,7 @@ def test_many_questions_make_a_sure_difference() -> None:
     monitor = ReorderMonitor()
     for _ in range(30):
         monitor.record(named("abcde"), named("cabde"), known=["c"])
-    assert monitor.report().weight.sure
+    assert monitor.report().weight.significant
 
 
 def test_a_known_passage_that_was_not_found_is_no_concern_of_an_order() -> None:

@@ -91,7 +91,7 @@ def test_all_right_and_all_wrong_are_said_as_such(level: float, said: str) -> No
     assert found.fit.high[0] - found.fit.low[0] > 0.3  # five needles prove little
 
 
-def test_lengths_are_told_apart() -> None:
+def test_lengths_are_differing_factors() -> None:
     found = sweep(Biased(lambda place: 1.0 if place < 0.5 else 0.0), needles=5)
     assert set(found.by_length) == {200, 400}
     assert found.by_length[200] == found.fit.accuracy

@@ -164,7 +164,9 @@ def test_documents_as_texts(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_usable_line_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"q has no question that can be used \(of 2 odd records the first is line 1: "):
+    with pytest.raises(
+        LoadError, match=r"q has no question that can be used \(of 2 malformed records the first is line 1: "
+    ):
         own(questions(tmp_path / "q.jsonl", "{", "[]"), {"ants": ANTS})
     with pytest.raises(LoadError, match="cannot be read"):
         own(tmp_path / "none.jsonl", {"ants": ANTS})

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from retrivex import RetrievalConfig, RetrivexError, SpanComposer
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.run import ORDERS, Index
-from retrivex.evaluation.run.context import Context, Order, arrange
-from retrivex.evaluation.run.systems import COMPOSERS, Case, composer_of
+from retrivex.evaluation.run.context import Case, Context, Order, arrange
+from retrivex.evaluation.run.systems import COMPOSERS, load_system
 from retrivex.tokens.tokenizer import get_tokenizer
 
 TOKENIZER = get_tokenizer("cl100k_base")
@@ -26,7 +26,7 @@ def case(question: str, hits: int = 10) -> Case:
 
 
 def context(name: str, given: Case, budget: int, order: str = "score_desc", seed: int = 0) -> Context:
-    composer = composer_of(name, {}, TOKENIZER)
+    composer = load_system(name, {}, TOKENIZER)
     return arrange(composer.select(given, budget, Order(order, seed)), Order(order, seed), given.question)
 
 
@@ -96,7 +96,7 @@ def test_the_composition_is_what_the_composer_itself_gives() -> None:
 
 def test_a_file_of_options_is_called_by_its_stem(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('preset = "published"\nwindow = 0\n')
-    composer = composer_of(str(tmp_path / "mine.toml"), {}, TOKENIZER)
+    composer = load_system(str(tmp_path / "mine.toml"), {}, TOKENIZER)
     assert composer.name == "mine"
     assert composer.describe()["config"]["window"] == 0
     assert str(tmp_path) not in str(composer.describe())
@@ -104,16 +104,16 @@ def test_a_file_of_options_is_called_by_its_stem(tmp_path: Path) -> None:
 
 def test_a_configuration_can_be_given(tmp_path: Path) -> None:
     mine = {"mine": RetrievalConfig(window=1, ordering_strategy="document")}
-    composer = composer_of("mine", mine, TOKENIZER)
+    composer = load_system("mine", mine, TOKENIZER)
     assert (composer.name, composer.own_order) == ("mine", "document")
 
 
 def test_what_no_manifest_can_describe_is_refused() -> None:
     with pytest.raises(RetrivexError, match="sets boosts, which no manifest can describe"):
-        composer_of("mine", {"mine": RetrievalConfig(boosts=lambda chunk: 0.0)}, TOKENIZER)
+        load_system("mine", {"mine": RetrievalConfig(boosts=lambda chunk: 0.0)}, TOKENIZER)
     with pytest.raises(RetrivexError, match="composer is 'nix': it must be one of knn, knn±1"):
-        composer_of("nix", {}, TOKENIZER)
+        load_system("nix", {}, TOKENIZER)
     with pytest.raises(RetrivexError, match="cannot be read"):
-        composer_of("nowhere.toml", {}, TOKENIZER)
+        load_system("nowhere.toml", {}, TOKENIZER)
     with pytest.raises(RetrivexError, match="order is 'custom': it must be one of"):
         Order("custom")

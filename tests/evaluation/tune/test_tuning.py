@@ -14,7 +14,7 @@ from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedH
 from retrivex.evaluation.questions.evidence import Evidence
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.tune.tuning import TuneResult, tune
-from retrivex.scoring import scorer as valuation
+from retrivex.scoring import knn_fallback
 from retrivex.scoring.calibrated import shipped_coefficients
 from retrivex.tokens.tokenizer import CallableTokenizer
 
@@ -76,7 +76,7 @@ def test_a_price_of_spans_that_is_far_too_high_is_repaired(repaired: TuneResult)
 
 
 def test_nearness_that_counts_too_much_is_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(valuation, "doubt", lambda *_: 1.0)
+    monkeypatch.setattr(knn_fallback, "vocabulary_mismatch", lambda *_: 1.0)
     config = RetrievalConfig(token_budget=60, hedge=1.0)
     made = tune(questions(320), config=config, tokenizer=WORDS, trials=12)
     assert made.accepted

@@ -1,0 +1,155 @@
+"""Print the size and the shape of the package with their limits; exit code 1 where one that must hold is broken.
+
+Beside limits that must hold stand aims, which are printed and fail nothing. The standard library is enough; `import
+retrivex` and `import numpy` are timed with the Python that runs this script.
+"""
+
+from __future__ import annotations
+
+import ast
+import resource
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+PACKAGE, ADAPTERS = ROOT / "retrivex", ROOT / "adapters"
+LATER = {"service", "batch"}  # folders that come later, each with an entry of its own
+RUNS = 5  # of each import; the median counts
+
+
+class Count(NamedTuple):
+    """What was counted, and its limit."""
+
+    name: str
+    found: float
+    limit: float
+    must: bool = True
+
+
+def list_entries(folder: Path) -> set[str]:
+    """Return what a listing of a folder shows, caches of Python aside."""
+    return {path.name for path in folder.iterdir() if path.name != "__pycache__"}
+
+
+def read_modules() -> dict[str, ast.Module]:
+    """Return the modules of the package by name, those of adapters as retrivex.adapters."""
+    files = [(path, path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py")]
+    files += [(path, Path("retrivex") / path.relative_to(ROOT)) for path in ADAPTERS.rglob("*.py")]
+    found = {".".join(name.with_suffix("").parts): path for path, name in files}
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in found.items()}
+
+
+def find_imports(name: str, tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a module imports, as absolute dotted paths."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            # the name of an `__init__` ends in .__init__ here, so that one level is its own folder for it, too
+            base = name.split(".")[: -node.level] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def count_circles(modules: Mapping[str, ast.Module]) -> int:
+    """Return how many groups of siblings, folders or modules of one folder, import one another in a circle."""
+    arrows: dict[str, set[str]] = {}
+    for name, tree in modules.items():
+        importer = name.removesuffix(".__init__").split(".")
+        for imported in find_imports(name, tree):
+            parts = imported.split(".")
+            # both below the same folder: the arrow goes between the two children of it
+            shared = next((n for n, pair in enumerate(zip(importer, parts, strict=False)) if pair[0] != pair[1]), 0)
+            if shared:
+                target = ".".join(parts[: shared + 1])
+                if any(other == target or other.startswith(f"{target}.") for other in modules):
+                    arrows.setdefault(".".join(importer[: shared + 1]), set()).add(target)
+    reached = {name: _reach(name, arrows) for name in arrows}
+    circles = {frozenset(other for other in reached[name] if name in reached.get(other, ())) for name in arrows}
+    return len(circles - {frozenset()})
+
+
+def _reach(start: str, arrows: Mapping[str, set[str]]) -> set[str]:
+    reached: set[str] = set()
+    waiting = [*arrows[start]]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += arrows.get(name, ())
+    return reached
+
+
+def measure_functions(modules: Mapping[str, ast.Module]) -> float:
+    """Return the median length of a function: lines from `def` to its end, docstring aside."""
+    nodes = [node for tree in modules.values() for node in ast.walk(tree)]
+    functions = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return statistics.median(_measure_lines(node) - _measure_docstring(node) for node in functions)
+
+
+def _measure_lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def _measure_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return _measure_lines(node.body[0]) if ast.get_docstring(node, clean=False) is not None else 0
+
+
+def measure_import(name: str) -> float:
+    """Return the processor time of a Python that imports a module and ends, in seconds: the median of several."""
+    times = []
+    for _ in range(RUNS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(times)
+
+
+def count_loaded() -> int:
+    """Return how many modules of the package `import retrivex` loads."""
+    program = "import retrivex, sys; print(sum(name.split('.')[0] == 'retrivex' for name in sys.modules))"
+    printed = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
+    return int(printed.stdout)
+
+
+def count_lines(path: Path) -> int:
+    """Return the lines of a file."""
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def count_all() -> list[Count]:
+    """Return every count with its limit."""
+    entries, modules = list_entries(PACKAGE), read_modules()
+    core = {name: tree for name, tree in modules.items() if not name.startswith("retrivex.adapters")}
+    return [
+        Count("entries in retrivex/", len(entries), 31 + len(LATER & entries)),
+        Count("modules flat in retrivex/", sum(name.endswith(".py") for name in entries), 9),
+        Count("entries in adapters/", len(list_entries(ADAPTERS)), 14),
+        Count("circles of imports", count_circles(modules), 0),
+        Count("lines of README.md", count_lines(ROOT / "README.md"), 130),
+        Count("lines of EVALUATION_REPORT.md", count_lines(ROOT / "EVALUATION_REPORT.md"), 300),
+        Count("lines of retrivex/", sum(map(count_lines, PACKAGE.rglob("*.py"))), 39_500, must=False),
+        Count("median lines of a function", measure_functions(core), 7, must=False),
+        Count("modules that import retrivex loads", count_loaded(), 75, must=False),
+        Count("import retrivex / import numpy", measure_import("retrivex") / measure_import("numpy"), 3, must=False),
+    ]
+
+
+def main() -> int:
+    """Print the counts; return 1 where one is above a limit that must hold."""
+    counts = count_all()
+    for count in counts:
+        verdict = "" if count.found <= count.limit else "  BROKEN" if count.must else "  above"
+        kind = "must" if count.must else "aim"
+        shown = f"{count.found:,.1f}" if isinstance(count.found, float) else f"{count.found:,}"
+        print(f"{count.name:36}{shown:>9} {kind:>5} <= {count.limit:,}{verdict}")  # noqa: T201
+    return any(count.must and count.found > count.limit for count in counts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
