@@ -93,8 +93,10 @@ types: $(call ready,core)
 
 test-integration: integration-core $(addprefix integration-,$(KINDS)) integration-wheel
 
+# and every property on all of its examples, of which make test draws a share
 integration-core: $(call ready,core)
 	$(CORE)/python -m pytest -m integration $(foreach kind,$(KINDS),$(addprefix --ignore=,$(TESTS_$(kind)))) tests
+	$(CORE)/python -m pytest -n 2 -m "hypothesis and not integration" --hypothesis-profile=thorough tests
 
 # What other packages warn of is theirs to mend, so that warnings are no errors here.
 $(addprefix integration-,$(KINDS)): integration-%: .venv/%/.ready-$(HASH)
