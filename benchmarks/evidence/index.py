@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.evidence.embeddings import embed
-from benchmarks.evidence.lexical import BM25
+from benchmarks.evidence.lexical import words
 from benchmarks.suites.datasets import READERS, load_sets
 from retrivex import Chunk
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
+from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.chunks import sentence_packed
 from retrivex.model.chunk import ChunkKey
 from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
@@ -95,7 +96,7 @@ class Index:
     @cached_property
     def bm25(self) -> BM25:
         """Lexical weights of all chunks."""
-        return BM25([chunk.text for chunk in self.chunks])
+        return BM25([chunk.text for chunk in self.chunks], terms=words)
 
     @cached_property
     def parents(self) -> list[range]:

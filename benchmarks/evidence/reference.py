@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.evidence.index import Index, numbered
-from benchmarks.evidence.lexical import BM25, STOP_WORDS
+from benchmarks.evidence.lexical import content_words
 from benchmarks.evidence.protocol import Case
 from retrivex.evaluation.metrics import Range
+from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.chunks import sentence_packed
 
 UNIT_TOKENS = 50
@@ -47,8 +48,8 @@ class Reference:
             (unit.metadata.doc_id, unit.metadata.char_start or 0, unit.metadata.char_end or 0) for unit in units
         ]
         self.tokens = np.array(index.tokenizer.count_many([unit.text for unit in units]), dtype=np.float64)
-        self.unit_bm25 = BM25([unit.text for unit in units], without=STOP_WORDS)
-        self.chunk_bm25 = BM25([chunk.text for chunk in index.chunks], without=STOP_WORDS)
+        self.unit_bm25 = BM25([unit.text for unit in units], terms=content_words)
+        self.chunk_bm25 = BM25([chunk.text for chunk in index.chunks], terms=content_words)
         self.doc = numbered([unit.metadata.doc_id for unit in units])
         self._place_units()
         self._windows = [self._window(width) for width in WIDTHS]

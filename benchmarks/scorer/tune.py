@@ -29,10 +29,11 @@ from typing import Any
 import numpy as np
 
 import retrivex
-from benchmarks.evidence.lexical import BM25
+from benchmarks.evidence.lexical import words
 from benchmarks.suites.datasets import load_sets
 from retrivex import RetrievalConfig, SeedHit
 from retrivex.evaluation.questions.labelled import LabelledQuestion
+from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.chunks import sentence_packed
 from retrivex.evaluation.tune.tuning import TuneResult, tune
 
@@ -53,7 +54,7 @@ def labelled(name: str, most: int, seed: int = 0) -> list[LabelledQuestion]:
     (found,) = load_sets(DATA, (name,))
     chunks = sentence_packed(found.documents, CHUNK_TOKENS)
     store = {chunk.key: chunk for chunk in chunks}
-    index = BM25([chunk.text for chunk in chunks])
+    index = BM25([chunk.text for chunk in chunks], terms=words)
     answered = [question for question in found.questions if question.evidence]
     made = []
     for question in random.Random(seed).sample(answered, min(most, len(answered))):

@@ -33,9 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.lexical import BM25
+from benchmarks.evidence.lexical import words
 from benchmarks.speed.ordering_peers import NODE, System, flat, floors, npm_times, ours, peers, plain
 from retrivex import __version__
+from retrivex.evaluation.run.bm25 import BM25
 from retrivex.ordering import PROFILES, PositionProfile, place
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +126,7 @@ def real_lists(lengths: str) -> list[List]:
         questions = [json.loads(line) for line in lines]
     for row in questions:
         texts = [f"{passage['title']} {passage['text']}" for passage in row["ctxs"]]
-        scores = BM25(texts).scores(row["question"])
+        scores = BM25(texts, terms=words).scores(row["question"])
         order = np.argsort(-scores, kind="stable").tolist()
         gold = next(i for i, passage in enumerate(row["ctxs"]) if passage["isgold"])
         tokens = [float(len(texts[i].split())) if lengths == "unequal" else 200.0 for i in order]

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.evidence.index import Asked, Index, part_of, retrieve, sampled
-from benchmarks.evidence.lexical import BM25
+from benchmarks.evidence.lexical import content_words, words
 from benchmarks.evidence.protocol import Case, System, Timed, answer, cut, take
 from benchmarks.evidence.reference import Reference, best_runs
 from benchmarks.evidence.systems import RetriVex, in_document_order, nearest, ranges_of, widened
 from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Evidence, Question
+from retrivex.evaluation.run.bm25 import BM25
 
 WORDS = (
     "bees sleep at night. ants dig deep holes. wasps build paper nests. flies eat old fruit. moths love bright lamps. "
@@ -122,10 +123,10 @@ def test_retrieval(index: Index) -> None:
 
 
 def test_bm25_prefers_rare_words_and_knows_any_language() -> None:
-    scores = BM25(["the bees", "the the ants", "蜜蜂 睡觉"]).scores("the bees 睡觉")
+    scores = BM25(["the bees", "the the ants", "蜜蜂 睡觉"], terms=words).scores("the bees 睡觉")
     assert scores.argmax() in (0, 2)
     assert scores[0] > scores[1]
-    assert BM25(["the bees"], without=frozenset(["the"])).scores("the").sum() == 0
+    assert BM25(["the bees"], terms=content_words).scores("the").sum() == 0
 
 
 def test_questions_are_sampled_in_their_order_and_only_those_with_evidence() -> None:
