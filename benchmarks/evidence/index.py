@@ -7,7 +7,6 @@ ids carry their set's name, `qmsum/meeting-3`, as sets may use the same ids.
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +24,9 @@ from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.index import POOL, best_places
+from retrivex.evaluation.run.sets import draw
+from retrivex.expansion.fusion import DEFAULT_RRF_K
 from retrivex.model.chunk import ChunkKey
 from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 
@@ -34,10 +36,8 @@ SETS = tuple(READERS)
 VIEWS = ("all", "alone")
 MOST_QUESTIONS = 250
 PIECE = 50  # tokens of the pieces by which sentences are ranked
-RRF_K = 60
 _REMEMBERED = 200_000  # counted ranges
 CHILDREN = 4  # chunks of a parent, for methods that know parents
-POOL = 200  # ranks of each list that fusion reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +155,12 @@ def retrieve(index: Index, asked: Asked, how: str, most: int) -> list[tuple[int,
     fused: dict[int, float] = {}
     for part in ("dense", "bm25"):
         for rank, (place, _) in enumerate(retrieve(index, asked, part, POOL), 1):
-            fused[place] = fused.get(place, 0.0) + 1 / (RRF_K + rank)
+            fused[place] = fused.get(place, 0.0) + 1 / (DEFAULT_RRF_K + rank)
     return sorted(fused.items(), key=lambda item: (-item[1], item[0]))[:most]
 
 
 def _best(scores: NDArray[np.float64], most: int) -> list[tuple[int, float]]:
-    most = min(most, len(scores))
-    places = np.argpartition(-scores, most - 1)[:most]
-    places = places[np.lexsort((places, -scores[places]))]
-    return [(int(place), float(scores[place])) for place in places]
+    return [(int(place), float(scores[place])) for place in best_places(scores, most)]
 
 
 def _named(question: Question, name: str) -> Question:
@@ -173,8 +170,7 @@ def _named(question: Question, name: str) -> Question:
 
 def sampled(questions: Sequence[Question], most: int = MOST_QUESTIONS) -> list[int]:
     """Return the places of at most `most` questions that have evidence, a seeded sample, in their order."""
-    places = [place for place, question in enumerate(questions) if question.evidence]
-    return sorted(random.Random(0).sample(places, most)) if len(places) > most else places
+    return draw([place for place, question in enumerate(questions) if question.evidence], most)
 
 
 def ask(found: EvidenceSet, most: int = MOST_QUESTIONS) -> list[Asked]:

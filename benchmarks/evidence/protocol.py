@@ -7,12 +7,12 @@ if nothing fits the first is cut. Tokens are cl100k_base, of the text taken.
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmarks.evidence.index import Asked, Index
 from retrivex.evaluation.metrics import Range, uncovered, united
+from retrivex.evaluation.run.knn import fitting_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,7 @@ def _between(span: Range, pieces: Sequence[Range]) -> list[Range]:
 def cut(span: Range, index: Index, budget: int) -> Context:
     """Return as much of the start of a span as has `budget` tokens."""
     doc_id, start, end = span
-    length = (
-        bisect_right(range(end - start + 1), budget, key=lambda kept: index.count((doc_id, start, start + kept))) - 1
-    )
+    length = fitting_length(end - start, budget, lambda kept: index.count((doc_id, start, start + kept)))
     part = (doc_id, start, start + length)
     return Context([part], index.count(part)) if length > 0 else Context()
 

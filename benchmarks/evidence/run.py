@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from benchmarks.evidence.protocol import Case, System, Timed, answer, take
 from benchmarks.suites.datasets import load_sets
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.processes import finished
 from retrivex.evaluation.run.vector_cache import cache_folder
 
 PROTOCOL = "1"  # changes when the same spans would be measured otherwise
@@ -123,7 +123,7 @@ def _answer(system: System, case: Case, key: tuple[Any, ...]) -> Timed:
     return kept[0]
 
 
-def run_job(plan: Plan, job: Job) -> None:
+def run_job(plan: Plan, job: Job) -> Job:
     """Ask every question of a job's set and write the rows."""
     cell, system = job.cell, plan.systems[job.system]
     indexes = _indexes(plan.sets, cell.size)
@@ -149,13 +149,6 @@ def run_job(plan: Plan, job: Job) -> None:
     unfinished = path.with_suffix(f".{os.getpid()}.part")
     unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
     unfinished.replace(path)
-
-
-_PLANS: list[Plan] = []  # handed to the workers when they are forked: systems hold what cannot be pickled
-
-
-def _run_in_worker(job: Job) -> Job:
-    run_job(_PLANS[-1], job)
     return job
 
 
@@ -175,16 +168,15 @@ def run(plan: Plan, jobs: Iterable[Job], *, processes: int = 2) -> None:
     # the small ones rank the sentences of the sentence window
     sizes = {job.cell.size for job in todo} | {PIECE for job in todo if job.system == "sentence window"}
     _embed_all(plan, sizes)
-    _PLANS.append(plan)
     started = time.monotonic()
-    with multiprocessing.get_context("fork").Pool(processes) as pool:
-        for done, job in enumerate(pool.imap_unordered(_run_in_worker, todo), 1):
-            passed = time.monotonic() - started
-            left = passed / done * (len(todo) - done)
-            cell = job.cell
-            print(
-                f"{done:,} of {len(todo):,}, {left / 60:.0f} min left: {job.system}, {job.set_name}, {cell.view}, "
-                f"{cell.size} tokens, {cell.hits} {cell.retrieval} hits, budget {cell.budget:,}",
-                file=sys.stderr,
-                flush=True,
-            )
+    work = partial(run_job, plan)
+    for done, job in enumerate(finished(lambda: work, todo, processes, "the evidence"), 1):
+        passed = time.monotonic() - started
+        left = passed / done * (len(todo) - done)
+        cell = job.cell
+        print(
+            f"{done:,} of {len(todo):,}, {left / 60:.0f} min left: {job.system}, {job.set_name}, {cell.view}, "
+            f"{cell.size} tokens, {cell.hits} {cell.retrieval} hits, budget {cell.budget:,}",
+            file=sys.stderr,
+            flush=True,
+        )

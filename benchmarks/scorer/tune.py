@@ -26,8 +26,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import retrivex
 from benchmarks.evidence.lexical import words
 from benchmarks.suites.datasets import load_sets
@@ -35,6 +33,7 @@ from retrivex import RetrievalConfig, SeedHit
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.index import best_places
 from retrivex.evaluation.tune.tuning import TuneResult, tune
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +58,7 @@ def labelled(name: str, most: int, seed: int = 0) -> list[LabelledQuestion]:
     made = []
     for question in random.Random(seed).sample(answered, min(most, len(answered))):
         scores = index.scores(question.text)
-        best = np.argsort(-scores, kind="stable")[:HITS]
+        best = best_places(scores, HITS)
         hits = [SeedHit(chunks[place], float(scores[place])) for place in best if scores[place] > 0]
         made.append(LabelledQuestion(question.text, question.evidence, hits, store))
     return made

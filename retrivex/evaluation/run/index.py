@@ -35,6 +35,11 @@ POOL = 200
 _MARKDOWN = (".md", ".markdown")
 
 
+def best_places(scores: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Return the places of the highest scores, best first; of equal scores the first."""
+    return np.argsort(-scores, kind="stable")[:most]
+
+
 def cut(
     documents: Mapping[str, str], chunker: str, size: int, tokenizer: TokenizerSpec = "cl100k_base"
 ) -> Iterator[list[Chunk]]:
@@ -203,7 +208,7 @@ class Index:
         self, scores: NDArray[np.float64], among: NDArray[np.int64] | None, most: int, store: Mapping[ChunkKey, Chunk]
     ) -> list[SeedHit]:
         """Return the best chunks; of equal scores the first in the index."""
-        order = np.argsort(-scores, kind="stable")[:most]
+        order = best_places(scores, most)
         places = order if among is None else among[order]
         return [
             SeedHit(store[self.chunks[place].key], float(score))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from retrivex.config import RetrievalConfig
@@ -109,8 +109,20 @@ class NearestChunks:
     def _cut(self, span: Span, budget: int) -> list[Span]:
         """Return as much of the start of a span as fits; nothing where not even a character does."""
         count = self._tokenizer.count
-        kept = bisect_right(range(len(span.text) + 1), budget, key=lambda length: count(span.text[:length])) - 1
+        kept = fitting_length(len(span.text), budget, lambda length: count(span.text[:length]))
         return [cut_span(span, 0, kept, count(span.text[:kept]))] if kept > 0 else []
+
+
+def fitting_length(length: int, budget: int, count: Callable[[int], int]) -> int:
+    """Return how many characters of a text's start fit a budget.
+
+    Parameters
+    ----------
+    length : of the text
+    budget : in tokens
+    count : of so many characters of its start, in tokens
+    """
+    return bisect_right(range(length + 1), budget, key=count) - 1
 
 
 def _runs(keys: Sequence[ChunkKey]) -> Iterator[list[ChunkKey]]:

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
-import sys
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +15,7 @@ from retrivex.evaluation.questions.evidence import EvidenceSet, Question
 from retrivex.evaluation.run.index import Index
 from retrivex.evaluation.run.manifest import code_digest, data_digest, describe_run, describe_set, versions
 from retrivex.evaluation.run.plan import Plan
+from retrivex.evaluation.run.processes import finished
 from retrivex.evaluation.run.results import MANIFEST, RESULTS, Row, read_rows, write_rows
 from retrivex.evaluation.run.sets import sampled, sets_of
 from retrivex.evaluation.run.systems import System
@@ -192,7 +186,8 @@ class _Run:
         done = total - len(todo)
         what = f"{work.name}: composing"
         self.report(what, done, total)
-        for number, _ in enumerate(_finished(work, todo, min(self.processes, len(todo))), 1):
+        processes = min(self.processes, len(todo))
+        for number, _ in enumerate(finished(partial(_start, work), todo, processes, work.name), 1):
             self.report(what, done + number, total)
 
     def _rows(self, blocks: Sequence[Block], ids: Sequence[str]) -> list[Row]:
@@ -223,45 +218,5 @@ def _needed(found: EvidenceSet, questions: Sequence[Question]) -> Mapping[str, s
     return {doc_id: text for doc_id, text in found.documents.items() if doc_id in wanted}
 
 
-# ---- processes
-
-_WORKERS: list[Worker] = []  # of this process, made when it begins
-
-
-def _finished(work: SetWork, todo: Sequence[Block], processes: int) -> Iterator[Block]:
-    """Yield the blocks as they are finished."""
-    if processes == 1:
-        worker = Worker(work)
-        yield from map(worker.run, todo)
-        return
-    # forked processes share the set's memory with this one; elsewhere it is handed to each
-    forks = sys.platform.startswith("linux")
-    context = multiprocessing.get_context("fork" if forks else "spawn")
-    with ProcessPoolExecutor(processes, context, _begin, (work, os.getpid())) as pool:
-        waiting = [pool.submit(_run_block, block) for block in todo]
-        try:
-            yield from (done.result() for done in as_completed(waiting))
-        except BrokenProcessPool as error:
-            raise RetrivexError(
-                f"a process that composed {work.name} was ended from outside, or ran out of memory: run again with "
-                "fewer processes; what was finished is kept"
-            ) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _begin(work: SetWork, parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; one process answers for all
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    _WORKERS[:] = [Worker(work)]
-
-
-def _run_block(block: Block) -> Block:
-    return _WORKERS[0].run(block)
-
-
-def _end_with(parent: int) -> None:
-    """End this process when the one that began it is gone: killed, it cannot say so."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
+def _start(work: SetWork) -> Callable[[Block], Block]:
+    return Worker(work).run

@@ -6,9 +6,12 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import EvidenceSet, Question
+
+Item = TypeVar("Item")
 
 FAMILIES: dict[str, Callable[[Sequence[str], Path], EvidenceSet]] = {}
 
@@ -48,6 +51,11 @@ def sampled(questions: Sequence[Question], most: int | None, *, unanswerable: bo
     ['1', '3']
     """
     fit = [question for question in questions if unanswerable or question.evidence or question.answers]
-    if most is None or len(fit) <= most:
-        return fit
-    return [fit[place] for place in sorted(random.Random(SAMPLE_SEED).sample(range(len(fit)), most))]
+    return draw(fit, most)
+
+
+def draw(items: list[Item], most: int | None) -> list[Item]:
+    """Return at most `most` of the items, a seeded sample in their order."""
+    if most is None or len(items) <= most:
+        return items
+    return [items[place] for place in sorted(random.Random(SAMPLE_SEED).sample(range(len(items)), most))]
