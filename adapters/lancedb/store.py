@@ -175,7 +175,7 @@ class LanceDBCollection(Collection):
     @staticmethod
     def connect(address: str, api_key: str | None) -> DBConnection:
         """Return a connection to a folder or to a database in LanceDB Cloud."""
-        return lancedb.connect(address, **({"api_key": api_key} if api_key else {}))
+        return lancedb.connect(address, api_key=api_key) if api_key else lancedb.connect(address)
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error means: of the engine, or of LanceDB's servers."""
