@@ -319,7 +319,7 @@ def test_a_file_that_is_something_else_is_one_clear_error(tmp_path: Path) -> Non
 
 ONE = """
 import sys
-from retrivex.evaluation.answering import ModelRequest
+from retrivex.evaluation.answers import ModelRequest
 from retrivex.evaluation.answers.endpoint import Endpoint
 with Endpoint(sys.argv[1], "m", cache=sys.argv[2], backoff_s=0.0, concurrency=2) as endpoint:
     for start in range(0, 60, 4):
