@@ -36,9 +36,9 @@ INSTALL_engines = $(PIP) --group test mypy types-networkx -e '.[cache,$(call ext
 INSTALL_wires = $(PIP) --group test mypy types-networkx -e '.[$(call extras,wires)]' \
 	$(call packages,wires) && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
-INSTALL_evaluate = $(PIP) --group test -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # what published LongBench figures were counted with
-INSTALL_longbench = $(PIP) --group test -e '.[chinese]' fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder
@@ -48,7 +48,7 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
 # adapter come from its row.
 TESTS_models := tests/encoders/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
+TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
 TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py)
 TESTS_wires := $(call rows,TESTS_wires)
 TESTS_measures := tests/evaluation/metrics/test_ir_measures.py
@@ -56,22 +56,36 @@ TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/
 TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
 TESTS_office := tests/loading/test_office.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
+# what the first run of a target says while it installs; sizes are those on disk
+HOLDS_core = RetriVex with its tools for tests, 0.5 GB, one to two minutes
+HOLDS_models = torch and sentence-transformers, 1 GB, some minutes
+HOLDS_evidence = torch and the packages that RetriVex is measured against, 2 GB, some minutes
+HOLDS_retrivexlib = retrivexlib 0.1.0, a minute
+HOLDS_frameworks = LangChain, LlamaIndex and Haystack, 1.4 GB, some minutes
+HOLDS_engines = vector stores that run here, 1.4 GB, some minutes
+HOLDS_wires = clients of vector stores, 0.5 GB, one to two minutes
+HOLDS_measures = ir-measures, 0.5 GB, one to two minutes
+HOLDS_evaluate = the extra evaluate, 0.7 GB, one to two minutes
+HOLDS_longbench = the scorers of LongBench, 0.4 GB, a minute
+HOLDS_office = the extra office, 0.6 GB, one to two minutes
+HOLDS_node = node and an npm package, 0.3 GB, a minute
 KINDS := models frameworks engines wires measures evaluate longbench office node
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
-.PHONY: demo test check lint types pages house test-integration integration-core integration-wheel fuzz bench bench-store clean
-.PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz bench bench-store clean
+.PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
 
 test: $(call ready,core)
-	$(CORE)/python -m pytest -n 2
+	@echo "all unit tests: about five minutes on two idle cores; what was skipped, and why, is listed at the end"
+	$(CORE)/python -m pytest -n 2 -rs
 
-check: lint types pages test
+check: lint types house pages test
 
 # The figures in the pages are those of the committed results.
 pages: $(call ready,core)
@@ -106,12 +120,19 @@ $(addprefix integration-,$(KINDS)): integration-%: .venv/%/.ready-$(HASH)
 KINDS_OF_ADAPTERS := frameworks engines wires
 
 integration-wheel: $(call ready,frameworks) $(call ready,engines) $(call ready,wires)
-	rm -rf build .venv/wheel
-	.venv/frameworks/bin/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
-		--wheel-dir .venv/wheel .
+	rm -rf .venv/wheel
+	.venv/frameworks/bin/python .ci/distributions.py .venv/wheel
 	.venv/frameworks/bin/python -m pip --disable-pip-version-check install --quiet --no-deps \
 		--target .venv/wheel/unpacked .venv/wheel/*.whl
 	$(foreach kind,$(KINDS_OF_ADAPTERS),$(call CHECK_ADAPTERS,$(kind)) &&) true
+
+# What a release would be, built into dist/, checked, and tried in empty environments.
+release-check: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python .ci/release_check.py
+
+# Every extra alone, at both ends of its versions: an hour, and gigabytes of downloads.
+test-matrix: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python .ci/test_matrix.py
 
 # Every script of examples/ as a user runs it, in the environment that it needs; the first that fails is the last.
 EXAMPLES_core := $(filter-out examples/stand_ins.py $(foreach kind,$(KINDS_OF_ADAPTERS),$(call rows,EXAMPLES_$(kind))),\
@@ -125,11 +146,20 @@ CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../..
 	&& MYPYPATH=unpacked ../$(1)/bin/mypy --config-file ../../pyproject.toml \
 	$(addprefix -m retrivex.adapters.,$(call rows,ADAPTERS_$(1))))
 
+# Plants every bug of tests/mutants/bugs.toml in a copy of the checkout: the test that is there for it must fail.
+mutants: $(call ready,core)
+	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run
+
+# Some of them, other ones at each commit: a part of CI.
+mutants-sample: $(call ready,core)
+	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run --sample 5 --seed "$$(git rev-parse HEAD)"
+
 fuzz: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m fuzz.run
 
 bench: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.latency
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.compose_lines
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.token_estimate
 	$(CORE)/python -m benchmarks.report.tables
 
@@ -151,7 +181,7 @@ bench-ordering: $(call ready,frameworks) $(call ready,node)
 	.venv/frameworks/bin/python -m benchmarks.speed.ordering
 	.venv/frameworks/bin/python -m benchmarks.report.tables
 
-# Whether tuning repairs a wrong knob on real questions, and refuses to learn from shuffled ones.
+# Whether tuning repairs a wrong option on real questions, and refuses to learn from shuffled ones.
 bench-tune: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.scorer.tune
 
@@ -191,6 +221,10 @@ report: $(call ready,evidence)
 calibrate: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.calibrate
 
+# Whether a greedy choice would do in place of the exact one, over the whole grid.
+bench-greedy: $(call ready,evidence) $(call ready,retrivexlib)
+	$(EVIDENCE) -m benchmarks.scorer.greedy
+
 ablations: $(call ready,evidence) $(call ready,retrivexlib)
 	$(EVIDENCE) -m benchmarks.scorer.ablations
 
@@ -202,7 +236,7 @@ clean:
 
 .venv/%/.ready-$(HASH):
 	@$(PYTHON) .ci/check_python.py
-	@echo "making the environment .venv/$*"
+	@echo "making the environment .venv/$*: $(HOLDS_$*)"
 	@rm -rf .venv/$*
 	@$(PYTHON) -m venv .venv/$*
 	@$(PIP) --upgrade "pip>=25.1"

@@ -12,27 +12,44 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CODE = ("retrivex", "adapters")
-PAGES: tuple[str, ...] = ()
+PAGES = ("README.md", "EVALUATION_REPORT.md", "CONTRIBUTING.md", "Makefile", "docs")
 TEXTS = {
     "doubt": "uncertainty",
+    "faded": "decayed",
+    "fades": "decays",
     "knob": "option",
     "knobs": "options",
     "lent": "dependency",
+    "lends": "gives",
     "liar": "inconsistent offsets",
     "liars": "inconsistent offsets",
+    "likeness": "similarity",
     "melt": "merge",
     "melts": "merges",
     "mirrors": "near-duplicates",
+    "nearness": "similarity, distance",
+    "patience": "time-out, delay",
+    "seam": "boundary",
+    "seams": "boundaries",
+    "told": "reported, given",
+    "toll": "cost",
+    "tolls": "costs",
 }
 NAMES = TEXTS | {
     "bearings": "vocabulary mismatch",
+    "dear": "high-cost",
+    "dearest": "most expensive",
     "hedge": "kNN fallback",
     "mirror": "near-duplicate",
-    "patience": "time-out",
+    "patient": "retry policy",
     "prints": "fingerprints",
     "programme": "dynamic_program",
+    "scraps": "fragments",
+    "tells": "distinguishes, reports",
+    "unplaced": "without position",
+    "worth": "value, gain",
 }
-ALLOWED_NAMES = {"hedge"}  # an option, known by this name
+ALLOWED_NAMES = {"hedge", "unplaced"}  # options, known by these names
 
 
 def list_files(places: tuple[str, ...], pattern: str) -> list[Path]:

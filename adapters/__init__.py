@@ -1,7 +1,7 @@
 """Adapters to frameworks and vector stores, one folder each, imported as `retrivex.adapters.<name>`.
 
 An adapter imports its framework, translates in, calls the core, and translates out. Import only the one you need: each
-needs the extra of the same name, as in `pip install 'retrivex-rag[langchain]'`. `base` holds what all of them share.
+needs the extra of the same name, as in `pip install '.[langchain]'`. `base` holds what all of them share.
 
 `FRAMEWORKS` and `STORES` list them, a row each. The Makefile, `.ci/`, the command line and the tests read these rows;
 `pyproject.toml` and `docs/adapters.md` are checked against them.

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from retrivex.errors import install_hint
+
 from .base.collection import Failure, Nearest, Records, Scan
 from .base.fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
 from .search.collection import MOST_HITS, SearchCollection
@@ -17,8 +19,9 @@ from .search.store import SearchChunkStore, SearchRetriever
 try:
     from elasticsearch import ApiError, AsyncElasticsearch, ConnectionTimeout, Elasticsearch, TransportError
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[elasticsearch]'"
-    raise ImportError(f"retrivex.adapters.elasticsearch needs elasticsearch: {hint}") from error
+    raise ImportError(
+        f"retrivex.adapters.elasticsearch needs elasticsearch: {install_hint('elasticsearch')}"
+    ) from error
 
 __all__ = [
     "ELASTICSEARCH_LAYOUTS",
@@ -98,7 +101,7 @@ class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch
                 return failure_of(status)
         return "refused"
 
-    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+    def _make_knn(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
         return {
             "knn": {
                 "field": path,
@@ -109,7 +112,7 @@ class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch
             }
         }
 
-    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+    def _select_vectors(self, path: str, vectors: list[str]) -> dict[str, Any]:
         # newer servers keep vectors out of `_source` in any case, all of them give fields
         return {"_source": {"excludes": vectors}, "fields": [path]}
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from retrivex.errors import install_hint
+
 from .base.collection import Failure, Nearest, Records, Scan
 from .base.fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
 from .search.collection import MOST_HITS, SearchCollection
@@ -19,8 +21,7 @@ try:
     from opensearchpy.exceptions import ConnectionError as NoConnectionError
     from opensearchpy.exceptions import ConnectionTimeout, TransportError
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[opensearch]'"
-    raise ImportError(f"retrivex.adapters.opensearch needs opensearch-py: {hint}") from error
+    raise ImportError(f"retrivex.adapters.opensearch needs opensearch-py: {install_hint('opensearch')}") from error
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch  # noqa: F401 - named in quotes below, as it needs aiohttp
@@ -104,7 +105,7 @@ class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
                 return failure_of(status)
         return "refused"
 
-    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+    def _make_knn(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
         near: dict[str, Any] = {"vector": request.vector.tolist(), "k": request.k}
         if not scope:
             return {"query": {"knn": {path: near}}}
@@ -121,7 +122,7 @@ class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
             "asked for were left: there may be more; map the vectors with the engine lucene or faiss"
         )
 
-    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+    def _select_vectors(self, path: str, vectors: list[str]) -> dict[str, Any]:
         return {"_source": {"excludes": [other for other in vectors if other != path]}}
 
     def _similarity(self, known: Mapping[str, Any], score: float) -> float:

@@ -12,10 +12,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import ConfigError, RetrivexError, quoted
 from retrivex.model.chunk import Chunk
+from retrivex.model.options import Options
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 from retrivex.ordering.strategy import OrderingStrategy
 
@@ -61,12 +71,10 @@ WIDTHS = ("window", "before", "after")
 _POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence/__main__.py
 
 
-class _Options(BaseModel):
-    """Options of one step of the composer, frozen and checked when they are set."""
+class _Options(Options):
+    """Options of one step of the composer."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False, defer_build=True
-    )
+    model_config = ConfigDict(defer_build=True)
 
 
 class HitOptions(_Options):
@@ -241,9 +249,9 @@ class ScoringOptions(_Options):
         default=0.9,
         ge=0,
         le=1,
-        description="Weight of the nearest-neighbour fallback, which applies where the question's words do not occur "
-        "in the candidates: the nearest hit then counts at least this share of the best unit, further hits down to "
-        "0.6 of it, and the scorer's own values lose up to a third of it. 0 switches it off.",
+        description="Weight of the nearest-neighbour fallback, which applies where less than 0.7 of the question's "
+        "words occur in the candidates: the nearest hit then counts at least this share of the best unit, further hits "
+        "down to 0.6 of it. 0 switches it off.",
     )
     similarity_weight: float = Field(
         default=1.0, ge=0, description="Weight of the best hit's similarity in the weighted formula (w0)."
@@ -284,7 +292,6 @@ class SelectionOptions(_Options):
         description="Cost of opening one more span (gamma), in the value of the best unit (or chunk) of mean length. "
         "A higher cost gives fewer, longer spans.",
     )
-    prefer_fewer_spans: bool = Field(default=True, description="False sets run_cost to 0.")
     min_value: float = Field(
         default=0.0,
         ge=0,
@@ -431,8 +438,8 @@ class RetrievalConfig(
 
     Raises
     ------
-    pydantic.ValidationError
-        A `ValueError` naming the field, the value given and the rule it breaks.
+    ConfigError
+        A `ValueError` naming the option, the value given and the rule it breaks.
 
     Examples
     --------
@@ -466,6 +473,14 @@ class RetrievalConfig(
         if wrong:
             raise RetrivexError(f"{wrong[0]} is {options[wrong[0]]}: it must be a number; True and False are none")
         return options
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_names(cls, options: Any) -> Any:
+        if not isinstance(options, dict) or "prefer_fewer_spans" not in options:
+            return options
+        kept = {name: value for name, value in options.items() if name != "prefer_fewer_spans"}
+        return kept if _read_flag(options["prefer_fewer_spans"]) else {**kept, "run_cost": 0.0}
 
     @model_validator(mode="before")
     @classmethod
@@ -507,11 +522,6 @@ class RetrievalConfig(
         after = self.window if self.after is None else self.after
         return before, after
 
-    @property
-    def opening_cost(self) -> float:
-        """Cost of opening a span as the selection uses it (gamma)."""
-        return self.run_cost if self.prefer_fewer_spans else 0.0
-
     def override(self, **changes: Any) -> RetrievalConfig:
         """Return a checked copy with `changes`; the config itself never changes.
 
@@ -549,6 +559,8 @@ class RetrievalConfig(
         ------
         RetrivexError
             If the file cannot be read, or is neither JSON nor TOML.
+        ConfigError
+            If an option in it does not exist or breaks its rule.
         """
         if not isinstance(path, str | Path):
             raise RetrivexError(f"path is {path!r}: give the path of a .json or .toml file")
@@ -568,7 +580,26 @@ class RetrievalConfig(
         if isinstance(profile, str) and profile not in PROFILES:
             options["position_profile"] = path.parent / profile
         preset = options.pop("preset", "balanced")
-        return cls.model_validate(_changed(_preset_options(preset), options))
+        try:
+            return cls.model_validate(_changed(_preset_options(preset), options))
+        except ConfigError as error:
+            raise ConfigError(f"config file {path}: {error}") from None
+
+
+def check_config(given: Any) -> RetrievalConfig:
+    """Return `given` if it is a config, and the default one for None.
+
+    Raises
+    ------
+    ConfigError
+        If it is anything else.
+    """
+    if given is None or isinstance(given, RetrievalConfig):
+        return RetrievalConfig() if given is None else given
+    raise ConfigError(
+        f"config is {type(given).__name__} {quoted(given)}: it must be a RetrievalConfig, as in "
+        "RetrievalConfig(token_budget=2000)"
+    )
 
 
 _STEPS: dict[str, type[_Options]] = {
@@ -582,6 +613,17 @@ _STEPS: dict[str, type[_Options]] = {
     "rendering": RenderingOptions,
     "run": RunOptions,
 }
+
+
+def _read_flag(value: Any) -> bool:
+    """Read the value of `prefer_fewer_spans`, an option until version 0.2.0, as that version read it."""
+    try:
+        return TypeAdapter(bool).validate_python(value)
+    except ValidationError:
+        raise RetrivexError(
+            f"prefer_fewer_spans is {value!r}: it must be true or false; run_cost=0 is its newer name for false"
+        ) from None
+
 
 _NUMBERS = frozenset(
     name

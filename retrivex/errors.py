@@ -6,7 +6,11 @@ from typing import Any
 
 
 class RetrivexError(ValueError):
-    """Base of every error RetriVex raises itself; config errors are pydantic's `ValidationError`."""
+    """Base of every error RetriVex raises itself."""
+
+
+class ConfigError(RetrivexError):
+    """An option does not exist or breaks its rule, or options do not go together."""
 
 
 class ChunkError(RetrivexError):
@@ -87,3 +91,37 @@ def quoted(value: Any, most: int = 80) -> str:
         return f"{type(value).__name__} too long to be shown"
     except Exception:  # noqa: BLE001 - a class of the caller's may raise anything, and must not hide what was wrong
         return f"{type(value).__name__} that cannot be shown"
+
+
+def install_hint(extra: str) -> str:
+    """Return how to install an extra: from a checkout, and as released.
+
+    Examples
+    --------
+    >>> install_hint("pdf")
+    "pip install '.[pdf]' in a checkout, or pip install 'retrivex-rag[pdf]' where it is released"
+    """
+    return f"pip install '.[{extra}]' in a checkout, or pip install 'retrivex-rag[{extra}]' where it is released"
+
+
+def describe_cause(error: BaseException, most: int = 120) -> str:
+    """Return why foreign code failed, in a few words: the network error behind it, or the beginning of what it says.
+
+    HTTP clients wrap "no such host" in several errors, each of which quotes the one before.
+
+    Examples
+    --------
+    >>> wrapped = RuntimeError("Max retries exceeded (Caused by ...)" * 9)
+    >>> wrapped.__cause__ = ConnectionRefusedError(111, "Connection refused")
+    >>> describe_cause(wrapped), describe_cause(KeyError("name"))
+    ('Connection refused', "KeyError: 'name'")
+    """
+    from socket import gaierror  # noqa: PLC0415 - not needed until something fails
+
+    behind: BaseException | None = error
+    while behind is not None:
+        if isinstance(behind, ConnectionError | TimeoutError | gaierror) and behind.strerror:
+            return behind.strerror
+        behind = behind.__cause__ or behind.__context__
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    return said if len(said) <= most else f"{said[:most]}..."

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from retrivex.adapters import FRAMEWORKS, STORES
+from retrivex.version import __version__
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -23,17 +26,17 @@ ADAPTERS = (*FRAMEWORKS, *STORES)
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel from a copy, as left-over build folders would put deleted files into it."""
-    copy = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy)
-    for name in ("retrivex", "adapters"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    made = tmp_path_factory.mktemp("wheel")
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(made)]
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(copy)], check=True, cwd=made)
-    return next(made.glob("retrivex_rag-*.whl"))
+def sdist_and_wheel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    made = tmp_path_factory.mktemp("distributions")
+    command = [sys.executable, str(ROOT / ".ci" / "distributions.py"), str(made)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    sdist, wheel = map(Path, printed.split())
+    return sdist, wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist_and_wheel: tuple[Path, Path]) -> Path:
+    return sdist_and_wheel[1]
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +63,20 @@ def _run(unpacked: Path, code: str) -> str:
 def test_every_file_reaches_the_wheel(wheel: Path) -> None:
     expected = {
         path.relative_to(ROOT).as_posix()
-        for pattern in ("*.py", "py.typed", "*.json")
+        for pattern in ("*.py", "py.typed", "*.json", "*.md")
         for path in (ROOT / "retrivex").rglob(pattern)
     } | {f"retrivex/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "adapters").rglob("*.py")}
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if name.startswith("retrivex/")}
     assert found == expected
+
+
+def test_the_demo_answers_from_the_wheel(unpacked: Path) -> None:
+    cache = os.environ.get("TIKTOKEN_CACHE_DIR", "")
+    start = f"import os, sys; os.environ['TIKTOKEN_CACHE_DIR'] = {cache!r}; sys.argv = ['retrivex', 'demo']; "
+    shown = _run(unpacked, f"{start}from retrivex.cli import main; main()")
+    assert shown.count("Without RetriVex") == 3
+    assert shown.count("The whole answer") > shown.count("Part of the answer") > 0
 
 
 def test_only_the_package_is_in_the_wheel(wheel: Path) -> None:
@@ -114,18 +125,107 @@ def test_the_command_is_there(unpacked: Path) -> None:
     )
 
 
-def test_the_metadata_names_distribution_and_licence(unpacked: Path) -> None:
-    metadata = (next(unpacked.glob("*.dist-info")) / "METADATA").read_text()
-    assert "Name: retrivex-rag\n" in metadata
-    assert "License-Expression: MIT\n" in metadata
-    assert "Requires-Python: >=3.11\n" in metadata
+# --- what a release is checked for
+
+
+@pytest.fixture
+def release_check(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("the files of a wheel are compared with those in git")
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    return runpy.run_path(str(ROOT / ".ci" / "release_check.py"))
+
+
+def _rewritten(
+    wheel: Path, folder: Path, change: Callable[[str, bytes], bytes | None], more: Mapping[str, str]
+) -> Path:
+    """Copy a wheel, with its files changed (None leaves one out) and others added."""
+    made = folder / wheel.name
+    with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(made, "w") as written:
+        for name in archive.namelist():
+            content = change(name, archive.read(name))
+            if content is not None:
+                written.writestr(name, content)
+        for name, text in more.items():
+            written.writestr(name, text)
+    return made
+
+
+def test_what_is_built_here_could_be_released(
+    sdist_and_wheel: tuple[Path, Path], release_check: dict[str, Any]
+) -> None:
+    found = release_check["find_problems"](*sdist_and_wheel)
+    assert [problem for problem in found if "in git" not in problem] == []  # a new file may not be added yet
+
+
+def test_a_release_is_refused_for_what_it_holds_and_lacks(
+    sdist_and_wheel: tuple[Path, Path], release_check: dict[str, Any], tmp_path: Path
+) -> None:
+    sdist, wheel = sdist_and_wheel
+    needed = release_check["NEEDED"]
+    more = {"tests/test_a.py": "", "benchmarks/results/a.json": "", "retrivex/cli/notes.txt": ""}
+    bad = _rewritten(wheel, tmp_path, lambda name, text: None if name in needed else text, more)
+    found = release_check["find_problems"](sdist, bad)
+    assert all(f"wheel holds {name}, which is no file of the package in git" in found for name in more)
+    assert all(f"wheel lacks {name}" in found for name in needed)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ("Name: retrivex-rag", "Name: retrivex", "Name is retrivex, not retrivex-rag"),
+        (f"Version: {__version__}", "Version: 9.9.9", f"Version is 9.9.9, not {__version__}"),
+        ("License-Expression: MIT", "License-Expression: BSD-3-Clause", "License-Expression is BSD-3-Clause, not MIT"),
+        ("Requires-Python: >=3.11", "Requires-Python: >=3.9", "Requires-Python is >=3.9, not >=3.11"),
+        (":: Python :: 3.11", ":: Python :: 3.10", "no classifier names Python 3.11, which Requires-Python allows"),
+        ("Provides-Extra: pdf", "Provides-Extra: pdfs", "extra pdf is only in one of pyproject.toml and metadata"),
+        ("numpy>=2.0", "numpy>=1.0", "Requires-Dist differs from pyproject.toml: numpy>=1.0, numpy>=2.0"),
+        ("text/markdown", "text/plain", "Description-Content-Type is text/plain, not text/markdown"),
+        ("# RetriVex", "<h1>RetriVex</h1>", "the description has HTML: <h1>RetriVex</h1>"),
+    ],
+)
+def test_a_release_is_refused_for_its_metadata(
+    sdist_and_wheel: tuple[Path, Path],
+    release_check: dict[str, Any],
+    tmp_path: Path,
+    right: str,
+    wrong: str,
+    problem: str,
+) -> None:
+    def change(name: str, content: bytes) -> bytes:
+        if not name.endswith("/METADATA"):
+            return content
+        assert right.encode() in content
+        return content.replace(right.encode(), wrong.encode(), 1)
+
+    sdist, wheel = sdist_and_wheel
+    found = release_check["find_problems"](sdist, _rewritten(wheel, tmp_path, change, {}))
+    assert problem in found
+    assert "sdist and wheel differ in their metadata" in found
+
+
+def test_a_release_has_its_entries_in_the_changelog(release_check: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n## 0.3.0 - 2026-11-30\n")
+    check = release_check["check_changelog"]
+    assert check("0.3.0", tmp_path) == ["CHANGELOG.md begins with Unreleased, not with 0.3.0"]
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.3.0 - 2026-11-30\n")
+    assert check("0.3.0", tmp_path) == []
+
+
+def test_every_documented_target_of_make_has_a_rule() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text() + (ROOT / "README.md").read_text()
+    named = set(re.findall(r"(?:^|`)make ([a-z][\w-]*)", text, re.MULTILINE))
+    rules = {name for line in re.findall(r"^([a-z][\w -]*):(?![=])", MAKEFILE, re.MULTILINE) for name in line.split()}
+    assert len(named) > 10
+    assert named <= rules
 
 
 def test_every_extra_that_is_named_exists() -> None:
     extras = set(PROJECT["project"]["optional-dependencies"])
     sources = [*(ROOT / "retrivex").rglob("*.py"), *(ROOT / "adapters").rglob("*.py"), ROOT / "README.md"]
-    named = {name for path in sources for name in re.findall(r"retrivex-rag\[([\w-]+)\]", path.read_text())}
-    assert named <= extras
+    place = re.compile(r"""(?:retrivex-rag\[|install_hint\(["'])([\w-]+)""")
+    named = {name for path in sources for name in place.findall(path.read_text())}
+    assert {"langchain", "pdf"} <= named <= extras
 
 
 # --- no integration test is left out
@@ -156,6 +256,14 @@ def test_every_kind_of_environment_is_run() -> None:
     assert kinds is not None
     assert set(kinds[1].split()) == set(_listed_tests())
     assert all(re.search(rf"^INSTALL_{kind} = ", MAKEFILE, re.MULTILINE) for kind in _listed_tests())
+
+
+def test_make_says_what_it_installs_and_how_long_the_tests_take() -> None:
+    installed = re.findall(r"^INSTALL_(\w+) = ", MAKEFILE, re.MULTILINE)
+    assert all(re.search(rf"^HOLDS_{kind} = .+minutes?$", MAKEFILE, re.MULTILINE) for kind in installed)
+    dry = subprocess.run(["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "one to two minutes" in dry or (ROOT / ".venv/core").exists()
+    assert "about five minutes on two idle cores" in dry
 
 
 def test_what_needs_an_extra_of_another_environment_is_listed() -> None:

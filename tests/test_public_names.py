@@ -178,3 +178,11 @@ def test_names_on_first_use_are_complete(module: str) -> None:
     assert all(getattr(found, name) is not None for name in found.__all__)
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
         _ = found.no_such_name
+
+
+@pytest.mark.parametrize("name", ["retrieve", "compose", "aretrieve", "acompose"])
+def test_help_explains_every_argument_of_a_method(name: str) -> None:
+    method = getattr(SpanComposer, name)
+    text = inspect.getdoc(method) or ""
+    arguments = [str(each).partition(":")[0] for each in inspect.signature(method).parameters.values()][1:]
+    assert [argument for argument in arguments if f"\n{argument} : " not in text] == []

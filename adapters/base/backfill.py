@@ -214,20 +214,20 @@ def _numbers(group: Sequence[Passage], by_order: bool) -> tuple[How, list[tuple[
             return f"number {twice[0]} is there {numbered.count(twice[0])} times"
         return "numbers", [(_id(passage), number) for passage, number in zip(group, numbered, strict=True)]
     if any(passage.before or passage.after for passage in group):
-        return "links", list(_along(linked_chains(group)))
+        return "links", list(_number_along(linked_chains(group)))
     if all(passage.char_start is not None for passage in group):
         ordered = sorted(group, key=_offset)
         if all(_offset(left) < _offset(right) for left, right in pairwise(ordered)):
-            return "offsets", list(_along([ordered]))
+            return "offsets", list(_number_along([ordered]))
         if not by_order:
             return "two pieces begin at the same offset: offsets do not say which comes first"
     if by_order or len(group) == 1:
-        return "order", list(_along([group]))
+        return "order", list(_number_along([group]))
     if numbered:
         return f"only {len(numbered)} of {len(group)} pieces have a number"
     return (
         f"{len(group)} pieces without numbers, links or offsets: only if the collection gives its records in the order "
-        "of the text, number them so (by_order)"
+        "of the text, number them so (--by-order)"
     )
 
 
@@ -236,7 +236,7 @@ def _offset(passage: Passage) -> tuple[int, int]:
     return (0 if page is None else page, passage.char_start or 0)
 
 
-def _along(chains: Sequence[Sequence[Passage]]) -> Iterator[tuple[str, int]]:
+def _number_along(chains: Sequence[Sequence[Passage]]) -> Iterator[tuple[str, int]]:
     """Yield numbers along chains, one after the other, with one left out between: their ends are no neighbours."""
     number = 0
     for chain in chains:

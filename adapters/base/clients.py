@@ -56,14 +56,14 @@ def either_client(
     """
     which = kind(client)
     if which is None:
-        raise StoreError(f"{called[0]} is {_shown(client)}: give {give[0]} or {give[1]}")
+        raise StoreError(f"{called[0]} is {_describe(client)}: give {give[0]} or {give[1]}")
     if async_client is None:
         return (client, None) if which == "sync" else (None, client)
     if kind(async_client) != "async":
-        raise StoreError(f"{called[1]} is {_shown(async_client)}: give {give[1]}, or None")
+        raise StoreError(f"{called[1]} is {_describe(async_client)}: give {give[1]}, or None")
     if which == "async":
         raise StoreError(
-            f"{called[1]} is {_shown(async_client)} beside another async one: give {give[0]} as {called[0]}, or no "
+            f"{called[1]} is {_describe(async_client)} beside another async one: give {give[0]} as {called[0]}, or no "
             f"{called[1]}"
         )
     return client, async_client
@@ -80,12 +80,14 @@ def check_clients(client: Any, async_client: Any, kind: Kind, give: tuple[str, s
     if client is None and async_client is None:
         raise StoreError(f"client is None: give {give[0]}, or {give[1]} as async_client=...")
     if client is not None and kind(client) == "async":
-        raise StoreError(f"client is {_shown(client)}: give {give[0]}, or None and the async one as async_client=...")
+        raise StoreError(
+            f"client is {_describe(client)}: give {give[0]}, or None and the async one as async_client=..."
+        )
     if client is not None and kind(client) is None:
-        raise StoreError(f"client is {_shown(client)}: give {give[0]}, or None beside async_client=...")
+        raise StoreError(f"client is {_describe(client)}: give {give[0]}, or None beside async_client=...")
     if async_client is not None and kind(async_client) != "async":
-        raise StoreError(f"async_client is {_shown(async_client)}: give {give[1]}, or None")
+        raise StoreError(f"async_client is {_describe(async_client)}: give {give[1]}, or None")
 
 
-def _shown(client: Any) -> str:
+def _describe(client: Any) -> str:
     return "a coroutine that nobody awaited" if inspect.iscoroutine(client) else type(client).__name__

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import StoreError
+from retrivex.model.chunk import ChunkKey
 from retrivex.model.window import Window
 
 from .documents import Passage
@@ -97,6 +98,21 @@ class Records:
     warnings: tuple[str, ...] = ()
 
 
+def check_collection(given: Any) -> Collection:
+    """Return `given` if it is a collection.
+
+    Raises
+    ------
+    StoreError
+        If it is something else, such as a client or a chunk store.
+    """
+    if isinstance(given, Collection):
+        return given
+    raise StoreError(
+        f"collection is {type(given).__name__}: it must be a Collection, such as QdrantCollection(client, name)"
+    )
+
+
 class Collection(ABC):
     """An existing collection, accessed through an existing client; each vector store has its own subclass.
 
@@ -146,6 +162,10 @@ class Collection(ABC):
 
     async def amissing_index(self) -> str | None:
         """Say the same where there is only an async client; asked after the first answer."""
+        return None
+
+    def place(self, id: str) -> tuple[ChunkKey, int] | None:
+        """Return place and number of chunks in the document of a record; None where only the record itself says it."""
         return None
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:

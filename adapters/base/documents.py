@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -11,6 +14,7 @@ from typing import Any, TypeVar
 
 from retrivex.errors import ChunkError
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, ChunkMetadata, Embedding
+from retrivex.model.run import overlap_length
 from retrivex.stores.access import check_store
 from retrivex.stores.memory import index_chunks
 from retrivex.stores.protocol import AnyChunkStore, ChunkStore
@@ -22,6 +26,19 @@ ID_KEY = "retrivex_id"
 
 _PRIVATE = frozenset({"_node_content", "_node_type"})
 """What LlamaIndex writes for itself: the whole node once more, as JSON. No reader of a passage is served with it."""
+
+_SURE_OVERLAP = 20
+"""Characters at the end of a piece and the beginning of another that are no chance."""
+
+_TAIL = 400
+"""Characters of a piece among which an overlap is looked for; splitters repeat 50 to 200."""
+
+_MISPLACED_SHARE = 0.1
+"""Least share of the joints without an overlap whose pieces overlap elsewhere, for an order to count as wrong."""
+
+_MOST_LOOKED_AT = 2000
+
+logger = logging.getLogger("retrivex.adapters")
 
 T = TypeVar("T")
 
@@ -63,6 +80,7 @@ class Passage:
         own: dict[str, Any] = {} if self.id is None else {ID_KEY: self.id}
         parent, timestamp = self.parent_id or read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
         counted = as_int(read(self.metadata, "chunk_count")) or chunk_count
+        prefix = read(self.metadata, "prefix")
         known = ChunkMetadata(
             doc_id=doc_id,
             chunk_id=chunk_id,
@@ -75,6 +93,8 @@ class Passage:
             timestamp=as_time(timestamp),
             chunk_count=counted,
             scope=None if scope is None else str(scope),
+            links=as_links(read(self.metadata, "links")),
+            prefix=prefix if isinstance(prefix, str) else None,
         )
         return Chunk(self.text, known, self.embedding)
 
@@ -114,6 +134,29 @@ def as_time(value: Any) -> float | None:
         return None
 
 
+def as_links(value: Any) -> tuple[ChunkKey, ...]:
+    """Return links to other chunks, also out of JSON as text; none where the value is something else.
+
+    Examples
+    --------
+    >>> as_links('[["wasps.md", 3]]'), as_links("https://example.org")
+    ((('wasps.md', 3),), ())
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return ()
+    pairs = value if isinstance(value, (list, tuple)) else []
+    links = [
+        (pair[0], number)
+        for pair in pairs
+        if isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str)
+        if (number := as_int(pair[1])) is not None
+    ]
+    return tuple(links) if len(links) == len(pairs) else ()
+
+
 def read_passage(text: str, metadata: Mapping[str, Any], names: FieldMap, **known: Any) -> Passage:
     """Make a Passage, its place out of its metadata; what is `known` already goes before them."""
     found: dict[str, Any] = {
@@ -143,13 +186,26 @@ def misnamed(passage: Passage) -> str | None:
     return f"{key} is {given}: a document's name must be text that is not empty, or a whole number"
 
 
-def why_unplaced(passage: Passage) -> str:
-    """Say why nobody knows where hits like this one stand in a chunk store, and what to do."""
+def explain_missing_position(passage: Passage, *, among_pieces: bool) -> str:
+    """Return why the position of such hits in a chunk store is unknown, and what to do.
+
+    Parameters
+    ----------
+    passage : the hit
+    among_pieces : whether the chunk store was made of pieces, among which it was looked for
+    """
     wrong = misnamed(passage)
     if wrong is not None:
         return f"{wrong}; index them again with such a name"
-    missing = "document" if passage.doc_id is None else "chunk number"
-    return f"they have no {missing}; add it to their metadata, or make the chunk store of the pieces that were indexed"
+    if passage.doc_id is None:
+        names = ", ".join(passage.fields.doc_id)
+        return f"they have no document; write its name under one of {names}, or name it with fields=FieldMap(...)"
+    if among_pieces:
+        return "they are none of the pieces of the chunk store; make it of the pieces that were indexed"
+    return (
+        "they have no chunk number; number the collection with `retrivex backfill STORE ADDRESS COLLECTION --write`, "
+        "or give the pieces that were indexed as chunk store"
+    )
 
 
 # ---- a store made of Documents or nodes
@@ -162,10 +218,14 @@ class NumberedChunks(Mapping[ChunkKey, Chunk]):
     ----------
     chunks : of any number of documents
     row_ends : places that stay free between rows of neighbours, and where nothing is missing
+    warnings : what is wrong with the pieces it is made of
     """
 
-    def __init__(self, chunks: Iterable[Chunk], row_ends: Iterable[ChunkKey] = ()) -> None:
+    def __init__(
+        self, chunks: Iterable[Chunk], row_ends: Iterable[ChunkKey] = (), warnings: Sequence[str] = ()
+    ) -> None:
         self.row_ends = frozenset(row_ends)
+        self.warnings = tuple(warnings)
         self._chunks = index_chunks(chunks)
         self._by_id: dict[str, Chunk] = {}
         self._by_text: dict[tuple[str, str], list[Chunk]] = {}
@@ -190,20 +250,22 @@ class NumberedChunks(Mapping[ChunkKey, Chunk]):
         if by_id is not None and by_id.text == passage.text:
             return by_id
         alike = self._by_text.get((passage.doc_id or "", passage.text), [])
-        return max(alike, key=lambda chunk: _agreement(chunk, passage), default=None)
+        return max(alike, key=lambda chunk: _count_agreement(chunk, passage), default=None)
 
 
-def _agreement(chunk: Chunk, passage: Passage) -> int:
+def _count_agreement(chunk: Chunk, passage: Passage) -> int:
     """Count the fields in which a chunk's own metadata and a hit's are the same."""
     known = chunk.metadata.custom_metadata
     return sum(key in known and known[key] == value for key, value in passage.metadata.items())
 
 
 def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
-    """Make a chunk store: by the numbers in the metadata, else by links to neighbours, else in the order given.
+    """Make a chunk store: by the numbers in the metadata, else by links to neighbours, else by offsets, else in order.
 
-    Offsets of a document are used where they ascend from piece to piece; where they start again (at every page, say)
-    they are no offsets in the whole document, and the pieces are joined by their text.
+    Offsets of a document are used where no two pieces have the same, and overlapping pieces the same text; where they
+    start again (at every page, say) they are no offsets in the whole document, and the pieces are joined by their text,
+    in the order given. Where their overlaps show that this is not the order of the text, only pieces that overlap are
+    neighbours, and `warnings` says so.
 
     Raises
     ------
@@ -226,11 +288,26 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
             by_document.setdefault(passage.doc_id, []).append(passage)
     chunks: list[Chunk] = []
     row_ends: list[ChunkKey] = []
+    unordered: list[str] = []
     for doc_id, group in by_document.items():
-        numbered, free = _number(doc_id, group, given)
+        numbered, free, ordered = _number(doc_id, group, given)
         chunks += numbered
         row_ends += free
-    return NumberedChunks(chunks, row_ends)
+        if not ordered:
+            unordered.append(doc_id)
+    return NumberedChunks(chunks, row_ends, _warn_of_order(unordered, len(by_document)))
+
+
+def _warn_of_order(unordered: Sequence[str], documents: int) -> list[str]:
+    if not unordered:
+        return []
+    warning = (
+        f"pieces of {len(unordered)} of {documents} documents, first {unordered[0]!r}, are not in the text's order: "
+        "they overlap with other pieces than the next ones. Only those that overlap are joined; give them in order, "
+        "or with a chunk_id or start_index in their metadata"
+    )
+    logger.warning("%s", warning)
+    return [warning]
 
 
 def as_chunk_store(given: Any, kind: type[T], make: Callable[[list[T]], NumberedChunks]) -> AnyChunkStore | None:
@@ -255,8 +332,11 @@ def as_chunk_store(given: Any, kind: type[T], make: Callable[[list[T]], Numbered
     return make(pieces)
 
 
-def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tuple[list[Chunk], list[ChunkKey]]:
-    """Return the chunks of a document, and the places between rows neither of which leads to what is not `given`."""
+def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tuple[list[Chunk], list[ChunkKey], bool]:
+    """Return the chunks of a document, and the places between rows neither of which leads to what is not `given`.
+
+    The third is whether they came in the order of the text, as far as their overlaps tell.
+    """
     numbered = [(passage.chunk_id, passage) for passage in group if passage.chunk_id is not None]
     if numbered and len(numbered) < len(group):
         raise ChunkError(
@@ -264,9 +344,13 @@ def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tu
             f"it is read from {', '.join(group[0].fields.chunk_id)}"
         )
     count = None
+    ordered = True
     free: list[ChunkKey] = []
     if not numbered:
         chains = linked_chains(group)
+        if not any(passage.before or passage.after for passage in group):
+            ascending = _by_offset(group)
+            chains, ordered = _split_where_order_breaks(group) if ascending is None else ([ascending], True)
         count = len(group) if len(chains) == 1 else None
         # one number stays free between chains, as their ends are no neighbours
         starts = list(accumulate((len(chain) + 1 for chain in chains[:-1]), initial=0))
@@ -280,7 +364,62 @@ def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tu
     numbered.sort(key=lambda pair: pair[0])
     if not _offsets_ascend(numbered):
         numbered = [(number, replace(p, char_start=None, char_end=None)) for number, p in numbered]
-    return [passage.to_chunk(doc_id, number, count) for number, passage in numbered], free
+    return [passage.to_chunk(doc_id, number, count) for number, passage in numbered], free, ordered
+
+
+def _by_offset(group: Sequence[Passage]) -> list[Passage] | None:
+    """Return pieces in the order of their offsets; None where these are no offsets in the whole document."""
+    starts = [passage.char_start for passage in group if passage.char_start is not None]
+    if len(set(starts)) < len(group):
+        return None
+    ascending = sorted(group, key=lambda passage: passage.char_start or 0)
+    return ascending if all(agree(left, right) for left, right in pairwise(ascending)) else None
+
+
+def agree(left: Passage, right: Passage) -> bool:
+    """Whether the texts are the same where their offsets overlap."""
+    if left.char_start is None or right.char_start is None:
+        return False
+    shared = left.text[right.char_start - left.char_start :]
+    return right.text.startswith(shared) or shared.startswith(right.text)
+
+
+def _split_where_order_breaks(group: Sequence[Passage]) -> tuple[list[list[Passage]], bool]:
+    """Split pieces where their overlaps show that the order is not that of the text; and whether it is."""
+    fits = [_overlaps(left.text, right.text) for left, right in pairwise(group)]
+    unfit = fits.count(False)
+    # a refrain may end one piece and begin another: few such pairs prove nothing
+    if _count_misplaced([passage.text for passage in group], fits) < max(1, unfit * _MISPLACED_SHARE):
+        return [list(group)], True
+    rows = [[group[0]]]
+    for passage, fit in zip(group[1:], fits, strict=True):
+        if fit:
+            rows[-1].append(passage)
+        else:
+            rows.append([passage])
+    return rows, False
+
+
+def _overlaps(left: str, right: str) -> bool:
+    return overlap_length(left[-_TAIL:], right) >= _SURE_OVERLAP
+
+
+def _count_misplaced(texts: Sequence[str], fits: Sequence[bool]) -> int:
+    """Count texts, of the first 2,000 without an overlap, that overlap with another text than the one behind them."""
+    begins = [at for at in range(len(texts)) if at == 0 or not fits[at - 1]]
+    heads = Counter(texts[at][:_SURE_OVERLAP] for at in begins)
+    by_head = {texts[at][:_SURE_OVERLAP]: at for at in begins if heads[texts[at][:_SURE_OVERLAP]] == 1}
+    ends = [at for at in range(len(texts)) if at == len(fits) or not fits[at]]
+    return sum(_continues(texts, at, by_head) for at in ends[:_MOST_LOOKED_AT])
+
+
+def _continues(texts: Sequence[str], at: int, by_head: Mapping[str, int]) -> bool:
+    text = texts[at]
+    for start in range(max(1, len(text) - _TAIL), len(text) - _SURE_OVERLAP + 1):
+        other = by_head.get(text[start : start + _SURE_OVERLAP], at)
+        if other != at and texts[other].startswith(text[start:]):
+            return True
+    return False
 
 
 def _offsets_ascend(numbered: Sequence[tuple[int, Passage]]) -> bool:

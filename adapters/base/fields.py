@@ -14,7 +14,9 @@ from retrivex.model.chunk import Chunk
 MakeId: TypeAlias = Callable[[str, int], str]
 """The id under which a collection keeps chunk n of a document."""
 
-_PLAIN = ("doc_id", "chunk_id", "char_start", "char_end", "page", "parent_id", "scope", "chunk_count", "timestamp")
+_PLAIN = (
+    "doc_id", "chunk_id", "char_start", "char_end", "page", "parent_id", "scope", "chunk_count", "timestamp", "prefix",
+)  # fmt: skip
 
 LayoutName: TypeAlias = Literal["retrivex", "langchain", "llamaindex", "haystack", "parent_child"]
 
@@ -62,6 +64,8 @@ class FieldMap:
     score : of a hit
     text : the piece itself, in records of a vector store
     embedding : its vector, in records of a vector store
+    prefix : see `retrivex.ChunkMetadata`
+    links : the same, as a list of [document, chunk number], or such a list as text in JSON
     before, after : ids of its neighbours
     root : the mapping in a record under which all of them but `text` and `embedding` lie; None where the record is flat
     """
@@ -79,6 +83,8 @@ class FieldMap:
     score: tuple[str, ...] = ("score", "relevance_score")
     text: tuple[str, ...] = ("text", "content", "page_content")
     embedding: tuple[str, ...] = ("embedding", "vector")
+    prefix: tuple[str, ...] = ("chunk_prefix",)
+    links: tuple[str, ...] = ("chunk_links",)
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     root: str | None = None
@@ -91,11 +97,11 @@ class FieldMap:
 
     def read(self, metadata: Mapping[str, Any], name: str) -> Any:
         """Return what `metadata` has under the first name for `name` that is present; None where none is."""
-        return next((value for key in getattr(self, name) if (value := _at(metadata, key)) is not None), None)
+        return next((value for key in getattr(self, name) if (value := _look_up_path(metadata, key)) is not None), None)
 
     def key(self, metadata: Mapping[str, Any], name: str) -> str | None:
         """Return the first name for `name` that is present in `metadata`; None where none is."""
-        return next((key for key in getattr(self, name) if _at(metadata, key) is not None), None)
+        return next((key for key in getattr(self, name) if _look_up_path(metadata, key) is not None), None)
 
     def path(self, name: str) -> str | None:
         """Return the field of a record that a vector store filters by for `name`; None where there is none.
@@ -125,7 +131,9 @@ class FieldMap:
         """
         known = chunk.metadata
         headings = None if known.heading_path is None else list(known.heading_path)
-        values = {name: getattr(known, name) for name in _PLAIN} | {"heading_path": headings}
+        # as text: few stores keep lists of lists
+        links = json.dumps([list(link) for link in known.links]) if known.links else None
+        values = {name: getattr(known, name) for name in _PLAIN} | {"heading_path": headings, "links": links}
         inner = {**known.custom_metadata}
         inner |= {
             getattr(self, name)[0]: value for name, value in values.items() if value is not None and getattr(self, name)
@@ -136,7 +144,7 @@ class FieldMap:
         """Return what `root` holds of a record; None where that is no mapping, so that nobody knows its scope."""
         if self.root is None:
             return record
-        found = _at(record, self.root)
+        found = _look_up_path(record, self.root)
         # written as `metadata.source` instead of `metadata: {source: ...}`: some stores take the one for the other
         beside = {key[len(self.root) + 1 :]: record[key] for key in record if key.startswith(f"{self.root}.")}
         inner = {} if found is None else as_mapping(found)
@@ -155,16 +163,16 @@ class FieldMap:
     @property
     def of_one_piece(self) -> frozenset[str]:
         """Keys that are true of a piece and wrong for a span made of several."""
-        return frozenset((*self.chunk_id, *self.char_start, *self.char_end, *self.score))
+        return frozenset((*self.chunk_id, *self.char_start, *self.char_end, *self.score, *self.prefix, *self.links))
 
 
-def _at(metadata: Mapping[str, Any], key: str) -> Any:
+def _look_up_path(metadata: Mapping[str, Any], key: str) -> Any:
     found = metadata.get(key)
     if found is not None or "." not in key:
         return found
     for end, letter in enumerate(key):  # names may have dots themselves: `meta.v1.source` may lie in `meta.v1`
         inner = as_mapping(metadata.get(key[:end])) if letter == "." else None
-        if inner is not None and (found := _at(inner, key[end + 1 :])) is not None:
+        if inner is not None and (found := _look_up_path(inner, key[end + 1 :])) is not None:
             return found
     return None
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from retrivex.config import RetrievalConfig
-from retrivex.errors import HitError, StoreError
+from retrivex.errors import HitError, RetrivexError, StoreError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
 from retrivex.model.numbers import real
@@ -18,10 +18,12 @@ from retrivex.stores.access import cannot_hang
 from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore
 
-from .documents import NumberedChunks, Passage, linked_chains, why_unplaced
+from .documents import NumberedChunks, Passage, agree, explain_missing_position, linked_chains
 
 Direction: TypeAlias = Literal["as configured", "by order", "similarity"]
 """How to know whether larger scores are better: see `place`."""
+
+T = TypeVar("T")
 
 _DOUBLED = (
     "they have the chunk number of another hit and another text; number the chunks of a document through, or name the "
@@ -41,6 +43,8 @@ class Placed:
     overrides : options that the hits decide
     real_names : document names made up for hits whose number is unknown, and the real ones
     ranked : whether ranks stand in for scores
+    score_kind : `similarity` where larger scores of hits are better, `distance` where smaller ones are
+    ids : of hits, as their retriever gave them, by place and scope
     warnings : what went otherwise than hoped
     """
 
@@ -49,6 +53,8 @@ class Placed:
     overrides: dict[str, Any]
     real_names: dict[str, str | None]
     ranked: bool
+    score_kind: Literal["similarity", "distance"]
+    ids: dict[tuple[ChunkKey, str | None], str]
     warnings: list[str]
 
 
@@ -89,13 +95,13 @@ def place(
     places.add([*usable, *(passage for passage in neighbours if passage.text)])
     ranked = any(passage.score is None for passage in usable)
     if usable and not ranked and not config.strict and not any(_is_score(passage.score) for passage in usable):
-        # what was found is worth more than a score that says nothing
+        # unreadable scores do not discard the hits
         ranked = True
         warnings.append(f"no hit has a score that is a finite number ({usable[0].score!r}): their order counts")
     hits = []
     for rank, passage in enumerate(usable, start=1):
         try:
-            unplaced = None if store is None else places.unplaced(passage)
+            unplaced = None if store is None else places.explain_missing_position(passage)
             hits.append(SeedHit(places.found[_identity(passage)], 1 / rank if ranked else passage.score, unplaced))
         except HitError as error:
             if config.strict:
@@ -110,7 +116,18 @@ def place(
     doubled = sum(_identity(passage) in places.doubled for passage in usable)
     if doubled and store is None:  # else the composer says it
         warnings.append(f"{doubled} of {len(usable)} hits stay as they are: {_DOUBLED}")
-    return Placed(hits, places.gathered if store is None else store, overrides, places.real_names, ranked, warnings)
+    if isinstance(store, NumberedChunks):
+        warnings += store.warnings
+    return Placed(
+        hits=hits,
+        store=places.gathered if store is None else store,
+        overrides=overrides,
+        real_names=places.real_names,
+        ranked=ranked,
+        score_kind=kind or config.score_kind,
+        ids=places.ids(usable),
+        warnings=warnings,
+    )
 
 
 def hits_to_ask(fetch_k: int | None, spans: int | None) -> int | None:
@@ -140,6 +157,28 @@ def check_limit(name: str, limit: int | None) -> None:
     """
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise StoreError(f"{name} is {limit!r}: it must be a whole number of at least 1, or None")
+
+
+def check_retriever(name: str, given: T, method: str, way_out: str) -> T:
+    """Return `given` if it can be asked for hits.
+
+    Parameters
+    ----------
+    name : of the argument
+    given : what was passed under that name
+    method : what a retriever of the framework is asked by
+    way_out : what to give in place of a store or an index
+
+    Raises
+    ------
+    RetrivexError
+        If it has no such method, or is a class.
+    """
+    if isinstance(given, type):
+        raise RetrivexError(f"{name} is the class {given.__name__}: make a retriever of it, {given.__name__}(...)")
+    if not callable(getattr(given, method, None)):
+        raise RetrivexError(f"{name} is {type(given).__name__}: it must be a retriever, with {method}; give {way_out}")
+    return given
 
 
 def _is_score(score: Any) -> bool:
@@ -203,7 +242,7 @@ class _Places:
         placed: dict[tuple[str | None, str], list[Passage]] = {}
         targets = {link for passage in once.values() for link in (passage.before, passage.after)} - {None}
         for passage in once.values():
-            chunk = self._known(passage)
+            chunk = self._locate_known(passage)
             if chunk is not None and self._is_another(chunk):
                 self.doubled.add(_identity(passage))
                 chunk = None
@@ -216,30 +255,41 @@ class _Places:
                 page = str(passage.fields.read(passage.metadata, "page"))
                 placed.setdefault((passage.doc_id, page), []).append(passage)
         for doc_id, group in linked.items():
-            self._number(doc_id, _chained(group))
+            self._number(doc_id, _split_by_links(group))
         for (doc_id, _), group in placed.items():
-            self._number(doc_id, _touching(group, self.max_gap))
+            self._number(doc_id, _split_by_offsets(group, self.max_gap))
 
-    def unplaced(self, passage: Passage) -> str | None:
-        """Say why nobody knows the place of a hit in the store; None where it is known."""
+    def explain_missing_position(self, passage: Passage) -> str | None:
+        """Return why the position of a hit in the store is unknown; None where it is known."""
         if _identity(passage) in self.doubled:
             return _DOUBLED
-        made_up = self.found[_identity(passage)].metadata.doc_id in self.real_names
-        return why_unplaced(passage) if made_up else None
+        if self.found[_identity(passage)].metadata.doc_id not in self.real_names:
+            return None
+        return explain_missing_position(passage, among_pieces=isinstance(self.store, NumberedChunks))
+
+    def ids(self, passages: Sequence[Passage]) -> dict[tuple[ChunkKey, str | None], str]:
+        """Return the ids of hits that have one, by place and scope."""
+        known = {}
+        for passage in passages:
+            if passage.id is not None:
+                chunk = self.found[_identity(passage)]
+                known[chunk.key, chunk.metadata.scope] = passage.id
+        return known
 
     def _is_another(self, chunk: Chunk) -> bool:
         """Whether its place is that of a chunk with another text; the same place of another tenant is its own."""
         text = self.texts.setdefault((chunk.key, chunk.metadata.scope), chunk.text)
         return text != chunk.text and not self.strict  # with strict, the composer refuses it
 
-    def _known(self, passage: Passage) -> Chunk | None:
+    def _locate_known(self, passage: Passage) -> Chunk | None:
         key = None if passage.doc_id is None or passage.chunk_id is None else (passage.doc_id, passage.chunk_id)
         # a mapping that may hang is asked once, by the composer, in time
         store = self.store if isinstance(self.store, Mapping) and cannot_hang(self.store) else {}
         stored = None if key is None else store.get(key)
         if stored is not None and stored.text == passage.text:
             return stored
-        located = self.store.locate(passage) if isinstance(self.store, NumberedChunks) else None
+        locate = getattr(self.store, "locate", None)
+        located = None if locate is None else locate(passage)
         return passage.to_chunk(*key) if located is None and key is not None else located
 
     def _keep(self, passage: Passage, chunk: Chunk) -> None:
@@ -255,30 +305,22 @@ class _Places:
                 self._keep(passage, passage.to_chunk(name, number))
 
 
-def _chained(group: Sequence[Passage]) -> list[list[Passage]]:
+def _split_by_links(group: Sequence[Passage]) -> list[list[Passage]]:
     ids = {passage.id for passage in group}
     if any(ids & ({passage.before, passage.after} - {None}) for passage in group):
         return linked_chains(group)
     return [[passage] for passage in group]  # nothing says that any two of them are neighbours
 
 
-def _touching(group: Sequence[Passage], max_gap: int) -> list[list[Passage]]:
+def _split_by_offsets(group: Sequence[Passage], max_gap: int) -> list[list[Passage]]:
     """Split pieces of one document into those that touch or overlap by their offsets, and agree on the text."""
     chains: list[list[Passage]] = []
     end = 0
     for passage in sorted(group, key=lambda p: (p.char_start is None, p.char_start or 0, p.char_end or 0)):
         start = passage.char_start
         last = chains[-1][-1] if chains else None
-        if last is None or start is None or start > end + max_gap or not _agree(last, passage):
+        if last is None or start is None or start > end + max_gap or not agree(last, passage):
             chains.append([])
         chains[-1].append(passage)
         end = max(passage.char_end or 0, end if len(chains[-1]) > 1 else 0)
     return chains
-
-
-def _agree(left: Passage, right: Passage) -> bool:
-    """Whether the texts are the same where their offsets overlap."""
-    if left.char_start is None or right.char_start is None:
-        return False
-    shared = left.text[right.char_start - left.char_start :]
-    return right.text.startswith(shared) or shared.startswith(right.text)

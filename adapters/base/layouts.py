@@ -40,7 +40,7 @@ class LayoutFinder:
     def ask(self, layouts: Sequence[StorageLayout], ask: Callable[[StorageLayout], Records]) -> Records:
         """Return the first answer with records in it, else an empty one."""
         answer = Records()
-        for layout in self._in_order(layouts):
+        for layout in self._sort_layouts(layouts):
             answer = ask(layout)
             if self._remember_if_found(layout, answer):
                 break
@@ -51,13 +51,13 @@ class LayoutFinder:
     ) -> Records:
         """Do the same through an async client."""
         answer = Records()
-        for layout in self._in_order(layouts):
+        for layout in self._sort_layouts(layouts):
             answer = await ask(layout)
             if self._remember_if_found(layout, answer):
                 break
         return answer
 
-    def _in_order(self, layouts: Sequence[StorageLayout]) -> Sequence[StorageLayout]:
+    def _sort_layouts(self, layouts: Sequence[StorageLayout]) -> Sequence[StorageLayout]:
         found = self._found  # another thread may write meanwhile
         return sorted(layouts, key=lambda layout: layout != found)
 

@@ -106,32 +106,36 @@ class PlacedCollection(Collection):
 
     def ask(self, request: Request) -> Records:
         """Answer a request; one for windows that hold nothing is not sent."""
-        asked = self._translated(request)
-        return self._placed(self._inner.ask(asked)) if asked is not None else Records()
+        asked = self._translate(request)
+        return self._add_positions(self._inner.ask(asked)) if asked is not None else Records()
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
-        asked = await in_thread(lambda: self._translated(request))
+        asked = await in_thread(lambda: self._translate(request))
         if asked is None:
             return Records()
         answer = await self._inner.aask(asked)
-        return await in_thread(lambda: self._placed(answer))
+        return await in_thread(lambda: self._add_positions(answer))
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
         return self._inner.failure(error)
 
+    def place(self, id: str) -> tuple[ChunkKey, int] | None:
+        """Return what the file says of a record."""
+        return self._places.of([id]).get(id)
+
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records."""
         self._inner.write(changes)
 
-    def _translated(self, request: Request) -> Request | None:
+    def _translate(self, request: Request) -> Request | None:
         if not isinstance(request, ByWindows):
             return request
         ids = self._places.ids(request.windows)
         return ByIds(tuple(ids), request.scopes) if ids else None
 
-    def _placed(self, answer: Records) -> Records:
+    def _add_positions(self, answer: Records) -> Records:
         places = self._places.of([record.id for record in answer.records])
         records = []
         for record in answer.records:

@@ -7,11 +7,13 @@ import logging
 import math
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 from typing import Any
 
 from retrivex.composition.composition import Composition
+from retrivex.model.chunk import Chunk
 from retrivex.model.hit import SeedHit
 from retrivex.model.span import Span
 
@@ -22,7 +24,11 @@ from .hits import Placed
 logger = logging.getLogger("retrivex.adapters")
 """Frameworks have no place for warnings: they go here, the same one once, and into the first result's metadata."""
 
-NO_STORE = "no chunk store: hits cannot grow and are only merged where they touch; pass chunk_store"
+
+def no_store(argument: str) -> str:
+    """Return the warning of a retriever without a place for neighbours; `argument` is the one to pass."""
+    return f"no chunk store: hits cannot grow and are only merged where they touch; pass {argument}"
+
 
 PLAIN_TEXT: Mapping[str, Any] = {
     "context_format": "text",
@@ -45,6 +51,11 @@ def log_warnings(made: Composition, placed: Placed, *more: str) -> list[str]:
     return warnings
 
 
+def with_warnings(made: Composition, warnings: Sequence[str]) -> Composition:
+    """Return a composition with everything there is to warn of."""
+    return replace(made, warnings=tuple(dict.fromkeys(warnings)))
+
+
 @lru_cache(maxsize=1024)
 def log_once(warning: str) -> None:
     """Log a warning that was not logged lately."""
@@ -65,9 +76,10 @@ def span_metadata(span: Span, placed: Placed, names: FieldMap) -> dict[str, Any]
     Returns
     -------
     dict
-        `doc_id`, `chunk_ids`, `source_ids` (of the Documents or nodes in it), `char_start`, `char_end`, `page`, `pages`
-        (where it runs over several), `heading_path` and `prefix`, as far as known; always `exact`, `score`,
-        `token_count`, `hits` (id, chunk number and score of the hits in it) and `score_source`.
+        `doc_id`, `chunk_ids`, `source_ids` (of the Documents or nodes in it that have one), `char_start`, `char_end`,
+        `page`, `pages` (where it runs over several), `heading_path` and `prefix`, as far as known; always `exact`,
+        `score`, `token_count`, `hits` (id, chunk number and score of the hits in it), and `score_source` and
+        `score_kind` of these scores.
     """
     made_up = span.doc_id in placed.real_names
     # a place of another tenant may have the same name: its hits are not logged
@@ -77,7 +89,7 @@ def span_metadata(span: Span, placed: Placed, names: FieldMap) -> dict[str, Any]
     known: dict[str, Any] = {
         "doc_id": placed.real_names[span.doc_id] if made_up else span.doc_id,
         "chunk_ids": None if made_up else list(span.chunk_ids),
-        "source_ids": [c.custom_metadata[ID_KEY] for c in chunks if ID_KEY in c.custom_metadata] or None,
+        "source_ids": [id for chunk in span.chunks if (id := _id(chunk, placed)) is not None] or None,
         "char_start": span.char_start,
         "char_end": span.char_end,
         "page": pages[0] if pages else None,
@@ -87,23 +99,30 @@ def span_metadata(span: Span, placed: Placed, names: FieldMap) -> dict[str, Any]
         "exact": span.exact,
         "score": float(span.score),
         "token_count": span.token_count,
-        "hits": [_hit(hit, made_up) for hit in placed.hits if (hit.key, hit.chunk.metadata.scope) in places],
+        "hits": [_hit(hit, placed, made_up) for hit in placed.hits if (hit.key, hit.chunk.metadata.scope) in places],
         "score_source": "rank" if placed.ranked else "retriever",
+        "score_kind": placed.score_kind,
     }
-    common = _in_common([chunk.custom_metadata for chunk in chunks], names.of_one_piece | {ID_KEY})
+    common = _intersect([chunk.custom_metadata for chunk in chunks], names.of_one_piece | {ID_KEY})
     return common | {key: value for key, value in known.items() if value is not None}
 
 
-def _hit(hit: SeedHit, made_up: bool) -> dict[str, Any]:
+def _id(chunk: Chunk, placed: Placed) -> str | None:
+    """Return the id under which the retriever gave a chunk, or else that of the Document or node it was made of."""
+    own = placed.ids.get((chunk.key, chunk.metadata.scope))
+    return own if own is not None else chunk.metadata.custom_metadata.get(ID_KEY)
+
+
+def _hit(hit: SeedHit, placed: Placed, made_up: bool) -> dict[str, Any]:
     known = {
-        "id": hit.chunk.metadata.custom_metadata.get(ID_KEY),
+        "id": _id(hit.chunk, placed),
         "chunk_id": None if made_up else hit.chunk.metadata.chunk_id,
         "score": hit.similarity_score,
     }
     return {key: value for key, value in known.items() if value is not None}
 
 
-def _in_common(all_metadata: Sequence[Mapping[str, Any]], left_out: frozenset[str]) -> dict[str, Any]:
+def _intersect(all_metadata: Sequence[Mapping[str, Any]], left_out: frozenset[str]) -> dict[str, Any]:
     first, *others = [
         {key: plain(value) for key, value in metadata.items() if key not in left_out} for metadata in all_metadata
     ]

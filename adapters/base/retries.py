@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.timeouts import Backoff, aretry, in_thread, retry
 
-from .collection import Collection, Records, Request
+from .collection import Collection, Records, Request, check_collection
 
 _BACKOFF = Backoff(0.1, longest_s=5.0, jitter=0.5)
 
@@ -31,6 +31,7 @@ class RetryingCollection:
     retries: int = 2
 
     def __post_init__(self) -> None:
+        check_collection(self.collection)
         if isinstance(self.retries, bool) or not isinstance(self.retries, int) or not 0 <= self.retries <= 100:
             raise StoreError(f"retries is {self.retries!r}: it must be a whole number from 0 to 100")
 

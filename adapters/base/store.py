@@ -28,9 +28,9 @@ logger = logging.getLogger("retrivex.adapters")
 Embed: TypeAlias = Callable[[str], ArrayLike]
 """Turns a question into a vector, shape (d,); such as `embed_query` of LangChain's embeddings."""
 
-_UNPLACED = (
+_NO_POSITION = (
     "they have no document or no chunk number; name the fields with fields=FieldMap(...), or write them with `retrivex "
-    "backfill`"
+    "backfill STORE ADDRESS COLLECTION --write`"
 )
 MOST_CHUNKS = 100_000
 """Chunks that one `fetch` may ask for: more is a mistake in a window, not a neighbourhood."""
@@ -68,6 +68,7 @@ class VectorChunkStore:
         retries: int = 2,
         batch_limit: int | None = None,
     ) -> None:
+        self._retrying = RetryingCollection(collection, retries)
         if batch_limit is not None and (
             isinstance(batch_limit, bool) or not isinstance(batch_limit, int) or batch_limit < 1
         ):
@@ -80,7 +81,6 @@ class VectorChunkStore:
         self.collection = collection
         self.batch_limit = min(batch_limit or collection.batch_limit, collection.batch_limit)
         self._make_id = make_id
-        self._retrying = RetryingCollection(collection, retries)
         self._warnings: dict[str, None] = {}
         self._index_checked = make_id is not None or collection.is_sync
         if make_id is None and collection.is_sync:
@@ -120,6 +120,11 @@ class VectorChunkStore:
             self._index_checked = True
             self._warn(await self.collection.amissing_index())
         return found
+
+    def locate(self, passage: Passage) -> Chunk | None:
+        """Return a hit as the chunk that its id stands for, where a file of positions knows it."""
+        place = None if passage.id is None else self.collection.place(passage.id)
+        return None if place is None else _make_chunk_at(passage, *place[0], place[1])
 
     def _batches(self, windows: Sequence[Window]) -> list[tuple[Window, ...]]:
         merged = merge_windows(windows)
@@ -174,10 +179,10 @@ def _chunk(record: Record, collection: Collection, place: ChunkKey | None) -> Ch
         and (passage.doc_id or doc_id, passage.chunk_id if passage.chunk_id is not None else chunk_id) != place
     ):
         return None  # the record says that it is another one
-    return _placed(passage, doc_id, chunk_id)
+    return _make_chunk_at(passage, doc_id, chunk_id)
 
 
-def _placed(passage: Passage, doc_id: str, chunk_id: int, chunk_count: int | None = None) -> Chunk | None:
+def _make_chunk_at(passage: Passage, doc_id: str, chunk_id: int, chunk_count: int | None = None) -> Chunk | None:
     try:
         return passage.to_chunk(doc_id, chunk_id, chunk_count)
     except ChunkError:
@@ -289,12 +294,12 @@ class VectorRetriever:
             chunk = _chunk(record, self.collection, None)
             unplaced = None
             if chunk is None and passage.text:
-                unplaced = misnamed(passage) or _UNPLACED
+                unplaced = misnamed(passage) or _NO_POSITION
                 reasons.append(unplaced)
                 # a document of this one chunk: under the real name its number would mean another chunk; by its id, as
                 # another question finds it at another rank, and other records at this one
                 name = f"{passage.doc_id or self.collection.name} (unnumbered {record.id})"
-                chunk = _placed(passage, name, 0, 1)
+                chunk = _make_chunk_at(passage, name, 0, 1)
             if chunk is not None and chunk.metadata.scope in request.scopes:
                 hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced))
             elif chunk is not None:

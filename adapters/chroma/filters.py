@@ -28,7 +28,7 @@ def of_windows(fields: FieldMap, windows: Sequence[Window], layout: StorageLayou
     """
     number = fields.chunk_id[0]
     each = [
-        {"$and": [_one_of(fields.doc_id[0], documents), {number: {"$in": _kept(numbers, layout)}}]}
+        {"$and": [_one_of(fields.doc_id[0], documents), {number: {"$in": _encode_numbers(numbers, layout)}}]}
         for documents, numbers in _groups(windows)
     ]
     return each[0] if len(each) == 1 else {"$or": each}
@@ -42,7 +42,7 @@ def _one_of(field: str, names: Iterable[str]) -> Where:
     return {"$or": [as_text, {field: {"$in": numbers}}]} if numbers else as_text
 
 
-def _kept(numbers: set[int], layout: StorageLayout) -> list[int] | list[str]:
+def _encode_numbers(numbers: set[int], layout: StorageLayout) -> list[int] | list[str]:
     return [str(n) for n in sorted(numbers)] if layout.as_text else sorted(numbers)
 
 

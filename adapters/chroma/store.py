@@ -24,7 +24,7 @@ from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId,
 from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout, candidate_layouts
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.errors import StoreError, StoreTimeoutError, install_hint
 from retrivex.timeouts import call_in_time
 
 from .filters import METADATA, ScopeFilter, all_of, of_windows
@@ -39,8 +39,7 @@ try:
 
     from .answers import TEXT, hits_of, page_of, pages_of, records_of, space_of
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[chroma]'"
-    raise ImportError(f"retrivex.adapters.chroma needs chromadb: {hint}") from error
+    raise ImportError(f"retrivex.adapters.chroma needs chromadb: {install_hint('chroma')}") from error
 
 __all__ = [
     "CHROMA_LAYOUTS",
@@ -59,7 +58,7 @@ _OVERFETCH = 4  # hits asked for instead of one, where the filter cannot be sent
 _ROUNDS = 3  # requests for a question, where those hits belong to others
 
 
-def _inside(fields: FieldMap) -> FieldMap:
+def _make_field_map(fields: FieldMap) -> FieldMap:
     """Return names in flat metadata, beside a text that has no name; where there is none, one of the metadata is it."""
     if fields.root == METADATA and TEXT in fields.text:
         return fields
@@ -67,7 +66,7 @@ def _inside(fields: FieldMap) -> FieldMap:
 
 
 # langchain-chroma 1.1, llama-index-vector-stores-chroma 0.6 and chroma-haystack 5.0 write their metadata flat
-CHROMA_LAYOUTS: Mapping[LayoutName, FieldMap] = {layout: _inside(fields) for layout, fields in LAYOUTS.items()}
+CHROMA_LAYOUTS: Mapping[LayoutName, FieldMap] = {layout: _make_field_map(fields) for layout, fields in LAYOUTS.items()}
 """What frameworks write into Chroma."""
 
 
@@ -127,7 +126,7 @@ class ChromaCollection(Collection):
         if not isinstance(collection, str):
             raise StoreError(f"collection is {type(collection).__name__}: give its name")
         self.name = f"Chroma collection {collection!r}"
-        self.fields = _inside(field_map(fields, CHROMA_LAYOUTS))
+        self.fields = _make_field_map(field_map(fields, CHROMA_LAYOUTS))
         self._collection = collection
         self._with_vectors = with_vectors
         if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
@@ -143,7 +142,7 @@ class ChromaCollection(Collection):
         """Answer a request."""
         if _sees_nothing(request):
             return Records()
-        return self._in_time(lambda: self._ask(request))
+        return self._wait_for(lambda: self._ask(request))
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
@@ -190,7 +189,7 @@ class ChromaCollection(Collection):
             {path.removeprefix(f"{METADATA}."): value for path, value in fields.items()} for fields in changes.values()
         ]
         if ids:
-            self._in_time(lambda: self._open().update(ids=ids, metadatas=metadatas))  # type: ignore[arg-type]
+            self._wait_for(lambda: self._open().update(ids=ids, metadatas=metadatas))  # type: ignore[arg-type]
 
     # ---- the collection
 
@@ -198,7 +197,7 @@ class ChromaCollection(Collection):
         if not self.is_sync:
             return
         try:
-            self._in_time(self._open)
+            self._wait_for(self._open)
         except NotFoundError as error:
             raise StoreError(f"{self.name} is not there ({error})") from error
         except (StoreTimeoutError, httpx.TransportError, InternalError, RateLimitError, OSError):
@@ -215,10 +214,10 @@ class ChromaCollection(Collection):
         opened = self._open()
         if isinstance(request, ByWindows):
             return self._layouts.ask(
-                self._candidates, lambda layout: self._found(opened.get(**self._get(request, layout)), request)
+                self._candidates, lambda layout: self._read_found(opened.get(**self._get(request, layout)), request)
             )
         if not isinstance(request, Nearest):
-            return self._found(opened.get(**self._get(request)), request)
+            return self._read_found(opened.get(**self._get(request)), request)
         for left in reversed(range(_ROUNDS)):
             asked = self._query(request)
             answer = self._hits(opened.query(**asked), asked, request, space_of(opened), left)
@@ -230,11 +229,11 @@ class ChromaCollection(Collection):
         if isinstance(request, ByWindows):
 
             async def ask(layout: StorageLayout) -> Records:
-                return self._found(await opened.get(**self._get(request, layout)), request)
+                return self._read_found(await opened.get(**self._get(request, layout)), request)
 
             return await self._layouts.aask(self._candidates, ask)
         if not isinstance(request, Nearest):
-            return self._found(await opened.get(**self._get(request)), request)
+            return self._read_found(await opened.get(**self._get(request)), request)
         for left in reversed(range(_ROUNDS)):
             asked = self._query(request)
             answer = self._hits(await opened.query(**asked), asked, request, space_of(opened), left)
@@ -242,7 +241,7 @@ class ChromaCollection(Collection):
                 return answer
         raise AssertionError
 
-    def _in_time(self, call: Callable[[], T]) -> T:
+    def _wait_for(self, call: Callable[[], T]) -> T:
         try:
             return call_in_time(call, self._timeout_s)
         except StoreTimeoutError as error:
@@ -262,7 +261,7 @@ class ChromaCollection(Collection):
         return [layout for layout in candidate_layouts(self.fields) if not layout.whole]
 
     def _get(self, request: ByIds | ByWindows | Scan, layout: StorageLayout = DEFAULT_LAYOUT) -> dict[str, Any]:
-        asked: dict[str, Any] = {"include": self._included(["documents", "metadatas"])}
+        asked: dict[str, Any] = {"include": self._list_included(["documents", "metadatas"])}
         if isinstance(request, Scan):
             return asked | pages_of(request)
         scopes = self._scope_filter.conditions(request.scopes)
@@ -273,18 +272,18 @@ class ChromaCollection(Collection):
     def _query(self, request: Nearest) -> dict[str, Any]:
         narrowed = self._scope_filter
         return {
-            "include": self._included(["documents", "metadatas", "distances"]),
+            "include": self._list_included(["documents", "metadatas", "distances"]),
             "query_embeddings": [request.vector],
             "n_results": request.k * (_OVERFETCH if narrowed.is_partial(request.scopes) else 1),
             "where": all_of([*narrowed.conditions(request.scopes), *narrowed.out_of_the_way(request.scopes)]),
         }
 
-    def _included(self, wanted: list[str]) -> list[str]:
+    def _list_included(self, wanted: list[str]) -> list[str]:
         return [*wanted, "embeddings"] if self._with_vectors else wanted
 
     # ---- answers
 
-    def _found(self, answer: Mapping[str, Any], request: ByIds | ByWindows | Scan) -> Records:
+    def _read_found(self, answer: Mapping[str, Any], request: ByIds | ByWindows | Scan) -> Records:
         found = records_of(answer)
         if isinstance(request, Scan):
             return page_of(self.name, found, request)

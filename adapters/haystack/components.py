@@ -9,9 +9,10 @@ from typing import Any
 
 from retrivex.adapters.base.fields import FieldMap, LayoutName, MakeId, colon_id, uuid5_id
 from retrivex.adapters.base.fixed_arguments import FixedArguments
-from retrivex.adapters.base.hits import check_limit, hits_to_ask
+from retrivex.adapters.base.hits import check_limit, check_retriever, hits_to_ask
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, install_hint
 from retrivex.model.chunk import Scope
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from retrivex.timeouts import in_thread
@@ -28,8 +29,7 @@ try:
     from haystack.utils import deserialize_callable
     from haystack.utils.deserialization import deserialize_component_inplace
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[haystack]'"
-    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {hint}") from error
+    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {install_hint('haystack')}") from error
 
 __all__ = [
     "DocumentStoreChunkStore",
@@ -92,12 +92,9 @@ class RetriVexRetriever(FixedArguments):
         scope: Scope = None,
         fields: FieldMap | LayoutName | Mapping[str, Any] = "haystack",
     ) -> None:
-        if not callable(getattr(retriever, "run", None)):
-            raise RetrivexError(
-                f"retriever is {type(retriever).__name__}: it must be a retriever of Haystack, with run"
-            )
         check_limit("fetch_k", fetch_k)
-        self.retriever = retriever
+        over = "a retriever over it" if hasattr(retriever, "filter_documents") else "a retriever of Haystack"
+        self.retriever = check_retriever("retriever", retriever, "run", f"{over}, such as InMemoryBM25Retriever(store)")
         self.fetch_k = fetch_k
         self._spans = DocumentComposer(
             as_config(config), as_fields(fields), document_store, make_id, chunk_store, parent_store, top_k, scope
@@ -157,6 +154,21 @@ class RetriVexRetriever(FixedArguments):
             found = (await in_thread(partial(self.retriever.run, **inputs)))["documents"]
         return await self._spans.acompose(found, query, query_embedding=query_embedding, top_k=top_k, scope=scope)
 
+    def compose(
+        self,
+        query: str,
+        query_embedding: list[float] | None = None,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        scope: str | list[str] | None = None,
+    ) -> Composition:
+        """Return the whole composition for a question: text with numbered sources, citations, confidence, prompts.
+
+        Arguments as of `run`.
+        """
+        found = self.retriever.run(**self._inputs(query, query_embedding, filters, top_k))["documents"]
+        return self._spans.composition(found, query, query_embedding=query_embedding, top_k=top_k, scope=scope)
+
     def _inputs(
         self, query: str, query_embedding: list[float] | None, filters: dict[str, Any] | None, top_k: int | None
     ) -> dict[str, Any]:
@@ -187,7 +199,7 @@ class RetriVexRetriever(FixedArguments):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "RetriVexRetriever":
         """Make it again of what `to_dict` returned."""
-        return default_from_dict(cls, _loaded(data))
+        return default_from_dict(cls, _load(data))
 
 
 @component
@@ -256,7 +268,7 @@ class RetriVexRanker(FixedArguments):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "RetriVexRanker":
         """Make it again of what `to_dict` returned."""
-        return default_from_dict(cls, _loaded(data))
+        return default_from_dict(cls, _load(data))
 
 
 def _inputs_of(retriever: Any) -> dict[str, bool]:
@@ -270,7 +282,7 @@ def _inputs_of(retriever: Any) -> dict[str, bool]:
     return {name: parameter.default is parameter.empty for name, parameter in parameters.items()}
 
 
-def _loaded(data: dict[str, Any]) -> dict[str, Any]:
+def _load(data: dict[str, Any]) -> dict[str, Any]:
     """Return saved data with its components, stores and functions made again; `data` itself stays as it is."""
     parameters = dict(data.get("init_parameters", {}))
     for name in _NESTED:

@@ -9,11 +9,11 @@ from typing import Any
 
 from retrivex.adapters.base.fields import FieldMap, MakeId
 from retrivex.adapters.base.hits import Placed, check_limit, place
-from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, log_warnings, logger
+from retrivex.adapters.base.results import PLAIN_TEXT, log_warnings, logger, no_store, with_warnings
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 from retrivex.model.chunk import Scope
 from retrivex.stores.access import check_store
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
@@ -27,8 +27,10 @@ try:
     from haystack.document_stores.types import DocumentStore
     from haystack.utils import serialize_callable
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[haystack]'"
-    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {hint}") from error
+    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {install_hint('haystack')}") from error
+
+
+_ALONE = no_store("document_store")
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class DocumentComposer:
         check_limit("top_k", self.top_k)
         _ = self.store, self.composer  # what is wrong with them shows now, not at the first question
         if self.alone:
-            logger.warning("%s", NO_STORE)
+            logger.warning("%s", _ALONE)
 
     @cached_property
     def composer(self) -> SpanComposer:
@@ -97,19 +99,26 @@ class DocumentComposer:
 
     def compose(self, documents: Sequence[Document], query: str, **given: Any) -> dict[str, Any]:
         """Return the outputs of a component: `documents` and `warnings`."""
-        placed = self._place(documents)
-        made = self.composer.compose(
-            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed, **given)
-        )
-        return self._outputs(made, placed)
+        return self._outputs(*self._compose_hits(documents, query, PLAIN_TEXT, **given))
 
     async def acompose(self, documents: Sequence[Document], query: str, **given: Any) -> dict[str, Any]:
         """Do the same without blocking the event loop."""
         placed = self._place(documents)
-        made = await self.composer.acompose(
-            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed, **given)
-        )
+        arguments = {**self._arguments(placed, **given), **PLAIN_TEXT}
+        made = await self.composer.acompose(placed.hits, placed.store, self.parent_store, query=query, **arguments)
         return self._outputs(made, placed)
+
+    def composition(self, documents: Sequence[Document], query: str, **given: Any) -> Composition:
+        """Return the whole composition, rendered as the options say."""
+        made, placed = self._compose_hits(documents, query, {}, **given)
+        return with_warnings(made, self._warnings(made, placed))
+
+    def _compose_hits(
+        self, documents: Sequence[Document], query: str, style: Mapping[str, Any], **given: Any
+    ) -> tuple[Composition, Placed]:
+        placed = self._place(documents)
+        arguments = {**self._arguments(placed, **given), **style}
+        return self.composer.compose(placed.hits, placed.store, self.parent_store, query=query, **arguments), placed
 
     def _place(self, documents: Sequence[Document]) -> Placed:
         return place([read_document(document, self.fields) for document in documents], self.store, self.config)
@@ -127,15 +136,14 @@ class DocumentComposer:
             "scope": self.scope if scope is None else scope,
             "query_embedding": query_embedding,
             "max_spans": most,
-            **PLAIN_TEXT,
             **placed.overrides,
         }
 
     def _outputs(self, made: Composition, placed: Placed) -> dict[str, Any]:
-        warnings = log_warnings(made, placed)
-        if self.alone:
-            warnings.insert(0, NO_STORE)
-        return {"documents": documents_of(made, placed, self.fields), "warnings": warnings}
+        return {"documents": documents_of(made, placed, self.fields), "warnings": self._warnings(made, placed)}
+
+    def _warnings(self, made: Composition, placed: Placed) -> list[str]:
+        return [*([_ALONE] if self.alone else []), *log_warnings(made, placed)]
 
     def saved(self) -> dict[str, Any]:
         """Return what it was made of, as a saved pipeline has it.
@@ -147,17 +155,17 @@ class DocumentComposer:
         """
         return {
             "config": saved_config(self.config),
-            "document_store": _saved("document_store", self.document_store),
+            "document_store": _save("document_store", self.document_store),
             "make_id": None if self.make_id is None else _saved_function(self.make_id),
-            "chunk_store": _saved("chunk_store", self.chunk_store),
-            "parent_store": _saved("parent_store", self.parent_store),
+            "chunk_store": _save("chunk_store", self.chunk_store),
+            "parent_store": _save("parent_store", self.parent_store),
             "top_k": self.top_k,
-            "scope": self.scope if self.scope is None or isinstance(self.scope, str) else _sorted(self.scope),
+            "scope": self.scope if self.scope is None or isinstance(self.scope, str) else _sort_scopes(self.scope),
             "fields": saved_fields(self.fields),
         }
 
 
-def _saved(name: str, store: Any) -> dict[str, Any] | None:
+def _save(name: str, store: Any) -> dict[str, Any] | None:
     if store is None:
         return None
     if not hasattr(store, "to_dict") or not hasattr(type(store), "from_dict"):
@@ -176,5 +184,5 @@ def _saved_function(make_id: MakeId) -> str:
         raise StoreError(f"make_id cannot be saved: {error} Give a function of a module, such as colon_id") from error
 
 
-def _sorted(scopes: Any) -> list[str | None]:
+def _sort_scopes(scopes: Any) -> list[str | None]:
     return sorted(scopes, key=lambda scope: (scope is not None, scope or ""))

@@ -11,14 +11,13 @@ from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, field_m
 from retrivex.adapters.base.hits import Placed
 from retrivex.adapters.base.results import span_id, span_metadata
 from retrivex.composition.composition import Composition
-from retrivex.config import RetrievalConfig
-from retrivex.errors import StoreError
+from retrivex.config import RetrievalConfig, check_config
+from retrivex.errors import StoreError, install_hint
 
 try:
     from haystack import Document
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[haystack]'"
-    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {hint}") from error
+    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {install_hint('haystack')}") from error
 
 
 def read_document(document: Document, names: FieldMap) -> Passage:
@@ -79,11 +78,11 @@ def saved_fields(names: FieldMap) -> str | dict[str, Any]:
 
 def as_config(given: RetrievalConfig | Mapping[str, Any] | None) -> RetrievalConfig:
     """Return the options that are meant, also out of a mapping."""
-    return given if isinstance(given, RetrievalConfig) else RetrievalConfig(**(given or {}))
+    return RetrievalConfig.model_validate(given) if isinstance(given, Mapping) else check_config(given)
 
 
 def saved_config(config: RetrievalConfig) -> dict[str, Any]:
-    """Return options as a saved pipeline has them: those that are not at their default.
+    """Return options as a saved pipeline has them: those that do not follow by default.
 
     Raises
     ------
@@ -97,7 +96,11 @@ def saved_config(config: RetrievalConfig) -> dict[str, Any]:
         odd = [type(item).__name__ for item in value if not _is_plain(item)] if isinstance(value, tuple) else []
         if odd:
             raise StoreError(f"{name} holds a {odd[0]}: a pipeline with it cannot be saved; leave it out")
-    return config.model_dump(mode="json", exclude_defaults=True)
+    saved = config.model_dump(mode="json", exclude_defaults=True, exclude={"pool_factor"})
+    # its default follows from the other options
+    if RetrievalConfig.model_validate(saved).pool_factor != config.pool_factor:
+        saved["pool_factor"] = config.pool_factor
+    return saved
 
 
 def _is_plain(value: Any) -> bool:

@@ -11,7 +11,7 @@ from retrivex.adapters.base.documents import Passage
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, MakeId
 from retrivex.adapters.base.framework_collection import FrameworkCollection
 from retrivex.adapters.base.store import VectorChunkStore
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 from retrivex.model.window import Window
 from retrivex.timeouts import in_thread
 
@@ -21,8 +21,7 @@ try:
     from haystack import Document
     from haystack.document_stores.types import DocumentStore
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[haystack]'"
-    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {hint}") from error
+    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {install_hint('haystack')}") from error
 
 
 class DocumentStoreChunkStore(VectorChunkStore):
@@ -87,14 +86,14 @@ def _filters(request: Request, under: Sequence[FieldMap]) -> dict[str, Any]:
     if isinstance(request, ByIds):
         wanted = _condition("id", "in", list(request.ids))
     else:
-        wanted = _any([_inside(window, names) for names in under for window in request.windows])
+        wanted = _join_any([_filter_window(window, names) for names in under for window in request.windows])
     scopes = _may_see(request.scopes, under[0])
-    return wanted if scopes is None else _all([scopes, wanted])
+    return wanted if scopes is None else _join_all([scopes, wanted])
 
 
-def _inside(window: Window, names: FieldMap) -> dict[str, Any]:
+def _filter_window(window: Window, names: FieldMap) -> dict[str, Any]:
     number = f"meta.{names.chunk_id[0]}"
-    return _all(
+    return _join_all(
         [
             _condition(f"meta.{names.doc_id[0]}", "==", window.doc_id),
             _condition(number, ">=", window.start),
@@ -114,9 +113,9 @@ def _condition(field: str, operator: str, value: Any) -> dict[str, Any]:
     return {"field": field, "operator": operator, "value": value}
 
 
-def _any(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+def _join_any(conditions: list[dict[str, Any]]) -> dict[str, Any]:
     return conditions[0] if len(conditions) == 1 else {"operator": "OR", "conditions": conditions}
 
 
-def _all(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+def _join_all(conditions: list[dict[str, Any]]) -> dict[str, Any]:
     return {"operator": "AND", "conditions": conditions}

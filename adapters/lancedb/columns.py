@@ -10,14 +10,13 @@ from typing import Any
 from retrivex.adapters.base.collection import Scopes
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.scopes import scope_alternatives
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 from retrivex.model.window import Window
 
 try:
     import pyarrow as pa
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[lancedb]'"
-    raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {hint}") from error
+    raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {install_hint('lancedb')}") from error
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
@@ -114,9 +113,9 @@ class Columns:
 
     def all(self, fields: FieldMap, field: str) -> list[Column]:
         """Return all columns that may hold `field`; the first one with a value counts."""
-        return [column for name in getattr(fields, field) for column in self._called(name)]
+        return [column for name in getattr(fields, field) for column in self._find_columns(name)]
 
-    def _called(self, name: str) -> list[Column]:
+    def _find_columns(self, name: str) -> list[Column]:
         """Return the columns of a name, in which a dot steps into a struct."""
         first, *keys = name.split(".")
         stepped = [column.inner(keys) for column in self.named.get(first, ())] if keys else []
@@ -137,7 +136,9 @@ class Columns:
                 if made.get(key) is None:
                     made[key] = value
         for name in fields.dotted:
-            for column in reversed(self._called(name)):  # structs are gone by now, and nobody may miss a scope in one
+            for column in reversed(
+                self._find_columns(name)
+            ):  # structs are gone by now, and nobody may miss a scope in one
                 if (value := column.value(row)) is not None:
                     made[name] = value
         return made
@@ -168,7 +169,7 @@ def of_scopes(scopes: Scopes, columns: Sequence[Column]) -> str:
     if not columns:
         return "TRUE" if None in scopes else "FALSE"
     seen = scope_alternatives(columns, scopes, Column.is_one_of, lambda column: f"{column.sql} IS NULL")
-    return _any([" AND ".join(all_) for all_ in seen])
+    return _join_any([" AND ".join(all_) for all_ in seen])
 
 
 def inside(windows: Sequence[Window], document: Column, number: Column) -> str:
@@ -181,17 +182,17 @@ def inside(windows: Sequence[Window], document: Column, number: Column) -> str:
         for (start, end), doc_ids in documents.items()
     ]
     # all documents once more: most rows are done with there
-    return f"{document.is_one_of(sorted({window.doc_id for window in windows}))} AND {_any(clauses)}"
+    return f"{document.is_one_of(sorted({window.doc_id for window in windows}))} AND {_join_any(clauses)}"
 
 
-def _any(conditions: Sequence[str]) -> str:
+def _join_any(conditions: Sequence[str]) -> str:
     """Join with OR, halves in brackets: a thousand in a row would be nested a thousand deep by the parser."""
     if not conditions:
         return "FALSE"
     if len(conditions) == 1:
         return f"({conditions[0]})"
     half = len(conditions) // 2
-    return f"({_any(conditions[:half])} OR {_any(conditions[half:])})"
+    return f"({_join_any(conditions[:half])} OR {_join_any(conditions[half:])})"
 
 
 # ---- writing

@@ -24,7 +24,7 @@ from retrivex.adapters.base.collection import (
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 
 from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns
 
@@ -34,8 +34,7 @@ try:
     from lancedb.query import LanceQueryBuilder
     from lancedb.remote.errors import LanceDBClientError, RetryError
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[lancedb]'"
-    raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {hint}") from error
+    raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {install_hint('lancedb')}") from error
 
 __all__ = [
     "LANCEDB_LAYOUTS",

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, field_v
 
 from retrivex.composer.composer import SpanComposer
 from retrivex.config import RetrievalConfig
+from retrivex.errors import ConfigError
+from retrivex.model.options import clear_errors
 from retrivex.stores.protocol import AnyChunkStore
 
 from .documents import as_store
@@ -50,15 +52,24 @@ class ComposerMixin(BaseModel):
     def _as_store(cls, given: Any, info: ValidationInfo) -> AnyChunkStore | None:
         return as_store(given, info.data.get("fields"))
 
+    def __init__(self, **arguments: Any) -> None:
+        unknown = [name for name in arguments if name not in type(self).model_fields]
+        if unknown and unknown[0] in RetrievalConfig.model_fields:
+            name, kind = unknown[0], type(self).__name__
+            raise ConfigError(f"{name}: {kind} takes it as an option of its config, RetrievalConfig({name}=...)")
+        with clear_errors(type(self)):
+            super().__init__(**arguments)
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse at once what no composer can be made of."""
         if name == "config" and isinstance(value, RetrievalConfig):
             SpanComposer(value)
         elif name == "reranker":
             SpanComposer(self.config, reranker=value)
-        super().__setattr__(name, value)
+        with clear_errors(type(self)):
+            super().__setattr__(name, value)
 
-    def _made_composer(self) -> SpanComposer:
+    def _make_composer(self) -> SpanComposer:
         kept = self._kept
         if kept is None or kept.config is not self.config or kept.reranker is not self.reranker:
             kept = _CachedComposer(SpanComposer(self.config, reranker=self.reranker), self.config, self.reranker)

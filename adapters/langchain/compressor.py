@@ -9,9 +9,10 @@ from pydantic import Field
 
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.hits import Placed, place
-from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, logger
+from retrivex.adapters.base.results import PLAIN_TEXT, logger, no_store
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
+from retrivex.errors import install_hint
 
 from .composer import ComposerMixin
 from .documents import documents_of, read_document
@@ -20,8 +21,7 @@ try:
     from langchain_core.callbacks import Callbacks
     from langchain_core.documents import BaseDocumentCompressor, Document
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[langchain]'"
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
 
 
 class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
@@ -49,16 +49,16 @@ class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
         super().__init__(  # type: ignore[call-arg]
             config=RetrievalConfig() if config is None else config, **kwargs
         )
-        self._made_composer()  # a tokenizer that cannot be had shows now, not at the first question
+        self._make_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
-            logger.warning("%s", NO_STORE)
+            logger.warning("%s", no_store("chunk_store"))
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """Return the spans that are worth most for `query`, one Document each, in reading order."""
         placed = self._place(documents)
-        made = self._made_composer().compose(
+        made = self._make_composer().compose(
             placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed)
         )
         return self._documents(made, placed)
@@ -68,7 +68,7 @@ class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
     ) -> Sequence[Document]:
         """Do the same, awaiting the store."""
         placed = self._place(documents)
-        made = await self._made_composer().acompose(
+        made = await self._make_composer().acompose(
             placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed)
         )
         return self._documents(made, placed)

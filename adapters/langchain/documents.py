@@ -8,15 +8,15 @@ from typing import Any
 from retrivex.adapters.base.documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.hits import Placed
-from retrivex.adapters.base.results import NO_STORE, log_warnings, span_id, span_metadata
+from retrivex.adapters.base.results import log_warnings, no_store, span_id, span_metadata
 from retrivex.composition.composition import Composition
+from retrivex.errors import install_hint
 from retrivex.stores.protocol import AnyChunkStore
 
 try:
     from langchain_core.documents import Document
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[langchain]'"
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
 
 SCORE_KEY = "retrivex_score"
 """Beside the user's own metadata, on the way from a vector store to the composer."""
@@ -48,7 +48,9 @@ def read_document(document: Document, names: FieldMap) -> Passage:
     """Return a Document without its framework."""
     metadata = {key: value for key, value in document.metadata.items() if key != SCORE_KEY}
     score = document.metadata.get(SCORE_KEY)
-    return read_passage(document.page_content, metadata, names, id=document.id, score=score)
+    # Qdrant's integration keeps the id among the metadata
+    id = document.id if document.id is not None else metadata.get("_id")
+    return read_passage(document.page_content, metadata, names, id=None if id is None else str(id), score=score)
 
 
 def as_store(given: Any, names: FieldMap | None) -> AnyChunkStore | None:
@@ -56,11 +58,14 @@ def as_store(given: Any, names: FieldMap | None) -> AnyChunkStore | None:
     return as_chunk_store(given, Document, lambda documents: chunk_store_from_documents(documents, names))
 
 
+def all_warnings(made: Composition, placed: Placed, *, alone: bool) -> list[str]:
+    """Return everything there is to warn of; `alone` says that hits could not grow for want of a store."""
+    return [*([no_store("chunk_store")] if alone else []), *log_warnings(made, placed)]
+
+
 def documents_of(made: Composition, placed: Placed, names: FieldMap, *, alone: bool) -> list[Document]:
     """Return a Document for each span, in their order; `alone` says that hits could not grow for want of a store."""
-    warnings = log_warnings(made, placed)
-    if alone:
-        warnings.insert(0, NO_STORE)
+    warnings = all_warnings(made, placed, alone=alone)
     documents = []
     for span in made.spans:
         metadata = span_metadata(span, placed, names)

@@ -9,6 +9,7 @@ from typing import Any
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.fixed_arguments import FixedArguments
 from retrivex.adapters.base.results import log_once
+from retrivex.errors import install_hint
 from retrivex.model.fields import FieldNames
 from retrivex.reorder import Reorderer, ReorderResult
 from retrivex.reorder.options import ReorderOptions, Strategy
@@ -16,8 +17,7 @@ from retrivex.reorder.options import ReorderOptions, Strategy
 try:
     from langchain_core.documents import BaseDocumentTransformer, Document
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[langchain]'"
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
 
 
 class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
@@ -34,7 +34,7 @@ class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
 
     Raises
     ------
-    pydantic.ValidationError
+    ConfigError
         If an option does not exist or breaks its rule.
 
     Examples
@@ -68,8 +68,8 @@ class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
         names = self._names
         score = next((key for key in names.score if all(_is_number(d.metadata.get(key)) for d in documents)), None)
         known: dict[str, Any] = {
-            "source_id": _everywhere(documents, names.doc_id),
-            "section_index": _everywhere(documents, (*names.chunk_id, *names.char_start)),
+            "source_id": _find_common_key(documents, names.doc_id),
+            "section_index": _find_common_key(documents, (*names.chunk_id, *names.char_start)),
             "timestamp": names.timestamp[0] if names.timestamp else None,
             "page": names.page[0] if names.page else None,
         }
@@ -79,7 +79,7 @@ class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
         )  # fmt: skip
 
 
-def _everywhere(documents: Sequence[Document], keys: Sequence[str]) -> str | None:
+def _find_common_key(documents: Sequence[Document], keys: Sequence[str]) -> str | None:
     return next((key for key in keys if all(document.metadata.get(key) is not None for document in documents)), None)
 
 

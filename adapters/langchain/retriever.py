@@ -6,17 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import Field, SkipValidation
+from pydantic import Field, SkipValidation, field_validator
 
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
-from retrivex.adapters.base.hits import Direction, Placed, hits_to_ask, place
-from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, logger
+from retrivex.adapters.base.hits import Direction, Placed, check_retriever, hits_to_ask, place
+from retrivex.adapters.base.results import PLAIN_TEXT, logger, no_store, with_warnings
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
+from retrivex.errors import install_hint
 
 from .composer import ComposerMixin
 from .compressor import RetriVexCompressor
-from .documents import SCORE_KEY, chunk_store_from_documents, documents_of, read_document
+from .documents import SCORE_KEY, all_warnings, chunk_store_from_documents, documents_of, read_document
 from .reorder import RetriVexReorder
 from .stores import BaseStoreChunkStore, FilteredChunkStore, VectorStoreChunkStore
 
@@ -26,8 +27,7 @@ try:
     from langchain_core.retrievers import BaseRetriever, RetrieverLike
     from langchain_core.vectorstores import VectorStoreRetriever
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[langchain]'"
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
 
 __all__ = [
     "BaseStoreChunkStore",
@@ -65,6 +65,11 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     fields : names of metadata, where they differ from the usual ones
     reranker : scores the hits anew before they grow, as in `SpanComposer`
 
+    Raises
+    ------
+    ConfigError
+        If an argument does not exist or breaks its rule: a vector store in place of its retriever, say.
+
     Notes
     -----
     `invoke(question, k=..., fetch_k=..., scope=..., query_embedding=..., token_budget=...)` changes these, and any
@@ -81,36 +86,55 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     scope: Any = None
     reranker: Any = None
 
+    @field_validator("base_retriever")
+    @classmethod
+    def _check_retriever(cls, given: RetrieverLike) -> RetrieverLike:
+        return check_retriever("base_retriever", given, "invoke", "vectors.as_retriever()")
+
     def __init__(self, base_retriever: RetrieverLike, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
         kept = RetrievalConfig() if config is None else config
         super().__init__(base_retriever=base_retriever, config=kept, **kwargs)  # type: ignore[call-arg]
-        self._made_composer()  # a tokenizer that cannot be had shows now, not at the first question
+        self._make_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
-            logger.warning("%s", NO_STORE)
+            logger.warning("%s", no_store("chunk_store"))
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **overrides: Any
     ) -> list[Document]:
-        call = self._call(overrides)
-        documents = call.base.invoke(query, config={"callbacks": run_manager.get_child()})
-        placed = self._place(documents, call)
-        made = self._made_composer().compose(
-            placed.hits,
-            placed.store,
-            self.parent_store,
-            query=query,
-            **call.arguments,
-            **call.options | placed.overrides,
-        )
-        return self._documents(made, placed)
+        call = self._call({**overrides, **PLAIN_TEXT})
+        found = call.base.invoke(query, config={"callbacks": run_manager.get_child()})
+        made, placed = self._compose_hits(query, found, call)
+        return documents_of(made, placed, self.fields, alone=self._alone)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **overrides: Any
     ) -> list[Document]:
+        call = self._call({**overrides, **PLAIN_TEXT})
+        found = await call.base.ainvoke(query, config={"callbacks": run_manager.get_child()})
+        made, placed = await self._acompose_hits(query, found, call)
+        return documents_of(made, placed, self.fields, alone=self._alone)
+
+    def compose(self, query: str, **overrides: Any) -> Composition:
+        """Return the whole composition for a question: text with numbered sources, citations, confidence, prompts.
+
+        Parameters
+        ----------
+        query : the question
+        **overrides : as for `invoke`
+        """
         call = self._call(overrides)
-        documents = await call.base.ainvoke(query, config={"callbacks": run_manager.get_child()})
-        placed = self._place(documents, call)
-        made = await self._made_composer().acompose(
+        made, placed = self._compose_hits(query, call.base.invoke(query), call)
+        return with_warnings(made, all_warnings(made, placed, alone=self._alone))
+
+    async def acompose(self, query: str, **overrides: Any) -> Composition:
+        """Do the same, awaiting the base retriever and the store."""
+        call = self._call(overrides)
+        made, placed = await self._acompose_hits(query, await call.base.ainvoke(query), call)
+        return with_warnings(made, all_warnings(made, placed, alone=self._alone))
+
+    def _compose_hits(self, query: str, found: Sequence[Document], call: _Call) -> tuple[Composition, Placed]:
+        placed = self._place(found, call)
+        made = self._make_composer().compose(
             placed.hits,
             placed.store,
             self.parent_store,
@@ -118,7 +142,19 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
             **call.arguments,
             **call.options | placed.overrides,
         )
-        return self._documents(made, placed)
+        return made, placed
+
+    async def _acompose_hits(self, query: str, found: Sequence[Document], call: _Call) -> tuple[Composition, Placed]:
+        placed = self._place(found, call)
+        made = await self._make_composer().acompose(
+            placed.hits,
+            placed.store,
+            self.parent_store,
+            query=query,
+            **call.arguments,
+            **call.options | placed.overrides,
+        )
+        return made, placed
 
     def _call(self, overrides: dict[str, Any]) -> _Call:
         options = {name: value for name, value in overrides.items() if name not in _OWN}
@@ -127,12 +163,12 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
             options["max_spans"] = k
         config = self.config.override(**options)
         wanted = hits_to_ask(overrides.get("fetch_k", self.fetch_k), config.max_spans)
-        base, direction = _asked_for(self.base_retriever, wanted)
+        base, direction = _set_fetch_k(self.base_retriever, wanted)
         return _Call(
             base=base,
             direction=direction,
             config=config,
-            options={**options, **PLAIN_TEXT},
+            options=options,
             arguments={
                 "scope": overrides.get("scope", self.scope),
                 "query_embedding": overrides.get("query_embedding"),
@@ -142,9 +178,6 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     def _place(self, documents: Sequence[Document], call: _Call) -> Placed:
         passages = [read_document(document, self.fields) for document in documents]
         return place(passages, self.chunk_store, call.config, direction=call.direction)
-
-    def _documents(self, made: Composition, placed: Placed) -> list[Document]:
-        return documents_of(made, placed, self.fields, alone=self._alone)
 
 
 _OWN = ("k", "fetch_k", "scope", "query_embedding", "verbose")  # of `invoke`, and no options of the composer
@@ -169,9 +202,9 @@ class _ScoredRetriever(VectorStoreRetriever):
     ) -> list[Document]:
         arguments = self.search_kwargs | kwargs
         if self.search_type == "similarity_score_threshold":
-            return _scored(self.vectorstore.similarity_search_with_relevance_scores(query, **arguments))
+            return _attach_scores(self.vectorstore.similarity_search_with_relevance_scores(query, **arguments))
         try:
-            return _scored(self.vectorstore.similarity_search_with_score(query, **arguments))
+            return _attach_scores(self.vectorstore.similarity_search_with_score(query, **arguments))
         except NotImplementedError:  # a store without scores: ranks stand in, and the metadata say so
             return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
 
@@ -180,20 +213,20 @@ class _ScoredRetriever(VectorStoreRetriever):
     ) -> list[Document]:
         arguments = self.search_kwargs | kwargs
         if self.search_type == "similarity_score_threshold":
-            return _scored(await self.vectorstore.asimilarity_search_with_relevance_scores(query, **arguments))
+            return _attach_scores(await self.vectorstore.asimilarity_search_with_relevance_scores(query, **arguments))
         try:
-            return _scored(await self.vectorstore.asimilarity_search_with_score(query, **arguments))
+            return _attach_scores(await self.vectorstore.asimilarity_search_with_score(query, **arguments))
         except NotImplementedError:
             return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
 
 
-def _scored(pairs: Iterable[tuple[Document, float]]) -> list[Document]:
+def _attach_scores(pairs: Iterable[tuple[Document, float]]) -> list[Document]:
     return [
         document.model_copy(update={"metadata": {**document.metadata, SCORE_KEY: score}}) for document, score in pairs
     ]
 
 
-def _asked_for(base: RetrieverLike, fetch_k: int | None) -> tuple[RetrieverLike, Direction]:
+def _set_fetch_k(base: RetrieverLike, fetch_k: int | None) -> tuple[RetrieverLike, Direction]:
     """Return a copy of `base` that is asked for `fetch_k` hits, where it can be, and how to read its scores."""
     if isinstance(base, VectorStoreRetriever):
         search = dict(base.search_kwargs) if fetch_k is None else _search_kwargs(base, fetch_k)

@@ -10,7 +10,7 @@ from retrivex.adapters.base.documents import Passage
 from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
 from retrivex.adapters.base.framework_collection import FrameworkCollection
 from retrivex.adapters.base.store import VectorChunkStore
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 from retrivex.model.window import Window
 
 from .documents import read_document
@@ -20,8 +20,7 @@ try:
     from langchain_core.stores import BaseStore
     from langchain_core.vectorstores import VectorStore
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[langchain]'"
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
 
 Search: TypeAlias = Callable[[Sequence[Window], Scopes], Iterable[Document]]
 ASearch: TypeAlias = Callable[[Sequence[Window], Scopes], Awaitable[Iterable[Document]]]
@@ -115,11 +114,11 @@ class BaseStoreChunkStore(VectorChunkStore):
 
         def ask(request: Request) -> list[Passage]:
             ids = _ids(request)
-            return _filed(name, dict(zip(ids, store.mget(ids), strict=True)), names)
+            return _read_values(name, dict(zip(ids, store.mget(ids), strict=True)), names)
 
         async def aask(request: Request) -> list[Passage]:
             ids = _ids(request)
-            return _filed(name, dict(zip(ids, await store.amget(ids), strict=True)), names)
+            return _read_values(name, dict(zip(ids, await store.amget(ids), strict=True)), names)
 
         collection = FrameworkCollection(name, names, ask, aask)
         super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
@@ -188,7 +187,7 @@ def _passages(documents: Iterable[Document], names: FieldMap) -> list[Passage]:
     return [read_document(document, names) for document in documents]
 
 
-def _filed(name: str, found: Mapping[str, Any], names: FieldMap) -> list[Passage]:
+def _read_values(name: str, found: Mapping[str, Any], names: FieldMap) -> list[Passage]:
     """Read values of a key-value store; a Document's key is its id there, whatever it calls itself."""
     kinds = {type(value).__name__ for value in found.values() if value is not None and not isinstance(value, Document)}
     if kinds:

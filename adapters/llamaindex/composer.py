@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from retrivex.adapters.base.documents import Passage
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.hits import Placed, place
-from retrivex.adapters.base.results import NO_STORE, PLAIN_TEXT, log_warnings, logger
+from retrivex.adapters.base.results import PLAIN_TEXT, log_warnings, logger, no_store, with_warnings
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 from retrivex.model.chunk import Scope
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
@@ -22,8 +22,7 @@ from .nodes import as_store, nodes_of, read_node
 try:
     from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[llamaindex]'"
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
 
 
 @dataclass
@@ -41,6 +40,23 @@ class ScopedQuery(QueryBundle):
     """
 
     scope: Any = None
+
+
+_ALONE = no_store("docstore=index.docstore, or chunk_store")
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A composition, the hits it was made of, and everything there is to warn of."""
+
+    made: Composition
+    placed: Placed
+    warnings: list[str]
+
+    @property
+    def composition(self) -> Composition:
+        """The composition with all warnings."""
+        return with_warnings(self.made, self.warnings)
 
 
 class NodeComposer:
@@ -82,29 +98,43 @@ class NodeComposer:
         self._scope = scope
         self._alone = not sources and max(composer.config.reach) > 0
         if self._alone:
-            logger.warning("%s", NO_STORE)
+            logger.warning("%s", _ALONE)
 
-    def compose(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> list[NodeWithScore]:
+    def compose_nodes(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> list[NodeWithScore]:
         """Return the spans that are worth most for the question, one node each."""
+        done = self.compose(found, question, PLAIN_TEXT)
+        return nodes_of(done.made, done.placed, self._fields, found, done.warnings)
+
+    async def acompose_nodes(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> list[NodeWithScore]:
+        """Do the same without blocking the event loop."""
+        done = await self.acompose(found, question, PLAIN_TEXT)
+        return nodes_of(done.made, done.placed, self._fields, found, done.warnings)
+
+    def compose(
+        self, found: Sequence[NodeWithScore], question: QueryBundle | None, style: Mapping[str, Any]
+    ) -> Composed:
+        """Compose what is worth most for the question; `style` are options of the rendering."""
         passages = self._passages(found)
         config = self._composer.config
         neighbours, problems = ([], []) if self._links is None else self._links.neighbours(passages, config)
         placed = self._place(passages, neighbours)
         made = self._composer.compose(
-            placed.hits, placed.store, self._parent_store, **self._arguments(question), **placed.overrides
+            placed.hits, placed.store, self._parent_store, **self._arguments(question), **style, **placed.overrides
         )
-        return self._nodes(made, placed, found, problems)
+        return self._composed(made, placed, problems)
 
-    async def acompose(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> list[NodeWithScore]:
+    async def acompose(
+        self, found: Sequence[NodeWithScore], question: QueryBundle | None, style: Mapping[str, Any]
+    ) -> Composed:
         """Do the same without blocking the event loop."""
         passages = self._passages(found)
         config = self._composer.config
         neighbours, problems = ([], []) if self._links is None else await self._links.aneighbours(passages, config)
         placed = self._place(passages, neighbours)
         made = await self._composer.acompose(
-            placed.hits, placed.store, self._parent_store, **self._arguments(question), **placed.overrides
+            placed.hits, placed.store, self._parent_store, **self._arguments(question), **style, **placed.overrides
         )
-        return self._nodes(made, placed, found, problems)
+        return self._composed(made, placed, problems)
 
     def _passages(self, found: Sequence[NodeWithScore]) -> list[Passage]:
         return [read_node(hit.node, self._fields, hit.score) for hit in found]
@@ -114,10 +144,10 @@ class NodeComposer:
         if isinstance(question, ScopedQuery) and question.scope is not None:
             scope = question.scope
         if question is None:
-            return {"scope": scope, **PLAIN_TEXT}
+            return {"scope": scope}
         # a vector index leaves the question's embedding here
         embedding = question.embedding or None
-        return {"query": question.query_str, "query_embedding": embedding, "scope": scope, **PLAIN_TEXT}
+        return {"query": question.query_str, "query_embedding": embedding, "scope": scope}
 
     def _place(self, passages: Sequence[Passage], neighbours: Sequence[Passage]) -> Placed:
         if self._links is not None and any(passage.chunk_id is None for passage in (*passages, *neighbours)):
@@ -126,10 +156,6 @@ class NodeComposer:
             neighbours = [replace(passage, chunk_id=None) for passage in neighbours]
         return place(passages, self._store, self._composer.config, neighbours=neighbours)
 
-    def _nodes(
-        self, made: Composition, placed: Placed, found: Sequence[NodeWithScore], problems: Sequence[str]
-    ) -> list[NodeWithScore]:
+    def _composed(self, made: Composition, placed: Placed, problems: Sequence[str]) -> Composed:
         warnings = log_warnings(made, placed, *problems)
-        if self._alone:
-            warnings.insert(0, NO_STORE)
-        return nodes_of(made, placed, self._fields, found, warnings)
+        return Composed(made, placed, [_ALONE, *warnings] if self._alone else warnings)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from retrivex.adapters.base.documents import Passage
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.config import RetrievalConfig
-from retrivex.errors import HitError, StoreError
+from retrivex.errors import HitError, StoreError, install_hint
 from retrivex.timeouts import await_in_time, call_in_time, in_thread
 
 from .nodes import read_node
@@ -20,8 +20,7 @@ try:
     from llama_index.core.storage.docstore import BaseDocumentStore
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[llamaindex]'"
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
 
 NodeStore: TypeAlias = BaseDocumentStore | BasePydanticVectorStore
 """Where nodes are got by their ids."""
@@ -61,7 +60,7 @@ class NodeLinks:
                 nodes = call_in_time(partial(get_nodes, self._store, wanted), config.store_timeout_s)
                 walk.add([read_node(node, self._fields) for node in nodes])
         except Exception as error:  # noqa: BLE001 - a store is somebody else's code; hits go on alone, and it is said
-            return walk.found, [_failed(error, config)]
+            return walk.found, [_report_failure(error, config)]
         return walk.found, walk.problems()
 
     async def aneighbours(self, hits: Sequence[Passage], config: RetrievalConfig) -> tuple[list[Passage], list[str]]:
@@ -72,7 +71,7 @@ class NodeLinks:
                 nodes = await await_in_time(partial(aget_nodes, self._store, wanted), config.store_timeout_s)
                 walk.add([read_node(node, self._fields) for node in nodes])
         except Exception as error:  # noqa: BLE001 - as above
-            return walk.found, [_failed(error, config)]
+            return walk.found, [_report_failure(error, config)]
         return walk.found, walk.problems()
 
 
@@ -117,7 +116,7 @@ def is_async(store: BasePydanticVectorStore) -> bool:
     return type(store).aget_nodes is not BasePydanticVectorStore.aget_nodes
 
 
-def _failed(error: Exception, config: RetrievalConfig) -> str:
+def _report_failure(error: Exception, config: RetrievalConfig) -> str:
     problem = f"the node store gave no more neighbours: spans end early ({type(error).__name__}: {error})"
     if config.strict:
         raise StoreError(problem) from error
@@ -174,7 +173,7 @@ class Walk:
             With `strict`, if hits have no links.
         """
         problems = []
-        unlinked = _unlinked(self._hits) if self._grows else 0
+        unlinked = _count_unlinked(self._hits) if self._grows else 0
         if unlinked:
             problems.append(
                 f"{unlinked} of {len(self._hits)} hits stay as they are: they have no PREVIOUS and no NEXT; parse the "
@@ -195,7 +194,7 @@ def _link(passage: Passage, direction: int) -> str | None:
     return passage.after if direction else passage.before
 
 
-def _unlinked(hits: Sequence[Passage]) -> int:
+def _count_unlinked(hits: Sequence[Passage]) -> int:
     """Count hits without links; the only hit of a document may be all of it."""
     pieces = Counter(hit.doc_id for hit in hits)
     return sum(

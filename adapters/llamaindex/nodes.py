@@ -9,6 +9,7 @@ from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.hits import Placed
 from retrivex.adapters.base.results import span_id, span_metadata
 from retrivex.composition.composition import Composition
+from retrivex.errors import install_hint
 from retrivex.stores.protocol import AnyChunkStore
 
 try:
@@ -21,8 +22,7 @@ try:
         TextNode,
     )
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[llamaindex]'"
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
 
 
 def chunk_store_from_nodes(nodes: Iterable[BaseNode], fields: FieldMap | None = None) -> NumberedChunks:
@@ -59,15 +59,15 @@ def read_node(node: BaseNode, names: FieldMap, score: float | None = None) -> Pa
         doc_id=node.ref_doc_id,
         char_start=getattr(node, "start_char_idx", None) if whole else None,
         char_end=getattr(node, "end_char_idx", None) if whole else None,
-        before=_related(node, NodeRelationship.PREVIOUS),
-        after=_related(node, NodeRelationship.NEXT),
-        parent_id=_related(node, NodeRelationship.PARENT),
+        before=_read_relationship(node, NodeRelationship.PREVIOUS),
+        after=_read_relationship(node, NodeRelationship.NEXT),
+        parent_id=_read_relationship(node, NodeRelationship.PARENT),
         embedding=node.embedding,
         score=score,
     )
 
 
-def _related(node: BaseNode, relationship: NodeRelationship) -> str | None:
+def _read_relationship(node: BaseNode, relationship: NodeRelationship) -> str | None:
     related = node.relationships.get(relationship)
     return related.node_id if isinstance(related, RelatedNodeInfo) else None
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
 from retrivex.adapters.base.fixed_arguments import FixedArguments
-from retrivex.adapters.base.hits import hits_to_ask
+from retrivex.adapters.base.hits import check_retriever, hits_to_ask
 from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
+from retrivex.errors import install_hint
 from retrivex.model.chunk import Scope
 from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
@@ -28,8 +30,7 @@ try:
     from llama_index.core.storage.docstore import BaseDocumentStore
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[llamaindex]'"
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
 
 __all__ = [
     "DocstoreChunkStore",
@@ -73,6 +74,8 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
     ------
     RerankError
         If `reranker` is nothing that can score texts.
+    RetrivexError
+        If `base_retriever` cannot be asked for nodes.
     StoreError
         If more than one of `chunk_store`, `docstore` and `vector_store` are given, or what is given is none.
     """
@@ -98,7 +101,7 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
         callback_manager: CallbackManager | None = None,
     ) -> None:
         composer = SpanComposer(config, reranker=reranker)
-        self._base = base_retriever
+        self._base = check_retriever("base_retriever", base_retriever, "retrieve", "index.as_retriever()")
         self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)
         self._spans = NodeComposer(
             composer,
@@ -114,15 +117,26 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
         )
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = _asked_for(self._base, self._fetch_k).retrieve(query_bundle)
-        return self._spans.compose(found, query_bundle)
+        found = _set_fetch_k(self._base, self._fetch_k).retrieve(query_bundle)
+        return self._spans.compose_nodes(found, query_bundle)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = await _asked_for(self._base, self._fetch_k).aretrieve(query_bundle)
-        return await self._spans.acompose(found, query_bundle)
+        found = await _set_fetch_k(self._base, self._fetch_k).aretrieve(query_bundle)
+        return await self._spans.acompose_nodes(found, query_bundle)
+
+    def compose(self, question: str | QueryBundle) -> Composition:
+        """Return the whole composition for a question: text with numbered sources, citations, confidence, prompts."""
+        bundle = QueryBundle(question) if isinstance(question, str) else question
+        return self._spans.compose(_set_fetch_k(self._base, self._fetch_k).retrieve(bundle), bundle, {}).composition
+
+    async def acompose(self, question: str | QueryBundle) -> Composition:
+        """Do the same without blocking the event loop."""
+        bundle = QueryBundle(question) if isinstance(question, str) else question
+        found = await _set_fetch_k(self._base, self._fetch_k).aretrieve(bundle)
+        return (await self._spans.acompose(found, bundle, {})).composition
 
 
-def _asked_for(base: BaseRetriever, fetch_k: int | None) -> BaseRetriever:
+def _set_fetch_k(base: BaseRetriever, fetch_k: int | None) -> BaseRetriever:
     """Return a copy of `base` that is asked for `fetch_k` hits, where it can be."""
     limit = next((name for name in _LIMITS if hasattr(base, name)), None)
     if fetch_k is None or limit is None:
@@ -184,9 +198,9 @@ class RetriVexPostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        return self._spans.compose(nodes, query_bundle)
+        return self._spans.compose_nodes(nodes, query_bundle)
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        return await self._spans.acompose(nodes, query_bundle)
+        return await self._spans.acompose_nodes(nodes, query_bundle)

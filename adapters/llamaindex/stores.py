@@ -10,7 +10,7 @@ from retrivex.adapters.base.documents import Passage
 from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
 from retrivex.adapters.base.framework_collection import FrameworkCollection
 from retrivex.adapters.base.store import VectorChunkStore
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 from retrivex.model.chunk import Scope, allowed_scopes
 from retrivex.model.window import Window
 from retrivex.timeouts import in_thread
@@ -29,8 +29,7 @@ try:
         MetadataFilters,
     )
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[llamaindex]'"
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {hint}") from error
+    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
 
 
 class DocstoreChunkStore(VectorChunkStore):
@@ -63,7 +62,7 @@ class DocstoreChunkStore(VectorChunkStore):
         retries: int = 2,
         batch_limit: int | None = None,
     ) -> None:
-        _checked(docstore)
+        _check_docstore(docstore)
         names = fields or FieldMap()
 
         def ask(request: Request) -> list[Passage]:
@@ -149,7 +148,7 @@ class DocstoreParentStore:
     """
 
     def __init__(self, docstore: BaseDocumentStore, fields: FieldMap | None = None) -> None:
-        self._docstore = _checked(docstore)
+        self._docstore = _check_docstore(docstore)
         self._fields = fields or FieldMap()
 
     def fetch_parents(self, parent_ids: Sequence[str], scope: Scope = None) -> dict[str, str]:
@@ -167,7 +166,7 @@ class DocstoreParentStore:
         return None if scope is None else str(scope)
 
 
-def _checked(docstore: object) -> BaseDocumentStore:
+def _check_docstore(docstore: object) -> BaseDocumentStore:
     if not isinstance(docstore, BaseDocumentStore):
         raise StoreError(f"docstore is {type(docstore).__name__}: it must be a docstore of LlamaIndex")
     return docstore
@@ -185,13 +184,14 @@ def _passages(nodes: Iterable[BaseNode], names: FieldMap) -> list[Passage]:
 def _filters(request: Request, under: Sequence[FieldMap]) -> MetadataFilters:
     assert isinstance(request, ByWindows)
     inside = MetadataFilters(
-        filters=[_inside(window, names) for names in under for window in request.windows], condition=FilterCondition.OR
+        filters=[_filter_window(window, names) for names in under for window in request.windows],
+        condition=FilterCondition.OR,
     )
     scopes = _may_see(request.scopes, under[0])
     return inside if scopes is None else MetadataFilters(filters=[scopes, inside])
 
 
-def _inside(window: Window, names: FieldMap) -> MetadataFilters:
+def _filter_window(window: Window, names: FieldMap) -> MetadataFilters:
     doc_id, chunk_id = names.doc_id[0], names.chunk_id[0]
     return MetadataFilters(
         filters=[

@@ -100,12 +100,12 @@ def parse_schema(
         auto_id=bool(key.get("auto_id") or described.get("auto_id")),
         vector=floats[0] if len(floats) == 1 else None,
         metrics={index["field_name"]: str(index["metric_type"]) for index in indexes if index.get("metric_type")},
-        indexed=frozenset(path for index in indexes for path in _indexed(index)),
+        indexed=frozenset(path for index in indexes for path in _name_indexed(index)),
         lite=version.startswith("milvus_lite"),
     )
 
 
-def _indexed(index: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _name_indexed(index: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return what an index covers, by both names that its path may have: with the column and without."""
     within = index.get("params")
     path = index.get("json_path") or (within.get("json_path") if isinstance(within, Mapping) else None)
@@ -138,7 +138,7 @@ class Filter:
     def value(self, given: str | int | Sequence[str] | Sequence[int]) -> str:
         """Return what stands for a value."""
         if self._lite:
-            return _literal(given)
+            return _write_literal(given)
         name = f"v{len(self.values)}"
         self.values[name] = given if isinstance(given, (str, int)) else list(given)
         return f"{{{name}}}"
@@ -152,10 +152,10 @@ class Filter:
         return f"{name} in {self.value(values)}"
 
 
-def _literal(given: Any) -> str:
+def _write_literal(given: Any) -> str:
     if isinstance(given, str):
         return f'"{given.translate(_ESCAPES)}"'
-    return str(given) if isinstance(given, int) else f"[{','.join(map(_literal, given))}]"
+    return str(given) if isinstance(given, int) else f"[{','.join(map(_write_literal, given))}]"
 
 
 def any_of(terms: Sequence[str]) -> str:

@@ -82,7 +82,7 @@ class MilvusQuery:
             documents.setdefault((window.start, window.end), []).append(window.doc_id)
         path = self.fields.path("doc_id") or ""
         terms = [
-            f"({self._one_of(path, doc_id, names, written)} and {_between(number, start, end, written, layout)})"
+            f"({self._one_of(path, doc_id, names, written)} and {_filter_range(number, start, end, written, layout)})"
             for (start, end), names in documents.items()
         ]
         return any_of(terms)
@@ -124,7 +124,7 @@ class MilvusQuery:
         return any_of([f"({' and '.join(all_)})" for all_ in alternatives]) if alternatives else ""
 
 
-def _between(number: str, start: int, end: int, written: Filter, layout: StorageLayout) -> str:
+def _filter_range(number: str, start: int, end: int, written: Filter, layout: StorageLayout) -> str:
     if layout.as_text:
         return written.one_of(number, [str(n) for n in range(start, end)])
     return f"{number} >= {written.value(start)} and {number} < {written.value(end)}"
@@ -160,12 +160,12 @@ def write_fields(
         asked = written.one_of(schema.key, query.ids(ids[start : start + _BATCH]))
         values = written.values
         rows = client.query(collection, filter=asked, filter_params=values, output_fields=["*"], **options)
-        data = [_changed(dict(row), changes[str(row[schema.key])], schema) for row in rows]
+        data = [_apply_change(dict(row), changes[str(row[schema.key])], schema) for row in rows]
         if data:
             client.upsert(collection, data, **options)
 
 
-def _changed(row: dict[str, Any], change: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+def _apply_change(row: dict[str, Any], change: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     for path, value in change.items():
         here = row
         *parents, last = [path] if path in schema.types else path.split(".")

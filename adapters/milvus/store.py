@@ -15,7 +15,7 @@ from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, Storage
 from retrivex.adapters.base.scopes import scope_columns_to_come
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 
 from .filters import Schema, parse_schema
 
@@ -26,8 +26,7 @@ try:
 
     from .query import MilvusQuery, write_fields
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[milvus]'"
-    raise ImportError(f"retrivex.adapters.milvus needs pymilvus: {hint}") from error
+    raise ImportError(f"retrivex.adapters.milvus needs pymilvus: {install_hint('milvus')}") from error
 
 if TYPE_CHECKING:
     from pymilvus import AsyncMilvusClient  # older versions have none
@@ -133,31 +132,37 @@ class MilvusCollection(Collection):
     def ask(self, request: Request) -> Records:
         """Answer a request with one query or search, and again where the collection had got a column for scopes."""
         assert self._client is not None
-        schema = self._schema or self._current(self._client)
+        schema = self._schema or self._refresh_schema(self._client)
         while True:
             try:
                 answer = self._answer(self._client, request, schema)
             except (MilvusException, StoreError) as error:
                 # a collection that was made anew may know nothing of its old columns
-                if not self._may_be_old(schema, error) or (newer := self._current(self._client)) is schema:
+                if not self._may_be_old(schema, error) or (newer := self._refresh_schema(self._client)) is schema:
                     raise
             else:
-                if not self._may_get_scopes(schema) or (newer := self._current(self._client)) is schema:
+                if not self._may_get_scopes(schema) or (newer := self._refresh_schema(self._client)) is schema:
                     return answer
             schema = newer
 
     async def aask(self, request: Request) -> Records:
         """Do the same through the async client."""
         assert self._async_client is not None
-        schema = self._schema or await self._acurrent(self._async_client)
+        schema = self._schema or await self._arefresh_schema(self._async_client)
         while True:
             try:
                 answer = await self._aanswer(self._async_client, request, schema)
             except (MilvusException, StoreError) as error:
-                if not self._may_be_old(schema, error) or (newer := await self._acurrent(self._async_client)) is schema:
+                if (
+                    not self._may_be_old(schema, error)
+                    or (newer := await self._arefresh_schema(self._async_client)) is schema
+                ):
                     raise
             else:
-                if not self._may_get_scopes(schema) or (newer := await self._acurrent(self._async_client)) is schema:
+                if (
+                    not self._may_get_scopes(schema)
+                    or (newer := await self._arefresh_schema(self._async_client)) is schema
+                ):
                     return answer
             schema = newer
 
@@ -272,7 +277,7 @@ class MilvusCollection(Collection):
 
     # ---- its schema
 
-    def _current(self, client: MilvusClient) -> Schema:
+    def _refresh_schema(self, client: MilvusClient) -> Schema:
         """Return the schema as it is now: the one that is known, where its columns are the same."""
         schema = self._schema  # another thread may write meanwhile
         described = client.describe_collection(self._collection, **self._options)
@@ -282,7 +287,7 @@ class MilvusCollection(Collection):
         indexes = [client.describe_index(self._collection, name, **self._options) for name in names]
         return self._learn(described, indexes, client.get_server_version(**self._options))
 
-    async def _acurrent(self, client: AsyncMilvusClient) -> Schema:
+    async def _arefresh_schema(self, client: AsyncMilvusClient) -> Schema:
         schema = self._schema
         described = await client.describe_collection(self._collection, **self._options)
         if schema is not None and schema.has_columns(described):
@@ -304,7 +309,7 @@ class MilvusCollection(Collection):
 
     def _read_at_once(self, client: MilvusClient) -> None:
         try:
-            self._current(client)
+            self._refresh_schema(client)
         except (MilvusException, grpc.RpcError) as error:
             raise StoreError(f"{self.name}: its schema cannot be read ({type(error).__name__}: {error})") from error
 
@@ -330,13 +335,13 @@ def _kind(client: Any) -> Literal["sync", "async"] | None:
 
 
 def _record(row: Mapping[str, Any], schema: Schema, score: float | None = None) -> Record:
-    payload = {name: _plain(value) for name, value in row.items() if name not in schema.vectors}
+    payload = {name: _listify(value) for name, value in row.items() if name not in schema.vectors}
     vector = row.get(schema.vector) if schema.vector else None
     made = None if vector is None else np.asarray(vector, dtype=np.float32)
     return Record(str(row[schema.key]), payload, score, made)
 
 
-def _plain(value: Any) -> Any:
+def _listify(value: Any) -> Any:
     """Return an array as a list: older clients give what gRPC makes of it."""
     return list(value) if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else value
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 
 try:
     import psycopg
@@ -19,8 +19,9 @@ try:
     from psycopg.sql import Composed
     from psycopg_pool import AsyncConnectionPool, ConnectionPool
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[pgvector]'"
-    raise ImportError(f"retrivex.adapters.pgvector needs psycopg 3 and psycopg-pool: {hint}") from error
+    raise ImportError(
+        f"retrivex.adapters.pgvector needs psycopg 3 and psycopg-pool: {install_hint('pgvector')}"
+    ) from error
 
 T = TypeVar("T")
 

@@ -101,7 +101,9 @@ class TableQuery:
         if isinstance(request, Nearest):
             distance, bound = self._distance(request.vector)
             end = SQL(" ORDER BY {} LIMIT %(k)s").format(distance)
-            return self._select(self._thorough(), request.scopes, {**bound, "k": request.k}, distance=distance, end=end)
+            return self._select(
+                self._raise_search_limit(), request.scopes, {**bound, "k": request.k}, distance=distance, end=end
+            )
         return self._page(request)
 
     def spelled(self, request: Request) -> Spelling:
@@ -134,7 +136,7 @@ class TableQuery:
         statement = SQL("SELECT {}::text, {}, {}, {} FROM {} AS t WHERE {}{}").format(
             self.id.expression,
             self.table.row(self.fields, self.id_name),
-            self._sent_vector(),
+            self._select_vector(),
             distance,
             source or self.table.name,
             SQL(" AND ").join(condition for condition, _ in wanted),
@@ -170,8 +172,8 @@ class TableQuery:
         column = self._contains
         if column is not None:
             # JSON is compared by its types there: a document may be kept as a number
-            kept = [(one, str(n) if self.layout.as_text else n) for d, n in places for one in _kept(d)]
-            asked = [json.dumps(_nested({doc.inside: d, number.inside: n})) for d, n in kept]
+            kept = [(one, str(n) if self.layout.as_text else n) for d, n in places for one in _list_stored_ids(d)]
+            asked = [json.dumps(_nest({doc.inside: d, number.inside: n})) for d, n in kept]
             found = SQL(
                 "(SELECT t.* FROM {} AS t JOIN unnest(%(asked)s::text[]::jsonb[]) AS w(place) "
                 "ON t.{} @> w.place OFFSET 0)"
@@ -219,7 +221,7 @@ class TableQuery:
         )
         return distance, {"vector": json.dumps(vector.tolist())}
 
-    def _thorough(self) -> list[tuple[Composed, Values]]:
+    def _raise_search_limit(self) -> list[tuple[Composed, Values]]:
         """Let an approximate index go on until k rows pass the filter: by itself it stops after 40 (hnsw.ef_search).
 
         The settings end with the statement. A subquery that depends on no row is evaluated before the index is read.
@@ -232,7 +234,7 @@ class TableQuery:
             conditions += [(gate.format(f"{m}.iterative_scan", _SCANS[m]), {}) for m in _SCANS if m in methods]
         return conditions
 
-    def _sent_vector(self) -> Composable:
+    def _select_vector(self) -> Composable:
         if not self.with_vectors:
             return SQL("NULL")
         column = self.vector
@@ -240,11 +242,11 @@ class TableQuery:
         return SQL("{}(t.{})").format(send, name(self.vector_name))
 
 
-def _kept(doc_id: str) -> list[str | int]:
+def _list_stored_ids(doc_id: str) -> list[str | int]:
     return [doc_id, int(doc_id)] if whole_digits(doc_id) else [doc_id]
 
 
-def _nested(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+def _nest(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
     """Return the JSON in which values stand under their keys."""
     made: dict[str, Any] = {}
     for keys, value in values.items():
@@ -338,10 +340,10 @@ def _update(
     statement = SQL("UPDATE {} AS t SET {} WHERE {} = %(id)s::text::{}").format(
         table.name, SQL(", ").join(assigned), id.compared, SQL(id.type)
     )
-    return statement, [_bound(paths, inside, row_id, fields) for row_id, fields in rows]
+    return statement, [_bind(paths, inside, row_id, fields) for row_id, fields in rows]
 
 
-def _bound(paths: Sequence[str], inside: set[str], row_id: str, fields: Mapping[str, Any]) -> Values:
+def _bind(paths: Sequence[str], inside: set[str], row_id: str, fields: Mapping[str, Any]) -> Values:
     bound: Values = {"id": row_id}
     for i, path in enumerate(paths):
         bound[f"value_{i}"] = Jsonb(fields[path]) if path in inside else fields[path]

@@ -18,7 +18,7 @@ from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId,
 from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 
 from .client import AsyncClient, SyncClient, TimedClient
 from .query import FLOATS, OPERATORS, Metric, TableQuery, updates
@@ -29,8 +29,9 @@ try:
     from psycopg.sql import SQL, Composable, Composed
     from psycopg_pool import AsyncConnectionPool, ConnectionPool
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[pgvector]'"
-    raise ImportError(f"retrivex.adapters.pgvector needs psycopg 3 and psycopg-pool: {hint}") from error
+    raise ImportError(
+        f"retrivex.adapters.pgvector needs psycopg 3 and psycopg-pool: {install_hint('pgvector')}"
+    ) from error
 
 __all__ = [
     "PGVECTORSTORE",
@@ -88,7 +89,7 @@ class PgvectorCollection(Collection):
         takes the names of whichever of LangChain's two stores made the table
     id_name : column of the ids; None takes `node_id` for LlamaIndex, otherwise `id` or `langchain_id`
     vector_name : column of type `vector` or `halfvec`
-    metric : which nearness the vectors are made for, and their index is of
+    metric : the distance of the vectors and of their index
     only : values that columns have in all rows asked for; LangChain keeps many collections in one table:
         `{"collection_id": uuid}`
     with_vectors : read the vectors of neighbours too, for continuity by embeddings
@@ -152,7 +153,7 @@ class PgvectorCollection(Collection):
 
     def ask(self, request: Request) -> Records:
         """Answer a request with one statement."""
-        query = self._query(self._table or self._learn(self._client.rows(*self._learning())))
+        query = self._query(self._table or self._learn(self._client.rows(*self._make_learn_query())))
 
         def send(layout: StorageLayout) -> Records:
             read = replace(query, layout=layout)
@@ -162,7 +163,7 @@ class PgvectorCollection(Collection):
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
-        query = self._query(self._table or self._learn(await self._client.arows(*self._learning())))
+        query = self._query(self._table or self._learn(await self._client.arows(*self._make_learn_query())))
 
         async def send(layout: StorageLayout) -> Records:
             read = replace(query, layout=layout)
@@ -197,7 +198,9 @@ class PgvectorCollection(Collection):
         query = self._query(self._table)
         if query.is_indexed or query.table.contains(self.fields):
             return None
-        columns = ", ".join(_indexed(field, known) for field, known in ((query.doc, path), (query.number, number)))
+        columns = ", ".join(
+            _write_indexed(field, known) for field, known in ((query.doc, path), (query.number, number))
+        )
         return (
             f"{self.name} has no index on the document, so that the whole table is read: "
             f"CREATE INDEX CONCURRENTLY ON {self._written} ({columns})"
@@ -209,7 +212,7 @@ class PgvectorCollection(Collection):
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns, or keys inside JSON, in one transaction."""
-        query = self._query(self._table or self._learn(self._client.rows(*self._learning())))
+        query = self._query(self._table or self._learn(self._client.rows(*self._make_learn_query())))
         statements = updates(query.table, query.id, changes)
 
         def send(connection: psycopg.Connection[Any]) -> None:
@@ -225,11 +228,11 @@ class PgvectorCollection(Collection):
         if not self.is_sync:
             return
         try:
-            self._learn(self._client.rows(*self._learning()))
+            self._learn(self._client.rows(*self._make_learn_query()))
         except (psycopg.OperationalError, TimeoutError, OSError):
             return  # down just now: the first request asks again, and says so if it still is
 
-    def _learning(self) -> tuple[Composed, Values]:
+    def _make_learn_query(self) -> tuple[Composed, Values]:
         return Composed([LEARN]), {"table": self._written}
 
     def _learn(self, rows: Iterable[tuple[Any, ...]]) -> Table:
@@ -336,7 +339,7 @@ def _floats(query: TableQuery, sent: bytes | None) -> NDArray[np.float32] | None
     return np.frombuffer(sent, dtype=FLOATS[query.vector.kind], offset=4).astype(np.float32)
 
 
-def _indexed(field: Field, path: str) -> str:
+def _write_indexed(field: Field, path: str) -> str:
     """Return a field as `CREATE INDEX` wants it."""
     if not field.inside:
         return shown(path)

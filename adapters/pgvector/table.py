@@ -157,8 +157,8 @@ class Table:
         column, *keys = path.split(".", 1) if whole else path.split(".")
         if not keys or column not in self.columns or self.columns[column].kind not in ("json", "jsonb"):
             return None
-        steps = [SQL(" -> {}").format(_literal(key)) for key in keys[:-1]]
-        text = SQL("(t.{}{} ->> {})").format(name(column), SQL("").join(steps), _literal(keys[-1]))
+        steps = [SQL(" -> {}").format(_write_literal(key)) for key in keys[:-1]]
+        text = SQL("(t.{}{} ->> {})").format(name(column), SQL("").join(steps), _write_literal(keys[-1]))
         return Field(Composed([text]), inside=tuple(keys))
 
     def require(self, path: str | None, what: str, *, whole: bool = False) -> Field:
@@ -179,8 +179,8 @@ class Table:
 
     def is_indexed(self, field: Field, path: str) -> bool:
         """Whether equality with a field can use an index."""
-        wanted = _plain(path if not field.inside else f"{path.split('.')[0]}{_arrows(field.inside)}")
-        return any(method in ("btree", "hash") and _plain(first) == wanted for method, first in self.indexes)
+        wanted = _simplify(path if not field.inside else f"{path.split('.')[0]}{_arrows(field.inside)}")
+        return any(method in ("btree", "hash") and _simplify(first) == wanted for method, first in self.indexes)
 
     def contains(self, fields: FieldMap) -> str | None:
         """Return the JSONB column whose GIN index finds document and number together; None where there is none."""
@@ -188,7 +188,9 @@ class Table:
         root = next(iter(roots))
         if len(roots) > 1 or root not in self.columns or self.columns[root].kind != "jsonb":
             return None
-        return root if any(how == "gin" and _plain(first) == _plain(root) for how, first in self.indexes) else None
+        return (
+            root if any(how == "gin" and _simplify(first) == _simplify(root) for how, first in self.indexes) else None
+        )
 
     def row(self, fields: FieldMap, id_name: str) -> Composed:
         """Return the expression that makes one JSON text of what is read of a row `t`."""
@@ -308,7 +310,7 @@ def _shown_value(key: str, column: Column) -> Composed:
     return SQL(reading).format(name(key), name(key))
 
 
-def _literal(key: str) -> Literal:
+def _write_literal(key: str) -> Literal:
     # keys are the user's configuration, and stand in the text so that indexes on expressions are found
     return Literal(key.replace("%", "%%"))
 
@@ -318,6 +320,6 @@ def _arrows(keys: tuple[str, ...]) -> str:
     return "".join(f"->{key}" for key in quoted[:-1]) + f"->>{quoted[-1]}"
 
 
-def _plain(written: str) -> str:
+def _simplify(written: str) -> str:
     """Return what an index is on without quotes, casts of keys, brackets and blanks."""
     return re.sub(r'::text|["() ]', "", written)

@@ -9,14 +9,13 @@ from uuid import UUID
 from retrivex.adapters.base.collection import Scopes
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.layouts import StorageLayout, split_name, whole_digits
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 from retrivex.model.window import Window
 
 try:
     from qdrant_client import models
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[qdrant]'"
-    raise ImportError(f"retrivex.adapters.qdrant needs qdrant-client: {hint}") from error
+    raise ImportError(f"retrivex.adapters.qdrant needs qdrant-client: {install_hint('qdrant')}") from error
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -32,9 +31,9 @@ def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap, layout: 
     documents: dict[tuple[int, int], list[str]] = {}
     for window in windows:
         documents.setdefault((window.start, window.end), []).append(window.doc_id)
-    document, number = (_quoted(split_name(fields, name, whole=layout.whole)) for name in ("doc_id", "chunk_id"))
+    document, number = (_quote_keys(split_name(fields, name, whole=layout.whole)) for name in ("doc_id", "chunk_id"))
     clauses: list[models.Condition] = [
-        models.Filter(must=[_one_of(doc_ids, document), _between(start, end, number, layout)])
+        models.Filter(must=[_one_of(doc_ids, document), _filter_range(start, end, number, layout)])
         for (start, end), doc_ids in documents.items()
     ]
     # all documents once more: an index on them alone is a great deal faster than none
@@ -42,7 +41,7 @@ def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap, layout: 
     return models.Filter(must=[named, *of_scopes(scopes, fields)], should=clauses)
 
 
-def _between(start: int, end: int, key: str, layout: StorageLayout) -> models.Condition:
+def _filter_range(start: int, end: int, key: str, layout: StorageLayout) -> models.Condition:
     if layout.as_text:
         return models.FieldCondition(key=key, match=models.MatchAny(any=[str(n) for n in range(start, end)]))
     return models.FieldCondition(key=key, range=models.Range(gte=start, lt=end))
@@ -55,7 +54,7 @@ def of_scopes(scopes: Scopes, fields: FieldMap) -> list[models.Condition]:
     """
     if not fields.scope:
         return []
-    keys = list(dict.fromkeys(_quoted(split_name(fields, "scope", whole=whole)) for whole in (False, True)))
+    keys = list(dict.fromkeys(_quote_keys(split_name(fields, "scope", whole=whole)) for whole in (False, True)))
     names = sorted(scope for scope in scopes if scope is not None)
     either: list[models.Condition] = []
     if names:
@@ -79,15 +78,15 @@ def _one_of(doc_ids: list[str], key: str) -> models.Condition:
 
 def key_of(field: str, fields: FieldMap) -> str:
     """Return the path of a field as Qdrant reads it; there must be one."""
-    return _quoted(split_name(fields, field, whole=False))
+    return _quote_keys(split_name(fields, field, whole=False))
 
 
 def json_path(path: str) -> str:
     """Quote the keys of a path that Qdrant would not read as they are: `metadata."file name"`."""
-    return _quoted(path.split("."))
+    return _quote_keys(path.split("."))
 
 
-def _quoted(keys: Sequence[str]) -> str:
+def _quote_keys(keys: Sequence[str]) -> str:
     return ".".join(key if _PLAIN_KEY.fullmatch(key) else f'"{key}"' for key in keys)
 
 

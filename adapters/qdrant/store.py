@@ -27,7 +27,7 @@ from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId,
 from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout, candidate_layouts
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 
 from .filters import among, inside, json_path, key_of, of_scopes, point_id
 
@@ -38,8 +38,7 @@ try:
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[qdrant]'"
-    raise ImportError(f"retrivex.adapters.qdrant needs qdrant-client: {hint}") from error
+    raise ImportError(f"retrivex.adapters.qdrant needs qdrant-client: {install_hint('qdrant')}") from error
 
 __all__ = [
     "QDRANT_LAYOUTS",
@@ -143,19 +142,19 @@ class QdrantCollection(Collection):
         if isinstance(request, Nearest):
             if self._sign is None:
                 self._sign = self._sign_of(client.get_collection(**self._where))
-            return Records(self._scored(client.query_points(**self._nearest(request)).points))
+            return Records(self._score_points(client.query_points(**self._make_knn(request)).points))
         if isinstance(request, ByIds) and _is_local(client):
-            return self._seen(client.retrieve(**self._retrieve(request)), request)
+            return self._filter_visible(client.retrieve(**self._retrieve(request)), request)
         if isinstance(request, ByWindows):
 
             def ask(layout: StorageLayout) -> Records:
                 try:
-                    return self._found(*client.scroll(**self._scroll(request, layout)), request)
+                    return self._read_found(*client.scroll(**self._scroll(request, layout)), request)
                 except (UnexpectedResponse, grpc.RpcError) as error:
-                    return self._refused(layout, error)
+                    return self._answer_refused(layout, error)
 
             return self._layouts.ask(candidate_layouts(self.fields), ask)
-        return self._found(*client.scroll(**self._scroll(request)), request)
+        return self._read_found(*client.scroll(**self._scroll(request)), request)
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
@@ -165,22 +164,26 @@ class QdrantCollection(Collection):
             return Records()
         if isinstance(request, Nearest):
             if self._sign is None:
-                self._sign = self._sign_of(await self._within(client.get_collection(**self._where)))
-            return Records(self._scored((await self._within(client.query_points(**self._nearest(request)))).points))
+                self._sign = self._sign_of(await self._wait_for(client.get_collection(**self._where)))
+            return Records(
+                self._score_points((await self._wait_for(client.query_points(**self._make_knn(request)))).points)
+            )
         if isinstance(request, ByIds) and _is_local(client):
-            return self._seen(await self._within(client.retrieve(**self._retrieve(request))), request)
+            return self._filter_visible(await self._wait_for(client.retrieve(**self._retrieve(request))), request)
         if isinstance(request, ByWindows):
 
             async def ask(layout: StorageLayout) -> Records:
                 try:
-                    return self._found(*await self._within(client.scroll(**self._scroll(request, layout))), request)
+                    return self._read_found(
+                        *await self._wait_for(client.scroll(**self._scroll(request, layout))), request
+                    )
                 except (UnexpectedResponse, grpc.RpcError) as error:
-                    return self._refused(layout, error)
+                    return self._answer_refused(layout, error)
 
             return await self._layouts.aask(candidate_layouts(self.fields), ask)
-        return self._found(*await self._within(client.scroll(**self._scroll(request))), request)
+        return self._read_found(*await self._wait_for(client.scroll(**self._scroll(request))), request)
 
-    async def _within(self, answer: Awaitable[T]) -> T:
+    async def _wait_for(self, answer: Awaitable[T]) -> T:
         """Wait no longer than is asked of Qdrant: older async clients do not give up by themselves."""
         return await asyncio.wait_for(answer, self._in_time.get("timeout"))
 
@@ -223,7 +226,7 @@ class QdrantCollection(Collection):
             case Scan(after, limit):
                 return {**asked, "offset": after, "limit": limit}
 
-    def _nearest(self, request: Nearest) -> dict[str, Any]:
+    def _make_knn(self, request: Nearest) -> dict[str, Any]:
         return {
             **self._where,
             **self._in_time,
@@ -237,9 +240,9 @@ class QdrantCollection(Collection):
 
     # ---- answers
 
-    def _seen(self, points: Iterable[models.Record], request: ByIds) -> Records:
+    def _filter_visible(self, points: Iterable[models.Record], request: ByIds) -> Records:
         """Return those that the caller may see: `retrieve` has no filter."""
-        found = self._found(points, None, request).records
+        found = self._read_found(points, None, request).records
         return Records([record for record in found if self._scope(record) in request.scopes])
 
     def _scope(self, record: Record) -> str | None:
@@ -248,7 +251,7 @@ class QdrantCollection(Collection):
         scope = self.fields.read(metadata, "scope") if isinstance(metadata, Mapping) else None
         return None if scope is None else str(scope)
 
-    def _found(self, points: Iterable[models.Record], after: Any, request: Request) -> Records:
+    def _read_found(self, points: Iterable[models.Record], after: Any, request: Request) -> Records:
         if isinstance(request, ByWindows) and after is not None:
             raise StoreError(
                 f"{self.name} keeps chunks of these windows more than {_COPIES} times: take copies out of it, or give "
@@ -257,7 +260,7 @@ class QdrantCollection(Collection):
         asked = {str(point_id(id)): id for id in request.ids} if isinstance(request, ByIds) else {}
         return Records([self._record(point, asked.get(str(point.id))) for point in points], after)
 
-    def _refused(self, layout: StorageLayout, error: Exception) -> Records:
+    def _answer_refused(self, layout: StorageLayout, error: Exception) -> Records:
         """Answer for places kept in another way than expected, which strict mode looks for by an index alone."""
         if layout == DEFAULT_LAYOUT or self.failure(error) != "refused":
             raise error
@@ -267,7 +270,7 @@ class QdrantCollection(Collection):
             warnings=(f"{self.name}: nothing found; chunk numbers as {what}{named} were not looked for ({error})",)
         )
 
-    def _scored(self, points: Iterable[models.ScoredPoint]) -> list[Record]:
+    def _score_points(self, points: Iterable[models.ScoredPoint]) -> list[Record]:
         assert self._sign is not None
         return [self._record(point, None, self._sign * point.score) for point in points]
 

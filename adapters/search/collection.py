@@ -148,7 +148,7 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         match request:
             case ByIds(ids, scopes):
                 clauses = [{"ids": {"values": list(ids)}}, *known.in_scope(scopes)]
-                return self._all((yield Call("search", self._listing(clauses))))
+                return self._read_all((yield Call("search", self._listing(clauses))))
             case ByWindows():
                 return (yield from self._windows(known, request))
             case Nearest():
@@ -177,7 +177,7 @@ class SearchCollection(Collection, Generic[Sync, Async]):
             parts = (yield Call("searches", bodies))["responses"] if bodies else []
         unfindable = known.unfindable(request)
         return Records(
-            [record for part in parts for record in self._all(whole(part)).records],
+            [record for part in parts for record in self._read_all(whole(part)).records],
             warnings=() if unfindable is None else (unfindable,),
         )
 
@@ -185,7 +185,7 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         query = all_of(clauses)
         return {**self._shown, "query": query, "size": MOST_HITS, "sort": ["_doc"], "track_total_hits": True}
 
-    def _all(self, answer: Mapping[str, Any]) -> Records:
+    def _read_all(self, answer: Mapping[str, Any]) -> Records:
         hits = answer["hits"]
         if hits["total"]["value"] > len(hits["hits"]):
             raise StoreError(
@@ -208,7 +208,7 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         path = known.vector
         assert path is not None
         mapped = known.mapping.definition(path) or {}
-        near = self._nearest(request, path, mapped, scope)
+        near = self._make_knn(request, path, mapped, scope)
         answer = yield Call("search", {**self._shown, **near, "size": request.k})
         found = [self._record(hit, self._similarity(mapped, hit["_score"])) for hit in answer["hits"]["hits"]]
         shortage = self._shortage(mapped, scope) if len(found) < request.k else None
@@ -219,7 +219,7 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         return None
 
     @abstractmethod
-    def _nearest(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
+    def _make_knn(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
         """Return the part of a search that says what is near, in the field `path`, which is mapped as `known`."""
 
     @abstractmethod
@@ -243,10 +243,10 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         """What of a record is sent: without its vectors, which are most of it, unless they are wanted."""
         vectors = {*self.fields.embedding, *([] if self._vector_name is None else [self._vector_name])}
         wanted = self._returned
-        return self._showing(wanted, sorted(vectors)) if wanted else {"_source": {"excludes": sorted(vectors)}}
+        return self._select_vectors(wanted, sorted(vectors)) if wanted else {"_source": {"excludes": sorted(vectors)}}
 
     @abstractmethod
-    def _showing(self, path: str, vectors: list[str]) -> dict[str, Any]:
+    def _select_vectors(self, path: str, vectors: list[str]) -> dict[str, Any]:
         """Return the part of a search that has the vectors in `path` sent, and none else of `vectors` if it can."""
 
     @property

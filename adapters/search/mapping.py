@@ -39,7 +39,7 @@ class IndexMapping:
             error = answer["error"]
             return cls(problem=str(error.get("reason", error) if isinstance(error, Mapping) else error))
         mappings = [index.get("mappings", {}) for index in answer.values()]
-        return cls(tuple({**dict(_flat(known)), **known.get("runtime", {})} for known in mappings))
+        return cls(tuple({**dict(_flatten(known)), **known.get("runtime", {})} for known in mappings))
 
     def definition(self, path: str) -> Mapping[str, Any] | None:
         """Return how a field is mapped; None where it is not, or where nothing is known."""
@@ -53,7 +53,7 @@ class IndexMapping:
         """
         if self.problem is not None:
             return path, f"{path}.keyword"
-        known = {_exact(fields, path) for fields in self.indices if _is_mapped(fields, path)}
+        known = {_find_exact(fields, path) for fields in self.indices if _is_mapped(fields, path)}
         only = known.pop() if len(known) == 1 else None
         return () if only is None else (only,)
 
@@ -98,31 +98,31 @@ class IndexMapping:
         if wrong:
             return (
                 f"{' and '.join(wrong)} cannot be matched letter by letter: PUT /{index}/_mapping "
-                f"{json.dumps(_with_keyword(wrong))} and POST /{index}/_update_by_query?conflicts=proceed"
+                f"{json.dumps(_add_keyword(wrong))} and POST /{index}/_update_by_query?conflicts=proceed"
             )
         return None
 
 
-def _flat(mapping: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _flatten(mapping: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name, known in mapping.get("properties", {}).items():
         path = f"{above}{name}"
         if "properties" in known and known.get("type") != "nested":  # what is nested cannot be asked like the rest
-            yield from _flat(known, f"{path}.")
+            yield from _flatten(known, f"{path}.")
         else:
             yield path, known
 
 
-def _above(path: str) -> Iterator[str]:
+def _list_parents(path: str) -> Iterator[str]:
     while "." in path:
         path = path.rpartition(".")[0]
         yield path
 
 
 def _is_mapped(fields: Fields, path: str) -> bool:
-    return path in fields or any(fields.get(above, {}).get("type") in _FLAT for above in _above(path))
+    return path in fields or any(fields.get(above, {}).get("type") in _FLAT for above in _list_parents(path))
 
 
-def _exact(fields: Fields, path: str) -> str | None:
+def _find_exact(fields: Fields, path: str) -> str | None:
     known = fields.get(path)
     if known is None or known.get("type") in _EXACT or known.get("type") in _NUMBERS:
         return path  # without a definition of its own it lies in a flattened object
@@ -132,7 +132,7 @@ def _exact(fields: Fields, path: str) -> str | None:
     return next((f"{path}.{name}" for name in beside), None)
 
 
-def _with_keyword(paths: list[str]) -> dict[str, Any]:
+def _add_keyword(paths: list[str]) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
     for path in paths:
         *above, name = path.split(".")

@@ -58,10 +58,10 @@ class WeaviateQuery:
             case ByIds(ids, scopes):
                 # as the client's own fetch_objects_by_ids, which takes no other filter beside the ids
                 wanted = Filter.any_of([Filter.by_id().equal(as_uuid(id_, self.name)) for id_ in ids])
-                return "fetch_objects", arguments | {"filters": self._seen(wanted, scopes)}
+                return "fetch_objects", arguments | {"filters": self._restrict(wanted, scopes)}
             case ByWindows(windows, scopes):
                 wanted = by_windows(windows, self._property("doc_id"), self._property("chunk_id"), self.known)
-                return "fetch_objects", arguments | {"filters": self._seen(wanted, scopes)}
+                return "fetch_objects", arguments | {"filters": self._restrict(wanted, scopes)}
             case Nearest(vector, _, scopes):
                 asked = {"near_vector": vector.tolist(), "return_metadata": MetadataQuery(distance=True)}
                 if self.vector_name is not None:
@@ -93,7 +93,7 @@ class WeaviateQuery:
         # where several properties may hold it, a filter on one would lose what the others hold
         return by_scopes(scopes, paths[0], self.known) if len(paths) == 1 else None
 
-    def _seen(self, wanted: FilterReturn, scopes: Scopes) -> FilterReturn:
+    def _restrict(self, wanted: FilterReturn, scopes: Scopes) -> FilterReturn:
         allowed = self._scopes(scopes)
         return wanted if allowed is None else Filter.all_of([wanted, allowed])
 
@@ -117,7 +117,7 @@ class WeaviateQuery:
             case Scan():
                 return Records(records, records[-1].id if len(records) == self.limit(request) else None)
             case ByWindows():
-                return Records(self._inside(records, request))
+                return Records(self._drop_inexact(records, request))
         return Records(records)
 
     def _best(self, records: Sequence[Record], request: Nearest) -> Records:
@@ -130,7 +130,7 @@ class WeaviateQuery:
         )
         return Records(seen[: request.k], warnings=(warning,) if short else ())
 
-    def _inside(self, records: Sequence[Record], request: ByWindows) -> list[Record]:
+    def _drop_inexact(self, records: Sequence[Record], request: ByWindows) -> list[Record]:
         """Leave out what matched by its words alone: an index of words finds `a b` for `b a`."""
         wanted = {(window.doc_id, n) for window in request.windows for n in range(window.start, window.end)}
         return [
@@ -151,7 +151,7 @@ class WeaviateQuery:
         vectors: Mapping[str, Any] = {name: vector for name, vector in (found.vector or {}).items() if vector}
         vector = vectors.get(self.vector_name or "default")
         made = None if vector is None else np.asarray(vector, dtype=np.float32)
-        payload = {name: _plain(value) for name, value in found.properties.items() if value is not None}
+        payload = {name: _to_json(value) for name, value in found.properties.items() if value is not None}
         return Record(str(found.uuid), payload, score, made)
 
     # ---- its indexes
@@ -192,10 +192,10 @@ def as_uuid(id_: str, name: str) -> str:
         raise StoreError(f"make_id gave {id_!r}: the ids of {name} are UUIDs; take uuid5_id") from error
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Return a date or UUID as the text that it is in JSON."""
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_to_json(one) for one in value]
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value) if isinstance(value, uuid.UUID) else value

@@ -11,7 +11,7 @@ from retrivex.adapters.base.collection import ByWindows, Collection, Failure, Re
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, field_map
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.errors import StoreError, StoreTimeoutError, install_hint
 from retrivex.timeouts import call_in_time
 
 try:
@@ -28,8 +28,7 @@ try:
     from .properties import Properties, property_for, read_properties
     from .query import MOST_RECORDS, WeaviateQuery, as_uuid
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[weaviate]'"
-    raise ImportError(f"retrivex.adapters.weaviate needs weaviate-client: {hint}") from error
+    raise ImportError(f"retrivex.adapters.weaviate needs weaviate-client: {install_hint('weaviate')}") from error
 
 __all__ = ["WEAVIATE_LAYOUTS", "FieldMap", "WeaviateChunkStore", "WeaviateCollection", "WeaviateRetriever"]
 
@@ -121,7 +120,7 @@ class WeaviateCollection(Collection):
         assert self._known is not None
         asked, known = self._sync.query, self._known
         call, arguments = known.call(request)
-        answer = _in_time(lambda: getattr(asked, call)(**arguments), self._timeout_s)
+        answer = _wait_for(lambda: getattr(asked, call)(**arguments), self._timeout_s)
         return self._records(answer, request, known)
 
     async def aask(self, request: Request) -> Records:
@@ -199,7 +198,7 @@ class WeaviateCollection(Collection):
         assert self._sync is not None
         config = self._sync.config
         try:
-            return self._query(read_properties(_in_time(lambda: config.get(), self._timeout_s)))
+            return self._query(read_properties(_wait_for(lambda: config.get(), self._timeout_s)))
         except (WeaviateBaseError, TimeoutError) as error:
             shown = f"{type(error).__name__}: {error}"
             raise StoreError(f"{self.name}: its configuration cannot be read ({shown})") from error
@@ -220,7 +219,7 @@ def _kind(client: Any) -> Literal["sync", "async"] | None:
     return "async" if isinstance(client, WeaviateAsyncClient) else None
 
 
-def _in_time(call: Callable[[], T], timeout_s: float) -> T:
+def _wait_for(call: Callable[[], T], timeout_s: float) -> T:
     """Return the answer of a call, or raise TimeoutError."""
     try:
         return call_in_time(call, timeout_s)

@@ -15,7 +15,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,13 @@ from benchmarks.evidence.peers import peer_systems
 from benchmarks.evidence.peers import versions as peer_versions
 from benchmarks.evidence.peers_haystack import haystack_systems
 from benchmarks.evidence.peers_haystack import versions as haystack_versions
-from benchmarks.evidence.protocol import System
 from benchmarks.evidence.retrivexlib import retrivexlib_systems
-from benchmarks.evidence.run import Cell, Job, Plan, run
+from benchmarks.evidence.run import Cell, Plan, run
 from benchmarks.evidence.summary import DIFFERENCE, FIGURES, OURS, RESAMPLES, SEED, over_sets, packed, rows_of, summary
 from benchmarks.evidence.systems import own_systems
 from retrivex import __version__
+from retrivex.evaluation.run import RangeSystem
+from retrivex.evaluation.run.work import Block
 
 RESULTS = Path(__file__).parents[1] / "results"
 SUBSET = ("chunking_evaluation", "squad", "contextual_embeddings")
@@ -64,28 +65,19 @@ GRID_SYSTEMS = (
 )
 
 
-def all_systems() -> dict[str, System]:
-    """Return every system by name."""
-    systems = [*own_systems(), *peer_systems(), *haystack_systems(), *retrivexlib_systems()]
+def all_systems(set_name: str) -> dict[str, RangeSystem]:
+    """Return every system by name, as it is asked of a set."""
+    systems = [*own_systems(set_name), *peer_systems(), *haystack_systems(), *retrivexlib_systems()]
     return {system.name: system for system in systems}
 
 
-def main_jobs(sets: Sequence[str], systems: Sequence[str]) -> Iterator[Job]:
-    """Yield the main cells with every system."""
-    for cell in MAIN:
-        for set_name in sets:
-            for system in systems:
-                if not system.startswith("Haystack") or (set_name in SLOW_ON and cell.view == "all"):
-                    yield Job(cell, set_name, system)
-
-
-def grid_jobs(cells: Sequence[Cell], sets: Sequence[str], systems: Sequence[str]) -> Iterator[Job]:
-    """Yield the rest of the grid."""
+def jobs(plan: Plan, cells: Sequence[Cell], names: Collection[str] | None = None) -> Iterator[tuple[Cell, Block]]:
+    """Yield the blocks of some cells, of all systems or those named; slow ones where they are asked at all."""
     for cell in cells:
-        for set_name in sets:
-            for system in GRID_SYSTEMS:
-                if system in systems:
-                    yield Job(cell, set_name, system)
+        for set_name, systems in plan.systems.items():
+            for system in systems if names is None else names:
+                if not system.startswith("Haystack") or (set_name in SLOW_ON and cell.view == "all"):
+                    yield cell, plan.block(cell, set_name, system)
 
 
 def setting(sets: Sequence[str], most: int) -> dict[str, Any]:
@@ -171,12 +163,12 @@ def main() -> int:
     asked = arguments()
     sets = tuple(asked.sets or (SETS if asked.full else SUBSET))
     most = MOST_QUESTIONS if asked.full else SUBSET_QUESTIONS
-    systems = all_systems()
-    plan = Plan(sets, systems, most)
-    run(plan, main_jobs(sets, list(systems)), processes=asked.processes)
+    systems = {name: all_systems(name) for name in sets}
+    plan = Plan(systems, most)
+    run(plan, jobs(plan, MAIN), processes=asked.processes)
 
     console = Console(width=220)
-    cells = [summary(cell, rows_of(plan, cell, sets, list(systems))) for cell in MAIN]
+    cells = [summary(cell, rows_of(plan, cell)) for cell in MAIN]
     for found in cells:
         show(found, console)
     out = asked.out or (RESULTS if asked.full else None)
@@ -184,10 +176,10 @@ def main() -> int:
         out.mkdir(parents=True, exist_ok=True)
         write(out / "evidence.json", setting(sets, most), cells)
     if out and asked.full:
-        plan = Plan(sets, systems, GRID_QUESTIONS)
+        plan = Plan(systems, GRID_QUESTIONS)
         grid = [cell for cell in GRID if cell.size in asked.sizes]
-        run(plan, grid_jobs(grid, sets, list(systems)), processes=asked.processes)
-        found = [summary(cell, rows_of(plan, cell, sets, GRID_SYSTEMS), resamples=2_000) for cell in grid]
+        run(plan, jobs(plan, grid, GRID_SYSTEMS), processes=asked.processes)
+        found = [summary(cell, rows_of(plan, cell, GRID_SYSTEMS), resamples=2_000) for cell in grid]
         write(out / "evidence_grid.json", setting(sets, GRID_QUESTIONS), found)
     return 0
 

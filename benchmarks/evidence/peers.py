@@ -39,9 +39,9 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from numpy.typing import NDArray
 
-from benchmarks.evidence.index import PIECE, Index, make_index
-from benchmarks.evidence.protocol import Case, System
+from benchmarks.evidence.index import parents_of, pieces
 from retrivex.evaluation.metrics import Range
+from retrivex.evaluation.run import Case, Index, RangeSystem
 from retrivex.text.sentences import sentence_ranges
 
 SENTENCES = 3  # on either side: the default of SentenceWindowNodeParser
@@ -65,7 +65,7 @@ def segments(minimum: float | None = None) -> Callable[[Case], Sequence[Range]]:
                 },
                 "similarity": similarity,
             }
-            for (place, _), similarity in zip(case.hits, case.similarities, strict=True)
+            for place, similarity in zip(case.places, case.similarities, strict=True)
         ]
         splits, starts, doc_ids = get_meta_document([results], preset["top_k_for_document_selection"])
         values = get_relevance_values(
@@ -77,7 +77,7 @@ def segments(minimum: float | None = None) -> Callable[[Case], Sequence[Range]]:
             preset["decay_rate"],
             preset["chunk_length_adjustment"],
         )
-        fitting = max(1, case.budget // case.size)  # chunks
+        fitting = max(1, case.budget // index.size)  # chunks
         found, _ = get_best_segments(
             values,
             splits,
@@ -106,8 +106,8 @@ class Nodes:
     def __init__(self, index: Index) -> None:
         self.leaves = [TextNode(id_=str(place), text=chunk.text) for place, chunk in enumerate(index.chunks)]
         self.ranges = {str(place): index.range_of(place) for place in range(len(index.chunks))}
-        parents = []
-        for number, places in enumerate(index.parents):
+        parents, runs = [], parents_of(index)
+        for number, places in enumerate(runs):
             text = "".join(index.chunks[place].text for place in places)
             parent = TextNode(id_=f"parent {number}", text=text)
             self.ranges[parent.node_id] = index.range_between(places)
@@ -116,13 +116,16 @@ class Nodes:
                 self.leaves[place].relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=parent.node_id)
             parents.append(parent)
         _chain(self.leaves, [index.chunks[place].metadata.doc_id for place in range(len(index.chunks))])
-        _chain(parents, [index.chunks[places[0]].metadata.doc_id for places in index.parents])
+        _chain(parents, [index.chunks[places[0]].metadata.doc_id for places in runs])
         self.docstore = SimpleDocumentStore()
         self.docstore.add_documents([*self.leaves, *parents])
 
     def hits(self, case: Case) -> list[NodeWithScore]:
         """Return the hits as nodes with scores."""
-        return [NodeWithScore(node=self.leaves[place], score=score) for place, score in case.hits]
+        return [
+            NodeWithScore(node=self.leaves[place], score=hit.similarity_score)
+            for place, hit in zip(case.places, case.hits, strict=True)
+        ]
 
 
 def _chain(nodes: Sequence[TextNode], doc_ids: Sequence[str]) -> None:
@@ -164,38 +167,16 @@ def auto_merging(case: Case) -> list[Range]:
     nodes = _nodes(case)
     storage = StorageContext.from_defaults(docstore=nodes.docstore)
     retriever = AutoMergingRetriever(_Given(nodes.hits(case)), storage)
-    return [nodes.ranges[found.node.node_id] for found in retriever.retrieve(case.asked.question.text)]
+    return [nodes.ranges[found.node.node_id] for found in retriever.retrieve(case.question)]
 
 
 # ---- LlamaIndex: sentences
 
 
-class Pieces:
-    """Pieces of 50 tokens with their embeddings, by which sentences are ranked."""
-
-    def __init__(self, index: Index) -> None:
-        fine = make_index(index.sets, PIECE)
-        self.embeddings = fine.embeddings
-        self._ends: dict[str, list[int]] = {}
-        self._first: dict[str, int] = {}
-        for place, chunk in enumerate(fine.chunks):
-            self._first.setdefault(chunk.metadata.doc_id, place)
-            self._ends.setdefault(chunk.metadata.doc_id, []).append(chunk.metadata.char_end or 0)
-
-    def at(self, doc_id: str, offset: int) -> int:
-        """Return the place of the piece that holds a character."""
-        ends = self._ends[doc_id]
-        return self._first[doc_id] + min(bisect_right(ends, offset), len(ends) - 1)
-
-
-_PIECES: dict[tuple[str, ...], Pieces] = {}  # by the names of the sets: views of one index share them
-
-
-def _pieces(case: Case) -> Pieces:
-    names = tuple(found.name for found in case.index.sets)
-    if names not in _PIECES:
-        _PIECES[names] = Pieces(case.index)
-    return _PIECES[names]
+def _embedding_at(doc_id: str, offset: int) -> NDArray[np.float32]:
+    """Return the embedding of the piece that holds a character."""
+    fine = pieces(doc_id.split("/")[0])
+    return fine.vectors[fine.holding((doc_id, offset, offset + 1))[0]]
 
 
 @lru_cache(maxsize=128)
@@ -208,24 +189,25 @@ def _sentences(text: str) -> tuple[list[tuple[int, int]], list[Any]]:
     return ranges, parser.get_nodes_from_documents([LlamaDocument(text=text)])
 
 
-def _sentences_of_hits(case: Case) -> list[tuple[str, int, int]]:
-    """Return the sentences of the hits' chunks as (document, number, piece)."""
-    pieces, found = _pieces(case), []
+def _sentences_of_hits(case: Case) -> list[tuple[str, int, NDArray[np.float32]]]:
+    """Return the sentences of the hits' chunks as (document, number, embedding of their piece)."""
+    found = []
     for doc_id, start, end in case.hit_ranges():
         ranges, _ = _sentences(case.index.documents[doc_id])
         for number in range(bisect_right(ranges, (start, -1)), len(ranges)):
             low, high = ranges[number]
             if low >= end:
                 break
-            found.append((doc_id, number, pieces.at(doc_id, (low + high) // 2)))
+            found.append((doc_id, number, _embedding_at(doc_id, (low + high) // 2)))
     return found
 
 
 def sentence_window(case: Case) -> list[Range]:
     """Return the windows around the sentences of the hits, the nearest sentence first."""
     found = _sentences_of_hits(case)
-    pieces = _pieces(case)
-    similarity: NDArray[np.float32] = pieces.embeddings[[piece for *_, piece in found]] @ case.asked.embedding
+    if not found:
+        return []
+    similarity: NDArray[np.float32] = np.stack([embedding for *_, embedding in found]) @ case.embedding
     order = np.argsort(-similarity, kind="stable")[: _enough(case)]
     nodes = [
         NodeWithScore(node=_sentences(case.index.documents[found[at][0]])[1][found[at][1]].model_copy(), score=1.0)
@@ -271,14 +253,14 @@ class Parents:
     """An index in a ParentDocumentRetriever: parents in its document store, chunks that name their parent."""
 
     def __init__(self, index: Index) -> None:
-        self.parents = index.parents
-        self.parent_of = {place: number for number, places in enumerate(index.parents) for place in places}
+        self.parents = parents_of(index)
+        self.parent_of = {place: number for number, places in enumerate(self.parents) for place in places}
         self.vectors = _GivenStore()
         store: InMemoryStore = InMemoryStore()
         store.mset(
             [
                 (str(number), Document("".join(index.chunks[place].text for place in places), id=str(number)))
-                for number, places in enumerate(index.parents)
+                for number, places in enumerate(self.parents)
             ]
         )
         self.retriever = ParentDocumentRetriever(
@@ -296,9 +278,9 @@ def parent_documents(case: Case) -> list[Range]:
     parents = _parents_for(case.index)
     parents.vectors.found = [
         Document(case.index.chunks[place].text, metadata={"doc_id": str(parents.parent_of[place])})
-        for place, _ in case.hits
+        for place in case.places
     ]
-    found = parents.retriever.invoke(case.asked.question.text)
+    found = parents.retriever.invoke(case.question)
     return [case.index.range_between(parents.parents[int(parent.id)]) for parent in found]
 
 
@@ -307,20 +289,16 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in ("dsrag", "llama-index-core", "langchain-classic")}
 
 
-def _of(package: str) -> Callable[[str], str]:
-    return lambda _: f"{package} {version(package)}"
-
-
-def peer_systems() -> list[System]:
+def peer_systems() -> list[RangeSystem]:
     """Return every system of this module."""
-    llama, chain, rse = _of("llama-index-core"), _of("langchain-classic"), _of("dsrag")
+    rse, llama, chain = (f"{name} {number}" for name, number in versions().items())
     return [
-        System("RSE", segments(), rse),
-        System("RSE without minimum", segments(0.0), rse),
-        System("PrevNext", previous_and_next, llama, prepare=_nodes, all_hits=False),
-        System("sentence window", sentence_window, llama, prepare=_sentences_of_hits),
-        System("auto-merging", auto_merging, llama, prepare=_nodes, all_hits=False),
-        System(
+        RangeSystem("RSE", segments(), rse),
+        RangeSystem("RSE without minimum", segments(0.0), rse),
+        RangeSystem("PrevNext", previous_and_next, llama, prepare=_nodes, all_hits=False),
+        RangeSystem("sentence window", sentence_window, llama, prepare=_sentences_of_hits),
+        RangeSystem("auto-merging", auto_merging, llama, prepare=_nodes, all_hits=False),
+        RangeSystem(
             "parent documents", parent_documents, chain, prepare=lambda case: _parents_for(case.index), all_hits=False
         ),
     ]

@@ -10,20 +10,21 @@ from haystack import Document
 from haystack.components.retrievers import AutoMergingRetriever, SentenceWindowRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from benchmarks.evidence.index import Index
-from benchmarks.evidence.protocol import Case, System
+from benchmarks.evidence.index import parents_of
 from retrivex.evaluation.metrics import Range
+from retrivex.evaluation.run import Case, Index, RangeSystem
 
 
 class Stored:
     """An index in Haystack's stores: one for the chunks, one for the parents of four chunks."""
 
     def __init__(self, index: Index) -> None:
-        parent_of = {place: number for number, places in enumerate(index.parents) for place in places}
+        runs = parents_of(index)
+        parent_of = {place: number for number, places in enumerate(runs) for place in places}
         self.leaves = [_leaf(index, place, parent_of[place]) for place in range(len(index.chunks))]
         self.ranges = {str(place): index.range_of(place) for place in range(len(index.chunks))}
         parents = []
-        for number, places in enumerate(index.parents):
+        for number, places in enumerate(runs):
             children = [str(place) for place in places]
             text = "".join(index.chunks[place].text for place in places)
             meta = {"__level": 0, "__block_size": len(places), "__children_ids": children}
@@ -37,7 +38,7 @@ class Stored:
 
     def hits(self, case: Case) -> list[Document]:
         """Return the hits as Haystack's documents."""
-        return [self.leaves[place] for place, _ in case.hits]
+        return [self.leaves[place] for place in case.places]
 
     def where(self, documents: Sequence[Document]) -> list[Range]:
         """Return where documents stand."""
@@ -84,9 +85,9 @@ def versions() -> dict[str, str]:
     return {"haystack-ai": version("haystack-ai")}
 
 
-def haystack_systems() -> list[System]:
+def haystack_systems() -> list[RangeSystem]:
     """Return every system of this module."""
     return [
-        System(f"Haystack {name}", spans, lambda _: f"haystack {version('haystack-ai')}", _stored, all_hits=False)
-        for name, spans in (("sentence window", sentence_window), ("auto-merging", auto_merging))
+        RangeSystem(f"Haystack {name}", ranges, f"haystack {version('haystack-ai')}", _stored, all_hits=False)
+        for name, ranges in (("sentence window", sentence_window), ("auto-merging", auto_merging))
     ]

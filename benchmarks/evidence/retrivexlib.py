@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence.protocol import Case, System, Timed
+from retrivex.evaluation.run import Case, RangeSystem
+from retrivex.evaluation.run.ranges import Timed
 from retrivex.model.chunk import ChunkKey
 
 ROOT = Path(__file__).parents[2]
@@ -52,11 +53,11 @@ class Worker:
     def needed(self, case: Case) -> list[list[Any]]:
         """Return the chunks within reach of the hits that were not sent before."""
         index, sending = case.index, []
-        for place in sorted({beside for hit, _ in case.hits for beside in index.neighbours(hit, WINDOW)}):
+        for place in sorted({beside for hit in case.places for beside in index.neighbours(hit, WINDOW)}):
             chunk = index.chunks[place]
             if chunk.key not in self.sent:
                 self.sent.add(chunk.key)
-                sending.append([*chunk.key, *index.range_of(place)[1:], chunk.text, index.embeddings[place].tolist()])
+                sending.append([*chunk.key, *index.range_of(place)[1:], chunk.text, index.vectors[place].tolist()])
         return sending
 
 
@@ -73,13 +74,13 @@ def _worker_for(size: int) -> Worker:
 
 def spans(case: Case) -> Timed:
     """Return the spans of retrivexlib with its defaults and the budget asked for."""
-    worker = _worker_for(case.size)
+    worker = _worker_for(case.index.size)
     reply = worker.ask(
         {
             "chunks": worker.needed(case),
             "hits": [
                 [*case.index.chunks[place].key, similarity]
-                for (place, _), similarity in zip(case.hits, case.similarities, strict=True)
+                for place, similarity in zip(case.places, case.similarities, strict=True)
             ],
             "config": {"token_budget": case.budget},
         }
@@ -87,6 +88,6 @@ def spans(case: Case) -> Timed:
     return Timed([(doc_id, start, end) for doc_id, start, end in reply["spans"]], reply["ms"])
 
 
-def retrivexlib_systems() -> list[System]:
+def retrivexlib_systems() -> list[RangeSystem]:
     """Return retrivexlib."""
-    return [System("retrivexlib 0.1.0", spans, lambda _: "retrivexlib 0.1.0")]
+    return [RangeSystem("retrivexlib 0.1.0", spans, "retrivexlib 0.1.0")]

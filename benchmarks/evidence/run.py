@@ -8,28 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache, partial
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence.embeddings import embed
-from benchmarks.evidence.index import DATA, MOST_QUESTIONS, PIECE, Asked, Indexes, retrieve
-from benchmarks.evidence.protocol import Case, System, Timed, answer, take
-from benchmarks.suites.datasets import load_sets
+from benchmarks.evidence.index import MOST_QUESTIONS, Indexes, ask, pieces, retrieve
 from retrivex.evaluation.metrics import score_context
-from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.questions.evidence import Question
+from retrivex.evaluation.run import Case, RangeSystem
 from retrivex.evaluation.run.processes import finished
+from retrivex.evaluation.run.ranges import take
+from retrivex.evaluation.run.results import Row, Way
 from retrivex.evaluation.run.vector_cache import cache_folder
+from retrivex.evaluation.run.work import Block, SearchedQuestion, Worker
 
-PROTOCOL = "1"  # changes when the same spans would be measured otherwise
+PROTOCOL = "1"  # changes when the same ranges would be measured otherwise
 MOST_HITS = 50
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,130 +52,90 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One cell, one set, one system."""
-
-    cell: Cell
-    set_name: str
-    system: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is about, the same for all its jobs.
+    """What a run is about, the same for all its cells.
 
     Parameters
     ----------
-    sets : in the index together under the view "all"
-    systems : by name
+    systems : of each set, by name; all these sets are in the index together under the view "all"
     most : questions of a set
     cache : folder of the finished rows
     """
 
-    sets: tuple[str, ...]
-    systems: Mapping[str, System]
+    systems: Mapping[str, Mapping[str, RangeSystem]]
     most: int = MOST_QUESTIONS
     cache: Path = cache_folder() / "evidence"
 
-    def path(self, job: Job) -> Path:
-        """Return where the rows of a job lie."""
-        system = self.systems[job.system]
-        parts = [PROTOCOL, self.sets, self.most, asdict(job.cell), job.set_name, job.system]
-        digest = hashlib.sha256(json.dumps([*parts, system.version(job.set_name)]).encode()).hexdigest()
-        return self.cache / f"{digest[:32]}.jsonl"
+    def block(self, cell: Cell, set_name: str, system: str) -> Block:
+        """Return all questions of a set for one system; its path is a digest of what the rows depend on."""
+        parts = [PROTOCOL, list(self.systems), self.most, asdict(cell), set_name, system]
+        version = self.systems[set_name][system].version
+        digest = hashlib.sha256(json.dumps([*parts, version]).encode()).hexdigest()
+        path = self.cache / f"{digest[:32]}.jsonl"
+        return Block(set_name, cell.retrieval, cell.hits, system, cell.budget, 0, self.most, path)
 
-    def rows(self, job: Job) -> list[Row]:
-        """Return the rows of a finished job."""
-        return [json.loads(line) for line in self.path(job).read_text(encoding="utf-8").splitlines()]
+    def rows(self, cell: Cell, set_name: str, system: str) -> list[Row]:
+        """Return the finished rows of a set and a system; none where it did not run."""
+        path = self.block(cell, set_name, system).path
+        if not path.exists():
+            return []
+        order = self.systems[set_name][system].own_order
+        way = Way(cell.retrieval, cell.hits, system, order, cell.budget)
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        return [Row(set_name, line.pop("question"), way, line) for line in lines]
 
-
-@lru_cache(maxsize=1)
-def _indexes(sets: tuple[str, ...], size: int) -> Indexes:
-    return Indexes(sets, size)
-
-
-@lru_cache(maxsize=8)
-def _questions(sets: tuple[str, ...], size: int, set_name: str, most: int) -> list[Asked]:
-    return [asked for asked in _indexes(sets, size).questions(most) if asked.set_name == set_name]
-
-
-@lru_cache(maxsize=12)
-def _hits(sets: tuple[str, ...], cell: tuple[str, int, str], set_name: str, most: int) -> list[list[tuple[int, float]]]:
-    view, size, retrieval = cell
-    indexes = _indexes(sets, size)
-    return [
-        retrieve(indexes.of(asked, view), asked, retrieval, MOST_HITS)
-        for asked in _questions(sets, size, set_name, most)
-    ]
-
-
-@lru_cache(maxsize=100_000)
-def _kept(key: tuple[Any, ...]) -> list[Timed]:
-    """Return a place to keep what does not depend on the hits."""
-    return []
-
-
-def _answer(system: System, case: Case, key: tuple[Any, ...]) -> Timed:
-    kept = [] if system.reads_hits else _kept(key)
-    if not kept:
-        kept.append(answer(system, case))
-    return kept[0]
-
-
-def run_job(plan: Plan, job: Job) -> Job:
-    """Ask every question of a job's set and write the rows."""
-    cell, system = job.cell, plan.systems[job.system]
-    indexes = _indexes(plan.sets, cell.size)
-    asked_of = _questions(plan.sets, cell.size, job.set_name, plan.most)
-    hits_of = _hits(plan.sets, (cell.view, cell.size, cell.retrieval), job.set_name, plan.most)
-    lines = []
-    for asked, hits in zip(asked_of, hits_of, strict=True):
-        index = indexes.of(asked, cell.view)
-        case = Case(asked, hits[: cell.hits], index, cell.size, cell.budget, cell.retrieval)
-        key = (system.name, plan.sets, cell.view, cell.size, cell.budget, asked.set_name, asked.question.question_id)
-        found = _answer(system, case, key)
-        context = take(found.spans, case.index, case.budget)
+    def measure(self, block: Block, case: Case, question: Question) -> Iterator[dict[str, Any]]:
+        """Yield what a system shows of the evidence of a question."""
+        found = self.systems[block.set_name][block.composer].answer(case)
+        context = take(found.ranges, case.index, case.budget)
         scores = score_context(
             context.ranges,
-            asked.question.evidence,
+            question.evidence,
             case.hit_ranges(),
             tokens=context.tokens,
             duplicate_tokens=context.duplicate_tokens,
         )
-        lines.append(json.dumps({"question": asked.question.question_id, **asdict(scores), "ms": round(found.ms, 3)}))
-    path = plan.path(job)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}.part")
-    unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    unfinished.replace(path)
-    return job
+        yield {"question": question.question_id, **asdict(scores), "ms": round(found.ms, 3)}
 
 
-def _embed_all(plan: Plan, sizes: set[int]) -> None:
-    """Make all embeddings that are not in the cache yet, so that no two workers make the same."""
-    for found in load_sets(DATA, plan.sets):
-        embed([question.text for question in found.questions], f"{found.name} questions")
-        for size in sorted(sizes):
-            embed([chunk.text for chunk in sentence_packed(found.documents, size)], f"{found.name} {size}")
+def _search(
+    indexes: Indexes, view: str, most: int, blocks: Sequence[Block]
+) -> Iterator[tuple[str, list[SearchedQuestion]]]:
+    """Yield the questions of each set with the hits that its blocks ask for."""
+    for name in dict.fromkeys(block.set_name for block in blocks):
+        retrievers = dict.fromkeys(block.retriever for block in blocks if block.set_name == name)
+        searched = []
+        for asked in ask(name, most):
+            index = indexes.of(asked, view)
+            hits = {retriever: retrieve(index, asked, retriever, MOST_HITS) for retriever in retrievers}
+            searched.append(SearchedQuestion(asked.question, hits, index, asked.embedding))
+        yield name, searched
 
 
-def run(plan: Plan, jobs: Iterable[Job], *, processes: int = 2) -> None:
-    """Run the jobs that are not finished yet, with progress and the time left."""
-    todo = [job for job in dict.fromkeys(jobs) if not plan.path(job).exists()]
-    # jobs that share an index stand together
-    todo.sort(key=lambda job: (job.cell.size, job.cell.view, job.set_name, job.cell, job.system))
-    # the small ones rank the sentences of the sentence window
-    sizes = {job.cell.size for job in todo} | {PIECE for job in todo if job.system == "sentence window"}
-    _embed_all(plan, sizes)
-    started = time.monotonic()
-    work = partial(run_job, plan)
-    for done, job in enumerate(finished(lambda: work, todo, processes, "the evidence"), 1):
-        passed = time.monotonic() - started
-        left = passed / done * (len(todo) - done)
-        cell = job.cell
-        print(
-            f"{done:,} of {len(todo):,}, {left / 60:.0f} min left: {job.system}, {job.set_name}, {cell.view}, "
-            f"{cell.size} tokens, {cell.hits} {cell.retrieval} hits, budget {cell.budget:,}",
-            file=sys.stderr,
-            flush=True,
-        )
+def run(plan: Plan, jobs: Iterable[tuple[Cell, Block]], *, processes: int = 2) -> None:
+    """Run the blocks that are not finished yet, each with its cell, with progress and the time left."""
+    todo = [(cell, block) for cell, block in dict.fromkeys(jobs) if not block.path.exists()]
+    # those that share an index stand together
+    todo.sort(key=lambda job: (job[0].size, job[0].view, job[1].set_name, job[0], job[1].composer))
+    if any(block.composer == "sentence window" for _, block in todo):
+        for name in plan.systems:  # made here, so that no two workers encode the same
+            pieces(name)
+    started, done = time.monotonic(), 0
+    for size, of_size in groupby(todo, lambda job: job[0].size):
+        indexes = Indexes(tuple(plan.systems), size)
+        for view, some in groupby(of_size, lambda job: job[0].view):
+            blocks = [block for _, block in some]
+            start = partial(_start, plan, dict(_search(indexes, view, plan.most, blocks)))
+            for block in finished(start, blocks, processes, "the evidence"):
+                done += 1
+                left = (time.monotonic() - started) / done * (len(todo) - done)
+                print(
+                    f"{done:,} of {len(todo):,}, {left / 60:.0f} min left: {block.composer}, {block.set_name}, {view}, "
+                    f"{size} tokens, {block.hits} {block.retriever} hits, budget {block.budget:,}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+
+
+def _start(plan: Plan, asked: Mapping[str, Sequence[SearchedQuestion]]) -> Callable[[Block], Block]:
+    return Worker(asked, plan.measure).run

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from statistics import fmean
 from typing import Any
 
-import numpy as np
-
-from benchmarks.evidence.run import Cell, Job, Plan, Row
-from retrivex.evaluation.compare.bootstrap import Difference, mean_of_sets, paired_bootstrap
+from benchmarks.evidence.run import Cell, Plan
+from retrivex.evaluation.compare.comparison import compare
+from retrivex.evaluation.run.results import Row
+from retrivex.evaluation.run.summary import summarise
 
 METRICS = (
     "recall",
@@ -46,81 +47,75 @@ NO_PEERS = ("kNN", "DOS", "reference f", "reference k", "reference j", *OURS)
 RESAMPLES = 10_000
 SEED = 0
 
-Rows = Mapping[str, Mapping[str, Sequence[Row]]]  # set -> system -> a row for each question
+Means = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> system -> measure
 
 
-def rows_of(plan: Plan, cell: Cell, sets: Sequence[str], systems: Sequence[str]) -> Rows:
-    """Return the finished rows of a cell; systems that did not run on a set are left out there."""
-    found: dict[str, dict[str, list[Row]]] = {}
-    for set_name in sets:
-        for system in systems:
-            job = Job(cell, set_name, system)
-            if plan.path(job).exists():
-                found.setdefault(set_name, {})[system] = plan.rows(job)
-    return found
+def rows_of(plan: Plan, cell: Cell, names: Collection[str] | None = None) -> list[Row]:
+    """Return the finished rows of a cell, set by set; systems that did not run on a set are left out there."""
+    return [
+        row
+        for set_name, systems in plan.systems.items()
+        for system in (systems if names is None else names)
+        for row in plan.rows(cell, set_name, system)
+    ]
 
 
-def summary(cell: Cell, rows: Rows, *, resamples: int = RESAMPLES) -> dict[str, Any]:
+def summary(cell: Cell, rows: Sequence[Row], *, resamples: int = RESAMPLES) -> dict[str, Any]:
     """Return a cell's means for each set and system, and the differences of ours to the others."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    questions: dict[str, int] = {}
+    for line in summarise(rows):
+        found.setdefault(line["set_name"], {})[line["composer"]] = line["measures"]
+        questions.setdefault(line["set_name"], line["questions"])
     return {
         **asdict(cell),
-        "questions": {name: len(next(iter(systems.values()))) for name, systems in rows.items()},
-        "means": {name: {system: means(found) for system, found in systems.items()} for name, systems in rows.items()},
+        "questions": questions,
+        "means": {
+            name: {system: rounded(measures) for system, measures in systems.items()} for name, systems in found.items()
+        },
         "differences": [
             line
             for ours in OURS
-            if all(ours in systems for systems in rows.values())
+            if all(ours in systems for systems in found.values())
             for metric in COMPARED
-            for line in differences(rows, ours, metric, resamples)
+            for line in differences(rows, found, ours, metric, resamples)
         ],
     }
 
 
-def means(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the mean of each metric and the median of the milliseconds."""
-    found = {metric: round(float(np.mean([row[metric] for row in rows])), 4) for metric in METRICS}
-    return {**found, "ms": round(float(np.median([row["ms"] for row in rows])), 3)}
+def rounded(measures: Mapping[str, float]) -> dict[str, float]:
+    """Return the mean of each metric and the median of the milliseconds, as they are committed."""
+    return {name: round(measures[name], 3 if name == "ms" else 4) for name in FIGURES}
 
 
-def differences(rows: Rows, ours: str, metric: str, resamples: int) -> list[dict[str, Any]]:
-    """Return how far ours lies above kNN, the set's best peer and the reference, set by set and on the mean."""
-    lines = []
+def differences(rows: Sequence[Row], means: Means, ours: str, metric: str, resamples: int) -> Iterator[dict[str, Any]]:
+    """Yield how far ours lies above kNN, the set's best peer and the reference, set by set and on the mean."""
+    mine = [row for row in rows if row.way.composer == ours]
     for against in ("kNN", "best peer", "reference k"):
-        pairs = {}
-        for name, systems in rows.items():
-            other = best_peer(systems, metric) if against == "best peer" else against
-            if other in systems:
-                pairs[name] = (figures(systems[ours], metric), figures(systems[other], metric), other)
-        for name, (mine, theirs, other) in pairs.items():
-            found = paired_bootstrap(mine, theirs, resamples=resamples, seed=SEED)
-            lines.append(_line(ours, metric, against, name, other, found))
-        if pairs:
-            mine_of, theirs_of, _ = zip(*pairs.values(), strict=True)
-            found = mean_of_sets(mine_of, theirs_of, resamples=resamples, seed=SEED)
-            lines.append(_line(ours, metric, against, "mean of sets", against, found))
-    return lines
+        others = {
+            name: best_peer(systems, metric) if against == "best peer" else against for name, systems in means.items()
+        }
+        theirs = [
+            replace(row, way=replace(row.way, composer=against))
+            for row in rows
+            if row.way.composer == others[row.set_name]
+        ]
+        for found in compare(mine, theirs, [metric], resamples=resamples, seed=SEED) if theirs else ():
+            figures = {key: round(value, 4) for key, value in asdict(found.difference).items()}
+            names = {"metric": metric, "against": against, "set": found.set_name}
+            yield {"system": ours, **names, "other": others.get(found.set_name, against), **figures}
 
 
-def _line(ours: str, metric: str, against: str, name: str, other: str, found: Difference) -> dict[str, Any]:
-    rounded = {key: round(value, 4) for key, value in asdict(found).items()}
-    return {"system": ours, "metric": metric, "against": against, "set": name, "other": other, **rounded}
-
-
-def best_peer(systems: Mapping[str, Sequence[Row]], metric: str) -> str:
+def best_peer(systems: Mapping[str, Mapping[str, float]], metric: str) -> str:
     """Return the peer with the best mean: judged after the fact and per set, which favours the peers."""
     peers = [name for name in systems if name not in NO_PEERS]
-    return max(peers, key=lambda name: float(np.mean(figures(systems[name], metric))), default="")
-
-
-def figures(rows: Sequence[Row], metric: str) -> list[float]:
-    """Return a metric of every question."""
-    return [float(row[metric]) for row in rows]
+    return max(peers, key=lambda name: systems[name][metric], default="")
 
 
 def over_sets(found: Mapping[str, Any], system: str, metric: str) -> tuple[float, float] | None:
     """Return the mean over the sets and the worst set; None where the system did not run on all."""
     values = [systems[system][metric] for systems in found["means"].values() if system in systems]
-    return (float(np.mean(values)), min(values)) if len(values) == len(found["means"]) else None
+    return (fmean(values), min(values)) if len(values) == len(found["means"]) else None
 
 
 def packed(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import retrivex
-from benchmarks.evidence.protocol import Case, System
 from benchmarks.evidence.reference import prepare, reference
-from retrivex import RetrievalConfig, SeedHit, Span, SpanComposer
+from retrivex import RetrievalConfig, SeedHit, SpanComposer
 from retrivex.evaluation.metrics import Range
+from retrivex.evaluation.run import Case, RangeSystem
+from retrivex.evaluation.run.measures import ranges_of
+from retrivex.scoring.calibrated import load_coefficients
 
 CALIBRATION = Path(__file__).parents[1] / "results" / "calibration"
 
@@ -32,8 +34,8 @@ def in_document_order(case: Case) -> list[Range]:
 
 def _fitting(case: Case) -> list[Range]:
     left, kept = case.budget, []
-    for place, _ in case.hits:
-        tokens = int(case.index.chunk_tokens[place])
+    for place in case.places:
+        tokens = case.index.count(case.index.range_of(place))
         if tokens <= left:
             kept.append(case.index.range_of(place))
             left -= tokens
@@ -44,19 +46,18 @@ def widened(reach: int) -> Callable[[Case], Sequence[Range]]:
     """Return kNN with `reach` neighbours on each side of every hit."""
 
     def spans(case: Case) -> list[Range]:
-        return [case.index.range_between(case.index.neighbours(place, reach)) for place, _ in case.hits]
+        return [case.index.range_between(case.index.neighbours(place, reach)) for place in case.places]
 
     return spans
 
 
 class RetriVex:
-    """RetriVex over the hits: a composer for each set of options, as it would be kept in a program.
+    """RetriVex over the hits: one composer, as it would be kept in a program.
 
     Parameters
     ----------
     window : L; None takes 1, and 2 where there are fewer than 20 hits; "default" leaves it, and with it `pool_factor`,
         as `RetrievalConfig` has it
-    per_set : take the coefficients fitted without the set that is asked
     embeddings : whether the chunks and the question bring theirs; without, only the hits' scores are known
     options : of `RetrievalConfig`
     """
@@ -65,56 +66,50 @@ class RetriVex:
         self,
         window: int | Literal["default"] | None = None,
         *,
-        per_set: bool = False,
         embeddings: bool = True,
         **options: Any,
     ) -> None:
         self.window = window
         self.embeddings = embeddings
-        self.per_set = per_set
         self.options = {**PLAIN, **options}
-        self._composers: dict[str, SpanComposer] = {}
 
-    def _composer(self, set_name: str) -> SpanComposer:
-        if set_name not in self._composers:
-            own = {"coefficients": coefficients(set_name)} if self.per_set else {}
-            self._composers[set_name] = SpanComposer(RetrievalConfig(**self.options, **own))
-        return self._composers[set_name]
+    @cached_property
+    def _composer(self) -> SpanComposer:
+        return SpanComposer(RetrievalConfig(**self.options))
 
     def __call__(self, case: Case) -> list[Range]:
         """Return the spans of the composition, best first."""
         fixed = self.window if self.window is not None else 1 if len(case.hits) >= 20 else 2
         width = {} if fixed == "default" else {"window": fixed}
-        store = case.index.store if self.embeddings else case.index.bare_store
-        composition = self._composer(case.asked.set_name).compose(
-            [SeedHit(store[case.index.chunks[place].key], score) for place, score in case.hits],
+        store = case.index.vector_store if self.embeddings else case.index.store
+        composition = self._composer.compose(
+            [SeedHit(store[hit.key], hit.similarity_score) for hit in case.hits],
             store,
-            query=case.asked.question.text,
-            query_embedding=case.asked.embedding if self.embeddings else None,
+            query=case.question,
+            query_embedding=case.embedding if self.embeddings else None,
             token_budget=case.budget,
             **width,
         )
         return [part for span in sorted(composition.spans, key=lambda span: -span.score) for part in ranges_of(span)]
 
 
-def ranges_of(span: Span) -> list[Range]:
-    """Return where a span's text stands, piece by piece where its source has gaps."""
-    parts: list[Range] = []
-    for segment in span.segments:
-        start = segment.char_start or 0
-        end = start + segment.end - segment.start
-        if parts and parts[-1][2] == start:
-            parts[-1] = (span.doc_id, parts[-1][1], end)
-        else:
-            parts.append((span.doc_id, start, end))
-    return parts
-
-
 def coefficients(set_name: str) -> Path:
-    """Return the file of the model that was fitted without a set."""
+    """Return the file of the model that was fitted without a set.
+
+    Raises
+    ------
+    ValueError
+        If the file says that the model was fitted on the set.
+    """
     path = CALIBRATION / f"{set_name}.json"
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: `make calibrate` writes the models fitted without a set")
+    fitted_on = load_coefficients(path).fitted["sets"]
+    if set_name in fitted_on:
+        raise ValueError(
+            f"{path} was fitted on {', '.join(fitted_on)}: {set_name} is measured by a model fitted without it, which "
+            "`make calibrate` writes"
+        )
     return path
 
 
@@ -138,34 +133,33 @@ def code_and_model(set_name: str) -> str:
     return f"{code()} {hashlib.sha256(coefficients(set_name).read_bytes()).hexdigest()[:16]}"
 
 
-def retrivex_systems() -> list[System]:
+def retrivex_systems(set_name: str) -> list[RangeSystem]:
     """Return RetriVex with each of its scorers; the calibrated one as fitted without the set that is asked."""
-    calibrated = RetriVex(per_set=True, scoring="calibrated")
-    widening = RetriVex("default", per_set=True, scoring="calibrated")
-    bare = RetriVex(per_set=True, scoring="calibrated", embeddings=False)
+    fitted: dict[str, Any] = {"scoring": "calibrated", "coefficients": coefficients(set_name)}
+    version = code_and_model(set_name)
     return [
-        System("RetriVex weighted", RetriVex(scoring="weighted"), lambda _: code(), _warm),
-        System("RetriVex calibrated", calibrated, code_and_model, _warm),
-        System("RetriVex calibrated, no embeddings", bare, code_and_model, _warm_bare),
-        System("RetriVex calibrated, default windows", widening, code_and_model, _warm),
+        RangeSystem("RetriVex weighted", RetriVex(scoring="weighted"), code(), _warm),
+        RangeSystem("RetriVex calibrated", RetriVex(**fitted), version, _warm),
+        RangeSystem("RetriVex calibrated, no embeddings", RetriVex(embeddings=False, **fitted), version, _warm_bare),
+        RangeSystem("RetriVex calibrated, default windows", RetriVex("default", **fitted), version, _warm),
     ]
 
 
 def _warm(case: Case) -> object:
-    return case.index.store
+    return case.index.vector_store
 
 
 def _warm_bare(case: Case) -> object:
-    return case.index.bare_store
+    return case.index.store
 
 
-def own_systems() -> list[System]:
+def own_systems(set_name: str) -> list[RangeSystem]:
     """Return every system of this module."""
     return [
-        System("kNN", nearest),
-        System("DOS", in_document_order),
-        System("kNN±1", widened(1)),
-        System("kNN±2", widened(2)),
-        *[System(f"reference {kind}", reference(kind), prepare=prepare, reads_hits=False) for kind in "fkj"],
-        *retrivex_systems(),
+        RangeSystem("kNN", nearest, "1"),
+        RangeSystem("DOS", in_document_order, "1"),
+        RangeSystem("kNN±1", widened(1), "1"),
+        RangeSystem("kNN±2", widened(2), "1"),
+        *[RangeSystem(f"reference {kind}", reference(kind), "1", prepare) for kind in "fkj"],
+        *retrivex_systems(set_name),
     ]

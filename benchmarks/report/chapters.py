@@ -98,9 +98,9 @@ def setup() -> str:
             "*significant* where its interval leaves 0 out; nothing is corrected for many comparisons.",
             table(["system", "what it is"], systems),
             "**Chosen while looking.** The scorer's coefficients are always fitted without the set that is measured. A "
-            "few constants (price of a span, prior, smoothing, feature groups) were chosen on these same sets, the "
-            "weight of the nearest-neighbour fallback also on the needles `niah` and `niah_paraphrased`. "
-            "`niah_held_out` was not looked at.",
+            "few constants (price of a span, prior, smoothing, feature groups) were chosen on these same sets. The "
+            "threshold of the nearest-neighbour fallback was chosen on the needles `niah_paraphrased`, its weights "
+            "also on `niah`. `niah_held_out` was not looked at.",
             f"**Hardware.** {evidence['machine']}. **No language model was asked**: measured is what reaches the "
             "context, in which order, and at what cost.",
         ]

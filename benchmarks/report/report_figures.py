@@ -16,22 +16,22 @@ from matplotlib.figure import Figure
 from benchmarks.report import numbers, suite_pages
 from benchmarks.report.chapters import PAIRS
 from benchmarks.report.numbers import Interval
+from retrivex.evaluation.report.colours import COMPOSERS
+from retrivex.evaluation.report.colours import ORDERS as COLOURS_OF_ORDERS
 from retrivex.evaluation.report.figures import png
 from retrivex.evaluation.run.results import Row
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures" / "report"
 COLOURS = {
-    "kNN": "#777777",
-    "kNN±1": "#E69F00",
+    "kNN": COMPOSERS["knn"],
+    "kNN±1": COMPOSERS["knn±1"],
     "best peer": "#009E73",
     "reference": "#0072B2",
-    "RetriVex": "#D55E00",
+    "RetriVex": COMPOSERS["balanced"],
 }
 ORDERS = {
-    "edge_balanced": ("#CC79A7", "o-"),
-    "score_desc": ("#56B4E9", "s--"),
-    "back_first": ("#332288", "^:"),
-    "shuffle": ("#000000", "x-."),
+    name: (COLOURS_OF_ORDERS[name], style)
+    for name, style in (("edge_balanced", "o-"), ("score_desc", "s--"), ("back_first", "^:"), ("shuffle", "x-."))
 }
 SYSTEMS = {"knn": "kNN", "knn±1": "kNN±1", numbers.RETRIVEX: "RetriVex"}
 MARKERS = {"kNN": "s--", "kNN±1": "^:", "RetriVex": "o-"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,15 +21,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.evidence.index import SETS
-from benchmarks.evidence.protocol import System
-from benchmarks.evidence.run import Cell, Job, Plan, run
-from benchmarks.evidence.systems import RetriVex, code, code_and_model
-from benchmarks.scorer.calibrate import SITUATIONS, gather
+from benchmarks.evidence.run import Cell, Plan, run
+from benchmarks.evidence.systems import RetriVex, code, code_and_model, coefficients
+from benchmarks.scorer.calibrate import SITUATIONS, fit_without, gather
 from retrivex import __version__
 from retrivex.evaluation.compare.bootstrap import paired_bootstrap
+from retrivex.evaluation.run import RangeSystem
 from retrivex.evaluation.run.vector_cache import cache_folder
 from retrivex.scoring.features import NAMES
-from retrivex.scoring.fitting import Sample, fit
+from retrivex.scoring.fitting import Sample
 
 RESULTS = Path(__file__).parents[1] / "results" / "ablations.json"
 QUESTIONS = 40
@@ -44,24 +44,7 @@ GROUPS: dict[str, Callable[[str], bool]] = {
     "hits' scores": lambda name: name.startswith("hit "),
     "words": lambda name: "words" in name,
     "surroundings": lambda name: "within" in name or "side" in name or "around" in name,
-    "document": lambda name: "document" in name,
-    "ranks": lambda name: "rank" in name,
-    "breadth": lambda name: "broad" in name or "spread" in name,
 }
-
-
-class Refitted(RetriVex):
-    """RetriVex with coefficients that know nothing of a group of features."""
-
-    def __init__(self, group: str) -> None:
-        super().__init__(per_set=True, scoring="calibrated")
-        self.group = group
-
-    def _composer(self, set_name: str) -> Any:
-        if set_name not in self._composers:
-            options = {**self.options, "coefficients": without(self.group, set_name)}
-            self._composers[set_name] = RetriVex(**options)._composer(set_name)
-        return self._composers[set_name]
 
 
 @cache
@@ -74,22 +57,22 @@ def without(group: str, set_name: str) -> Path:
     path = cache_folder() / "ablations" / f"{code()}-{group.replace(' ', '-')}-{set_name}.json"
     if not path.exists():
         kept = np.array([not GROUPS[group](name) for name in NAMES], dtype=np.float64)
-        samples = [sample for name, sample in _samples() if name != set_name]
-        model = fit([Sample(sample.values * kept, sample.evidence) for sample in samples])
+        masked = [(name, Sample(sample.values * kept, sample.evidence)) for name, sample in _samples()]
+        model = fit_without(set_name, masked, {})
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(model.to_dict()), encoding="utf-8")
     return path
 
 
-def variants() -> Iterator[tuple[str, Cell, System]]:
-    """Yield what is changed, where, and the system that has it changed."""
+def variants(set_name: str) -> Iterator[tuple[Cell, RangeSystem]]:
+    """Yield systems with one thing changed, and where each is asked."""
 
-    def calibrated(name: str, cell: Cell = CELL, **options: Any) -> tuple[str, Cell, System]:
-        made = RetriVex(per_set=True, **{"scoring": "calibrated", **options})
-        return name, cell, System(name, made, code_and_model)
+    def calibrated(name: str, cell: Cell = CELL, **options: Any) -> tuple[Cell, RangeSystem]:
+        made = RetriVex(scoring="calibrated", coefficients=coefficients(set_name), **options)
+        return cell, RangeSystem(name, made, code_and_model(set_name))
 
     yield calibrated(BASE)
-    yield "weighted scorer", CELL, System("weighted scorer", RetriVex(scoring="weighted"), lambda _: code())
+    yield CELL, RangeSystem("weighted scorer", RetriVex(scoring="weighted"), code())
     yield calibrated("greedy selection", selection="greedy")
     yield calibrated("whole chunks", selection_unit="chunk")
     yield calibrated("no embeddings", embeddings=False)
@@ -104,24 +87,26 @@ def variants() -> Iterator[tuple[str, Cell, System]]:
     for hits in (3, 6, 50):
         yield calibrated(f"{hits} hits", cell=replace(CELL, hits=hits))
     for group in GROUPS:
-        name = f"without {group}"
-        yield name, CELL, System(name, Refitted(group), lambda set_name: f"{code_and_model(set_name)} refitted")
+        made = RetriVex(scoring="calibrated", coefficients=without(group, set_name))
+        yield CELL, RangeSystem(f"without {group}", made, f"{code_and_model(set_name)} refitted")
 
 
 def main() -> int:
     """Run, print, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--processes", type=int, default=2)
-    made = list(variants())
-    for group in GROUPS:  # before the processes start, so that each is fitted once
-        for name in SETS:
-            without(group, name)
-    plan = Plan(SETS, {name: system for name, _, system in made}, QUESTIONS)
-    run(plan, [Job(cell, s, name) for name, cell, _ in made for s in SETS], processes=parser.parse_args().processes)
-    base = {s: plan.rows(Job(CELL, s, BASE)) for s in SETS}
+    processes = parser.parse_args().processes
+    plan = Plan({s: {system.name: system for _, system in variants(s)} for s in SETS}, QUESTIONS)
+    made = [(system.name, cell) for cell, system in variants(SETS[0])]
+    run(plan, [(cell, plan.block(cell, s, name)) for name, cell in made for s in SETS], processes=processes)
+
+    def measured(cell: Cell, name: str) -> dict[str, list[Mapping[str, float]]]:
+        return {s: [row.measures for row in plan.rows(cell, s, name)] for s in SETS}
+
+    base = measured(CELL, BASE)
     rows = []
-    for name, cell, _ in made:
-        found = {s: plan.rows(Job(cell, s, name)) for s in SETS}
+    for name, cell in made:
+        found = measured(cell, name)
         row: dict[str, Any] = {"name": name, "sets": {}}
         for metric in ("recall", "complete", "spans", "ms"):
             row[metric] = float(np.mean([np.mean([r[metric] for r in found[s]]) for s in SETS]))

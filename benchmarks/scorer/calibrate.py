@@ -16,7 +16,8 @@ import json
 import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -26,10 +27,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import SETS, Asked, Index, Indexes, retrieve
+from benchmarks.evidence.index import SETS, Asked, Indexes, retrieve
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.questions.samples import sample_of
+from retrivex.evaluation.run import Index
 from retrivex.evaluation.run.vector_cache import cache_folder
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.features import NAMES
@@ -129,12 +131,14 @@ def _gathered(situation: Situation) -> list[tuple[str, Sample]]:
     made = []
     for asked, index in _asked(indexes, situation):
         hits = [
-            SeedHit(index.chunks[at], score)
-            for at, score in retrieve(index, asked, situation.retrieval, situation.hits)
+            SeedHit(index.vector_store[hit.key], hit.similarity_score)
+            for hit in retrieve(index, asked, situation.retrieval, situation.hits)
         ]
         if hits:
             embedding = asked.embedding if situation.embeddings else None
-            valued = composer.value_units(hits, index.store, query=asked.question.text, query_embedding=embedding)
+            valued = composer.value_units(
+                hits, index.vector_store, query=asked.question.text, query_embedding=embedding
+            )
             made.append((asked.set_name, _thinned(sample_of(valued, asked.question.evidence), rng)))
     return made
 
@@ -176,6 +180,13 @@ def reliability(models: dict[str, Coefficients], samples: Sequence[tuple[str, Sa
     ]
 
 
+def fit_without(left_out: str | None, samples: Sequence[tuple[str, Sample]], facts: Mapping[str, Any]) -> Coefficients:
+    """Return the model of all sets but one, or of all; it says on how many questions of which sets it was fitted."""
+    kept = [(name, sample) for name, sample in samples if name != left_out]
+    counts = Counter(name for name, _ in kept)
+    return fit([sample for _, sample in kept], fitted={**facts, "sets": list(counts), "questions": dict(counts)})
+
+
 def main() -> None:
     """Gather, fit, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -203,12 +214,11 @@ def main() -> None:
     }
     models = {}
     for name in SETS:
-        others = [sample for other, sample in samples if other != name]
-        models[name] = fit(others, fitted={**facts, "sets": [other for other in SETS if other != name]})
+        models[name] = fit_without(name, samples, facts)
         _dump(RESULTS / "calibration" / f"{name}.json", models[name].to_dict())
-    counts = {name: sum(other == name for other, _ in samples) for name in SETS}
-    shipped = fit([sample for _, sample in samples], fitted={**facts, "sets": list(SETS), "questions": counts})
+    shipped = fit_without(None, samples, facts)
     _dump(SHIPPED, shipped.to_dict())
+    counts = shipped.fitted["questions"]
     curve = reliability(models, samples)
     _dump(RESULTS / "calibration.json", {**facts, "questions": counts, "reliability": curve})
     for row in curve:

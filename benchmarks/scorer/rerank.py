@@ -25,12 +25,14 @@ from sentence_transformers.base.modules import Normalize, Transformer
 from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import Asked, Index, Indexes, retrieve
-from benchmarks.evidence.protocol import take
-from benchmarks.evidence.systems import PLAIN, coefficients, ranges_of
-from retrivex import RetrievalConfig, SeedHit, SpanComposer
+from benchmarks.evidence.index import Asked, Indexes, retrieve
+from benchmarks.evidence.systems import PLAIN, coefficients
+from retrivex import RetrievalConfig, SpanComposer
 from retrivex.evaluation.compare.bootstrap import paired_bootstrap
 from retrivex.evaluation.metrics import ContextScores, Range, score_context
+from retrivex.evaluation.run import Index
+from retrivex.evaluation.run.measures import ranges_of
+from retrivex.evaluation.run.ranges import take
 from retrivex.rerank import Reranking
 from retrivex.rerank.late_interaction import LateInteractionReranker
 
@@ -67,9 +69,9 @@ class Known:
 def contexts(asked: Asked, index: Index, reranker: Known | None) -> Iterator[list[Range]]:
     """Yield what each of `SYSTEMS` shows for a question."""
     hits = retrieve(index, asked, "dense", HITS)
-    places = [place for place, _ in hits]
+    places = [index.positions[hit.key] for hit in hits]
     if reranker is not None:
-        scores = reranker.score(asked.question.text, [index.chunks[place].text for place in places])
+        scores = reranker.score(asked.question.text, [hit.chunk.text for hit in hits])
         places = [places[at] for at in np.argsort(-scores, kind="stable")]
     yield take([index.range_of(place) for place in places], index, BUDGET).ranges
     asking = None if reranker is None else Reranking(reranker, batch_size=HITS, timeout_s=None)
@@ -77,8 +79,8 @@ def contexts(asked: Asked, index: Index, reranker: Known | None) -> Iterator[lis
         own = {"coefficients": coefficients(asked.set_name)} if scoring == "calibrated" else {}
         config = RetrievalConfig(**PLAIN, scoring=scoring, window=1, token_budget=BUDGET, **own)
         made = SpanComposer(config, reranker=asking).compose(
-            [SeedHit(index.chunks[place], score) for place, score in hits],
-            index.store,
+            hits,
+            index.vector_store,
             query=asked.question.text,
             query_embedding=asked.embedding,
         )

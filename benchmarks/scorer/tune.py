@@ -29,11 +29,9 @@ from typing import Any
 import retrivex
 from benchmarks.evidence.lexical import words
 from benchmarks.suites.datasets import load_sets
-from retrivex import RetrievalConfig, SeedHit
+from retrivex import RetrievalConfig
 from retrivex.evaluation.questions.labelled import LabelledQuestion
-from retrivex.evaluation.run.bm25 import BM25
-from retrivex.evaluation.run.chunks import sentence_packed
-from retrivex.evaluation.run.index import best_places
+from retrivex.evaluation.run import Index
 from retrivex.evaluation.tune.tuning import TuneResult, tune
 
 ROOT = Path(__file__).parents[2]
@@ -51,17 +49,13 @@ SHUFFLED = (("covid_qa", 10 * GAMMA, BUDGET), ("chunking_evaluation", GAMMA, 4 *
 def labelled(name: str, most: int, seed: int = 0) -> list[LabelledQuestion]:
     """Return a seeded sample of a set's questions, each with its BM25 hits in one index of all documents."""
     (found,) = load_sets(DATA, (name,))
-    chunks = sentence_packed(found.documents, CHUNK_TOKENS)
-    store = {chunk.key: chunk for chunk in chunks}
-    index = BM25([chunk.text for chunk in chunks], terms=words)
-    answered = [question for question in found.questions if question.evidence]
-    made = []
-    for question in random.Random(seed).sample(answered, min(most, len(answered))):
-        scores = index.scores(question.text)
-        best = best_places(scores, HITS)
-        hits = [SeedHit(chunks[place], float(scores[place])) for place in best if scores[place] > 0]
-        made.append(LabelledQuestion(question.text, question.evidence, hits, store))
-    return made
+    index = Index(found.documents, size=CHUNK_TOKENS, terms=words)
+    answered = [replace(question, within=()) for question in found.questions if question.evidence]
+    asked = random.Random(seed).sample(answered, min(most, len(answered)))
+    return [
+        LabelledQuestion(question.text, question.evidence, hits, index.store)
+        for question, hits in zip(asked, index.hits(asked, "bm25", HITS), strict=True)
+    ]
 
 
 def shuffled(questions: Sequence[LabelledQuestion], seed: int) -> list[LabelledQuestion]:

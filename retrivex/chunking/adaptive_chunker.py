@@ -109,14 +109,14 @@ class AdaptiveChunker:
         pieces = [] if bare else list(self._split(packer, own, section.tokens))
         for number, child in enumerate(section.children):
             pieces += self._shape(packer, child, own if bare and number == 0 else [])
-        return list(self._joined(packer, pieces))
+        return list(self._join(packer, pieces))
 
     def _split(self, packer: Packer, blocks: Sequence[Block], tokens: int) -> Iterator[Piece]:
-        """Cut blocks into as few pieces as fit, of similar size: filling each up would leave a scrap at the end."""
+        """Cut blocks into as few pieces as fit, of similar size: filling each up would leave a fragment at the end."""
         parts = -(-tokens // self.max_size)
         return packer.pack(list(packer.atoms(blocks)), enough=-(-tokens // max(parts, 1)))
 
-    def _joined(self, packer: Packer, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    def _join(self, packer: Packer, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """Join neighbours of which one is under `min_size`, as long as they fit."""
         last: Piece | None = None
         last_tokens = 0

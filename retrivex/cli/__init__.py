@@ -1,27 +1,13 @@
-"""The command line: one module per command; `retrivex --help` lists them."""
+"""The command line: one module per command, imported on use; `retrivex --help` lists them."""
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
-from retrivex.cli import (
-    backfill,
-    compare,
-    compose,
-    demo,
-    evaluate,
-    index,
-    inspect,
-    probe,
-    query,
-    reorder,
-    report,
-    tune,
-)
-from retrivex.cli.failures import Guarded
-from retrivex.cli.options import describe_options
+from retrivex.cli.commands import Commands
 from retrivex.cli.terminal import make_streams_safe, write_text
 from retrivex.version import __version__
 
@@ -32,7 +18,7 @@ _EXIT_CODES = (
 )
 
 app = typer.Typer(
-    cls=Guarded,
+    cls=Commands,
     name="retrivex",
     no_args_is_help=True,
     add_completion=False,
@@ -41,22 +27,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-commands = (
-    index.index,
-    query.query,
-    compose.compose,
-    reorder.reorder,
-    inspect.inspect,
-    tune.tune,
-    evaluate.evaluate,
-    compare.compare,
-    report.report,
-    probe.probe,
-    backfill.backfill,
-    demo.demo,
-)
-for command in commands:
-    app.command(epilog=describe_options() if command in (query.query, compose.compose) else None)(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -76,8 +46,8 @@ def retrivex(
     \b
     Examples:
       retrivex demo
-      retrivex index docs/
-      retrivex query "How are windows merged?" --explain
+      retrivex index handbook/
+      retrivex query "Which meals are paid on a business trip?" --explain
       retrivex compose --in hits.jsonl --out contexts.jsonl
     """
 
@@ -85,4 +55,5 @@ def retrivex(
 def main() -> None:
     """Run the command line of this process."""
     make_streams_safe()
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # those of transformers, too
     app(prog_name="retrivex")

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import console, note, one_line, print_table, visible, write_json
-from retrivex.evaluation.compare.comparison import Comparison, Pair, select
+from retrivex.evaluation.compare.comparison import EVERY_SET, Comparison, Pair, select
 from retrivex.evaluation.compare.comparison import compare as compare_rows
-from retrivex.evaluation.compare.side_by_side import cells, described, head, page
+from retrivex.evaluation.compare.side_by_side import (
+    INTERVAL,
+    MORE,
+    cells,
+    described,
+    explanations,
+    groups,
+    head,
+    marked,
+    page,
+    standing,
+    verdict,
+)
+from retrivex.evaluation.run.measure_words import label_measure
 from retrivex.evaluation.run.results import Row, read_rows, without_nan
 
 
@@ -34,10 +48,14 @@ def compare(
         list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure; repeatable.")
     ] = None,
     show: Annotated[
-        int, typer.Option("--show", metavar="N", min=0, help="Print the N widest wins and losses, both contexts.")
+        int,
+        typer.Option(
+            "--show", metavar="N", min=0, help="Print the N questions in which each is furthest ahead, both contexts."
+        ),
     ] = 0,
     target: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write a page of wins and losses, as HTML.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write a page with the questions in which each is ahead, as HTML."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
     as_json: AsJson = False,
@@ -58,17 +76,17 @@ def compare(
     rows = (_of_sets(select(mine, first), sets), _of_sets(select(others, second), sets))
     found = compare_rows(*rows, measures=measures, seed=seed)
     names = _names(rows, ours, theirs)
-    read = measures[0] if measures else found[0].measure
+    read = measures[0] if measures else next(iter(groups(found).values()))[0].measure
     if as_json:
         write_json([_as_json(comparison) for comparison in found])
     else:
-        _print(found, names)
+        _print(found, names, read, whole=bool(measures))
         for comparison in found:
-            if show and comparison.measure == read:
-                _print_questions(comparison, names, show)
+            if show and comparison.measure == read and comparison.set_name != EVERY_SET:
+                _print_questions(comparison, show)
     if target is not None:
         target.write_text(page(found, read, ours=names[0], theirs=names[1], number=max(show, 10)), encoding="utf-8")
-        note(f"wins and losses on {read} are in {target}")
+        note(f"the questions in which A or B is ahead in {label_measure(read)} are in {target}")
 
 
 def _read(path: Path) -> list[Row]:
@@ -105,36 +123,72 @@ def _names(rows: Sequence[Sequence[Row]], ours: Path, theirs: Path | None) -> tu
         for name in way:
             way[name] = {getattr(row.way, name) for row in side}
     differing = [name for name in ways[0] if ways[0][name] != ways[1][name]]
-    called = [" ".join(",".join(sorted(map(str, way[name]))) for name in differing) for way in ways]
+    called = [", ".join("/".join(sorted(map(str, way[name]))) for name in differing) for way in ways]
     if called[0] != called[1]:
         return called[0], called[1]
     return (ours.name, theirs.name) if theirs is not None and theirs.name != ours.name else ("A", "B")
 
 
-def _print(found: Sequence[Comparison], names: tuple[str, str]) -> None:
-    table = Table(*map(one_line, head(*names)))
-    for comparison in found:
-        table.add_row(*map(one_line, cells(comparison)))
+def _print(found: Sequence[Comparison], names: tuple[str, str], read: str, *, whole: bool) -> None:
+    _say(one_line(verdict(found, read, *names)))
+    _say(f"\nA: {one_line(names[0])}\nB: {one_line(names[1])}")
+    tables = groups(found)
+    more = [] if whole else tables.pop(MORE, [])
+    for title, comparisons in tables.items():
+        _say(f"\n{title}", style="bold")
+        _print_table(comparisons)
+        for line in explanations(comparisons):
+            _say(line, style="dim", indent=2)
+    _say(f"\n{INTERVAL}", style="dim")
+    if more:
+        hidden = ", ".join(dict.fromkeys(one.measure for one in more))
+        _say(f"More measures, each with --measure NAME: {hidden}", style="dim")
+
+
+def _say(text: str, *, style: str = "", indent: int = 0) -> None:
+    """Print a text: on a terminal wrapped between words, else each line as it is."""
+    screen = console()
+    if screen.is_terminal:
+        screen.print(Padding(Text(text), (0, 0, 0, indent), expand=False), style=style)
+    else:
+        screen.print(f"{' ' * indent}{text}", soft_wrap=True)
+
+
+def _print_table(comparisons: Sequence[Comparison]) -> None:
+    columns = head(comparisons)
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for comparison in comparisons:
+        table.add_row(*map(one_line, cells(comparison, with_set="set" in columns)))
     print_table(table)
 
 
-def _print_questions(found: Comparison, names: tuple[str, str], number: int) -> None:
-    for title, pairs in (("wins", found.best(number)), ("losses", found.worst(number))):
+def _print_questions(found: Comparison, number: int) -> None:
+    label = label_measure(found.measure)
+    for title, pairs in (("A is ahead", found.best(number)), ("B is ahead", found.worst(number))):
         for pair in pairs:
-            _print_pair(f"{found.set_name}, {title} on {found.measure}", pair, names)
+            _print_pair(f"{found.set_name}, {title} in {label}", pair, found.measure)
 
 
-def _print_pair(title: str, pair: Pair, names: tuple[str, str]) -> None:
+def _print_pair(title: str, pair: Pair, measure: str) -> None:
     row = pair.our_row
-    table = Table(
-        *(f"{one_line(name)} {value:.3f}" for name, value in zip(names, (pair.ours, pair.theirs), strict=True)),
-        title=f"{one_line(title)}: {one_line(row.question or row.question_id)}",
-        title_justify="left",
-    )
-    sides = [side.context or f"({described(side.way)}: no context was kept)" for side in (row, pair.their_row)]
-    for left, right in zip_longest(*(visible(text).split("\n\n") for text in sides), fillvalue=""):
-        table.add_row(left, right)
-    console().print(table)
+    screen = console()
+    screen.print()
+    screen.print(f"{one_line(title)}: {one_line(row.question or row.question_id)}", style="bold")
+    screen.print(one_line(standing(pair, measure)), style="dim")
+    sides = (row, pair.their_row)
+    heads = (f"{letter}: {described(side.way)}" for letter, side in zip("AB", sides, strict=True))
+    table = Table(*map(one_line, heads), box=None, pad_edge=False, expand=True)
+    for column in table.columns:
+        column.ratio = 1
+    table.add_row(*map(_context, sides))
+    screen.print(table)
+
+
+def _context(row: Row) -> Text:
+    text = Text()
+    for part, is_evidence in marked(row):
+        text.append(visible(part), style="bold underline" if is_evidence else "")
+    return text
 
 
 def _as_json(found: Comparison) -> dict[str, Any]:

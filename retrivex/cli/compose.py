@@ -23,12 +23,14 @@ from retrivex.cli.options import (
     Preset,
     Settings,
     WindowSize,
+    WithTrace,
     make_config,
 )
 from retrivex.cli.requests import RequestError, parse_line, read_request
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import note, progress, write_text
 from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.loading import read_chunks
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.stores.memory import index_chunks
@@ -65,6 +67,7 @@ def compose(
     rerank: Rerank = None,
     rerank_shape: RerankShape = None,
     rerank_model: RerankModel = None,
+    trace: WithTrace = False,
     as_json: AsJson = False,
 ) -> None:
     """Compose contexts from your own retriever's hits: JSON Lines in, JSON Lines out, in the same order.
@@ -93,11 +96,11 @@ def compose(
     shared = {} if chunks is None else index_chunks(read_chunks(chunks))
     _check_files(source, target)
     failed = 0
-    with _opened(source, "rb") as lines, _opened(target, "wb") as out, progress("composing") as bar:
+    with _open(source, "rb") as lines, _open(target, "wb") as out, progress("composing") as bar:
         for number, line in enumerate(split_lines(lines), start=1):
             if line is not None and not line.strip():
                 continue
-            answer = answer_line(line, number, composer, shared)
+            answer = answer_line(line, number, composer, shared, trace=trace)
             written, is_answer = encode(answer, number)
             failed += "error" in answer or not is_answer
             out.write(written)
@@ -105,8 +108,8 @@ def compose(
             out.flush()
             bar.update(bar.task_ids[0], completed=number)
     if failed:
-        if target != _STANDARD:
-            note(f"{failed:,} lines could not be composed; their errors stand in their places")
+        lines_failed = "1 line" if failed == 1 else f"{failed:,} lines"
+        note(f"{lines_failed} could not be composed: where a line's answer would be, its error says why")
         raise typer.Exit(SOME_FAILED)
 
 
@@ -116,7 +119,12 @@ def read_schema(name: str) -> str:
 
 
 def answer_line(
-    line: bytes | None, number: int, composer: SpanComposer, shared: Mapping[ChunkKey, Chunk]
+    line: bytes | None,
+    number: int,
+    composer: SpanComposer,
+    shared: Mapping[ChunkKey, Chunk],
+    *,
+    trace: bool = False,
 ) -> dict[str, Any]:
     """Return the composition of a line as plain JSON types, or its error.
 
@@ -126,6 +134,7 @@ def answer_line(
     number : of the line, from 1
     composer : with the config of the command line
     shared : chunks that all lines share
+    trace : whether the composition is written with its trace
     """
     request_id = None
     try:
@@ -133,12 +142,12 @@ def answer_line(
             raise RequestError(f"the line has over {MAX_LINE_BYTES:,} bytes: give shared chunks once with --chunks")
         record = parse_line(line)
         request_id = record.get("id")
-        return {"id": request_id, **_compose(record, composer, shared)}
+        return {"id": request_id, **_compose(record, composer, shared).to_dict(trace=trace)}
     except Exception as error:  # noqa: BLE001 - one bad line must not lose the others; it is handed back in its place
         return _error(request_id, error, number)
 
 
-def _compose(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[ChunkKey, Chunk]) -> dict[str, Any]:
+def _compose(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[ChunkKey, Chunk]) -> Composition:
     overrides = record.get("config") or {}
     strict = overrides.get("strict", composer.config.strict) if isinstance(overrides, dict) else False
     request = read_request(record, shared, strict=strict is True)
@@ -155,7 +164,7 @@ def _compose(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[
         composition,
         dropped=(*composition.dropped, *request.lost),
         warnings=(*request.problems, *composition.warnings),
-    ).to_dict()
+    )
 
 
 def _error(request_id: Any, error: Exception, number: int) -> dict[str, Any]:
@@ -207,7 +216,7 @@ def _check_files(source: str, target: str) -> None:
 
 
 @contextmanager
-def _opened(name: str, mode: str) -> Iterator[BinaryIO]:
+def _open(name: str, mode: str) -> Iterator[BinaryIO]:
     if name == _STANDARD:
         stream = sys.stdin if mode == "rb" else sys.stdout
         yield stream.buffer

@@ -1,7 +1,9 @@
-"""`retrivex demo`: indexes a folder, asks questions and shows the contexts, all in a temporary database."""
+"""`retrivex demo`: shows what a model reads with and without RetriVex, from the same hits and at the same budget."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -14,102 +16,129 @@ from rich.text import Text
 
 from retrivex.chunking import get_chunker
 from retrivex.cli.explain import Explanation
-from retrivex.cli.query import ask, print_context
-from retrivex.cli.terminal import console, note, one_line, write_text
-from retrivex.composition.composition import Composition
+from retrivex.cli.index import list_problems
+from retrivex.cli.query import ask, sources
+from retrivex.cli.terminal import console, note, one_line, visible, write_text
 from retrivex.config import RetrievalConfig
 from retrivex.encoders.encoder import HashingEncoder
 from retrivex.model.hit import SeedHit
 from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
+from retrivex.text.quotes import find_quote
 from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
-QUESTIONS = (
-    "What stops a window from growing any further?",
-    "Which chunker keeps the header row of a long table?",
-    "What happens when I index a folder a second time?",
-)
-"""Asked of the project's own documentation."""
 
-_OUR_PAGE = "concepts.md"
+@dataclass(frozen=True, slots=True)
+class DemoQuestion:
+    """A question, and the sentences that answer it together.
+
+    Parameters
+    ----------
+    text : the question
+    answer : sentences of the pages; empty where the answer is not known
+    """
+
+    text: str
+    answer: tuple[str, ...] = ()
+
+
+PAGES = Path(__file__).with_name("demo_pages")
+"""Help pages of an invented bike-sharing service."""
+
+QUESTIONS = (
+    DemoQuestion(
+        "Can I get money back for a year pass that I no longer use?",
+        (
+            "A pass can be given back within two weeks if it was never used.",
+            "for each month that has not begun you get back nine euros.",
+            "Refunds go to the card that was charged and take up to ten days.",
+        ),
+    ),
+    DemoQuestion(
+        "What do I do when the station is full?",
+        (
+            "If a station is full, the app shows the nearest free docks",
+            "A bike that stands beside a dock is not returned, and the ride goes on.",
+        ),
+    ),
+    DemoQuestion(
+        "What does an electric bike cost?",
+        ("Electric bikes cost 20 cents a minute.", "With a pass, electric bikes cost 8 cents a minute"),
+    ),
+)
+
 _HITS = 12
-_BUDGET = 400
-_CHUNK_TOKENS = 100
+_BUDGET = 215
+_CHUNK_TOKENS = 40
 
 
 def demo(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[PATH]", help="A folder; left out, RetriVex's own documentation.")
+        Path | None, typer.Argument(metavar="[PATH]", help="A folder; left out, pages that come with RetriVex.")
     ] = None,
-    questions: Annotated[
+    asked: Annotated[
         list[str] | None, typer.Option("--ask", metavar="QUESTION", help="Ask this instead; repeatable.")
     ] = None,
-    budget: Annotated[int, typer.Option("--budget", "-b", min=0, metavar="TOKENS")] = _BUDGET,
+    budget: Annotated[
+        int, typer.Option("--budget", "-b", min=0, metavar="TOKENS", help="Most tokens of context.")
+    ] = _BUDGET,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Draw what was looked at, too, and why it was shown or not.")
+    ] = False,
 ) -> None:
-    """Index a folder into a temporary database and ask it three questions. Needs no model and no network.
+    """Show what a model would read with and without RetriVex: the same hits, the same number of tokens.
 
-    Shows the context of each question with its sources, the picture of where it comes from, and what the best hits
-    alone would have been at the same budget.
+    Asks three questions of the help pages of an invented bike-sharing service, or yours of a folder of your own, in a
+    temporary database. Needs no model and no network.
 
     \b
     Examples:
       retrivex demo
-      retrivex demo notes/ --ask "What did we decide about the roof?"
+      retrivex demo --ask "Can my child ride on the bike?"
+      retrivex demo notes/ --ask "What did we decide about the roof?" --budget 500
     """
-    asked = questions or list(QUESTIONS)
-    found = folder if folder is not None else own_docs()
-    if found is None:
+    if folder is not None and not asked:
         raise typer.BadParameter(
-            "RetriVex's documentation is not installed with it: give a folder of your own and a question, as in "
-            "retrivex demo notes/ --ask '...'"
+            f"{one_line(str(folder))} has questions of its own: ask one, as in --ask 'What is ...?'"
         )
-    if folder is not None and not questions and not (folder / _OUR_PAGE).is_file():
-        raise typer.BadParameter(
-            f"{one_line(str(folder))} is not RetriVex's documentation, to which its own questions belong: ask yours "
-            "with --ask '...'"
-        )
+    questions = [DemoQuestion(text) for text in asked or ()] or list(QUESTIONS)
+    pages = folder or PAGES
     tokenizer, messages = resolve_tokenizer()
     for message in messages:
         note(message)
     with TemporaryDirectory() as temporary, SQLiteStore(Path(temporary, "demo.db")) as store:
-        encoder = HashingEncoder()
         cutter = get_chunker("auto", size=_CHUNK_TOKENS, tokenizer=tokenizer)
-        report = Indexer(store, cutter, tokenizer, encoder).index([found])
+        report = Indexer(store, cutter, tokenizer, HashingEncoder()).index([pages])
         if not report.documents:
-            raise typer.BadParameter(f"{one_line(str(found))} holds nothing that can be read: give another folder")
-        _report_index(report, found)
-        for question in asked:
-            _answer(store, question, budget, tokenizer)
+            raise typer.BadParameter(f"{one_line(str(pages))} holds nothing that can be read: give another folder")
+        _report_index(report, folder, budget)
+        for question in questions:
+            _answer(store, question, budget, tokenizer, explain=explain)
+    write_text('\nYour own files: retrivex index FOLDER, then retrivex query "..." --explain')
 
 
-def own_docs() -> Path | None:
-    """Return the documentation's folder beside the package; None where the package was installed without it."""
-    docs = Path(__file__).parents[2] / "docs"
-    return docs if (docs / _OUR_PAGE).is_file() else None
-
-
-def _report_index(report: IndexReport, folder: Path) -> None:
+def _report_index(report: IndexReport, folder: Path | None, budget: int) -> None:
+    what = "help pages of a bike-sharing service" if folder is None else f"documents of {one_line(str(folder))}"
+    list_problems(report)
     write_text(
-        f"Indexed {one_line(folder.name or str(folder))}: {report.documents:,} documents, {report.chunks:,} chunks, "
-        f"{report.tokens:,} tokens."
+        f"{report.documents:,} {what}, cut into {report.chunks:,} chunks of at most {_CHUNK_TOKENS} tokens;\n"
+        f"the {_HITS} best of them and {budget:,} tokens of context for each question."
     )
-    for problem in report.problems:
-        note(str(problem))
 
 
-def _answer(store: SQLiteStore, question: str, budget: int, tokenizer: Tokenizer) -> None:
+def _answer(store: SQLiteStore, question: DemoQuestion, budget: int, tokenizer: Tokenizer, *, explain: bool) -> None:
+    encoder = HashingEncoder()
+    composition = ask(store, question.text, RetrievalConfig(token_budget=budget), k=_HITS, embed=encoder.name)
+    hits = LocalRetriever(store, encoder).retrieve(question.text, _HITS)
+    plain = "\n\n".join(hit.chunk.text.strip() for hit in plain_hits(hits, budget, tokenizer))
+    places = "\n".join(f"[{number}] {line}" for number, line in sources(composition))
     screen = console()
     screen.print()
-    screen.print(Rule(Text(one_line(question), style="bold"), align="left"))
-    config = RetrievalConfig(token_budget=budget)
-    composition = ask(store, question, config, k=_HITS, embed=HashingEncoder().name)
-    print_context(composition)
-    screen.print(Explanation(composition, brief=True))
-    hits = LocalRetriever(store, HashingEncoder()).retrieve(question, _HITS)
-    screen.print()
-    screen.print(Text("The same hits without RetriVex", style="bold underline"))
-    screen.print(_comparison(composition, plain_hits(hits, budget, tokenizer), tokenizer))
+    screen.print(Rule(Text(one_line(question.text), style="bold"), align="left"))
+    screen.print(_side_by_side(plain, composition.text, places, question.answer))
+    if explain:
+        screen.print(Explanation(composition, brief=True))
 
 
 def plain_hits(hits: list[SeedHit], budget: int, tokenizer: Tokenizer) -> list[SeedHit]:
@@ -122,22 +151,39 @@ def plain_hits(hits: list[SeedHit], budget: int, tokenizer: Tokenizer) -> list[S
     return kept
 
 
-def _comparison(composition: Composition, plain: list[SeedHit], tokenizer: Tokenizer) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("")
-    for name in ("passages", "documents", "tokens", "tokens a passage"):
-        table.add_column(name, justify="right")
-    text = "\n\n".join(hit.chunk.text for hit in plain)
-    rows = (
-        ("best hits alone", len(plain), len({hit.key[0] for hit in plain}), tokenizer.count(text)),
-        (
-            "RetriVex",
-            len(composition.spans),
-            len({span.doc_id for span in composition.spans}),
-            composition.tokens,
-        ),
-    )
-    for name, passages, documents, tokens in rows:
-        mean = f"{tokens / passages:,.0f}" if passages else "0"
-        table.add_row(name, f"{passages:,}", f"{documents:,}", f"{tokens:,}", mean)
+def _side_by_side(plain: str, context: str, places: str, answer: tuple[str, ...]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, expand=True)
+    for title in ("Without RetriVex: the best chunks", "With RetriVex"):
+        table.add_column(title, ratio=1, overflow="fold")
+    table.add_row(_highlighted(plain, answer), _highlighted(context, answer))
+    table.add_row()
+    if answer:
+        table.add_row(*(Text(verdict(text, answer), style="bold") for text in (plain, context)))
+    table.add_row("", Text(places, style="dim"))
     return table
+
+
+def verdict(text: str, answer: tuple[str, ...]) -> str:
+    """Return how much of an answer a text holds, in words.
+
+    Examples
+    --------
+    >>> verdict("Bees sleep at night.", ("Bees sleep", "in winter too"))
+    'Part of the answer: 1 of 2 sentences'
+    """
+    found = sum(1 for sentence in answer if any(find_quote(text, sentence)))
+    if found == len(answer):
+        return "The whole answer"
+    return f"Part of the answer: {found} of {len(answer)} sentences" if found else "Not the answer"
+
+
+def _highlighted(text: str, answer: tuple[str, ...]) -> Text:
+    marked = Text(visible(text))
+    for start, end in _found(text, answer):
+        marked.stylize("bold green", start, end)
+    return marked
+
+
+def _found(text: str, answer: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    for sentence in answer:
+        yield from find_quote(text, sentence)

@@ -192,7 +192,7 @@ def evaluate(
         "sets": sets, "data": data, "questions": most, "retrievers": retriever, "encoder": encoder, "hits": hits,
         "composers": composer, "orders": order, "budgets": budget, "seeds": seed,
     }  # fmt: skip
-    plan = _checked(
+    plan = _check_plan(
         Plan.model_validate(
             {
                 **{name: value for name, value in given.items() if value is not None and value != []},
@@ -210,7 +210,7 @@ def evaluate(
             model_url,
             model,
             key_variable=api_key_env,
-            answers=answers or _beside(out, "answers.db"),
+            answers=answers or _make_path(out, "answers.db"),
             spend_cap=spend_cap,
             concurrency=concurrency,
             requests_per_minute=requests_per_minute,
@@ -249,12 +249,12 @@ def evaluate(
         raise typer.Exit(SOME_FAILED)
 
 
-def _beside(out: Path, name: str) -> Path:
+def _make_path(out: Path, name: str) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     return out / name
 
 
-def _checked(plan: Plan) -> Plan:
+def _check_plan(plan: Plan) -> Plan:
     """Refuse unknown composers before anything is read, and say how tokens are counted."""
     counter, messages = resolve_tokenizer(plan.tokenizer)
     for message in messages:

@@ -1,22 +1,22 @@
-"""The output of `--explain`: chunk map, factor scores, steps, dropped hits and warnings."""
+"""The output of `--explain`: chunk map, why each passage is there, steps, hits left out and warnings."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from retrivex.cli.chunk_map import ChunkMap, chunk_maps, legend
-from retrivex.cli.terminal import one_line, shorten
+from retrivex.cli.terminal import one_line
 from retrivex.composition.composition import Composition
-from retrivex.composition.trace import Step
+from retrivex.composition.trace import Step, UnitNote
 from retrivex.model.hit import DroppedHit
 from retrivex.model.span import Span
+from retrivex.scoring.feature_words import describe_feature
 
 MAX_DOCUMENTS = 12
 """Documents that are drawn."""
@@ -24,14 +24,48 @@ MAX_DOCUMENTS = 12
 MAX_EMPTY_DOCUMENTS = 4
 """Documents that are drawn although nothing of them is shown."""
 
-MAX_DROPPED = 10
-"""Hits left out that are listed one by one."""
+MAX_DROPPED = 5
+"""Hits left out that are listed one by one, for each reason."""
 
-MAX_UNITS = 3
-"""Groups of sentences of which the reasons are listed."""
+_NARROW = 60  # columns below which steps are not explained
 
-_WIDE = 110  # columns from which on the factors' names fit as headings
-_NARROW = 60  # columns below which a table of factors is a list
+MAX_REASONS = 2
+"""Features that are named for a passage, and against it."""
+
+_FILLER = 0.1
+"""Probability of evidence below which a passage is said to fill the room that is left."""
+
+_FACTORS = {
+    "similarity to the question": "sim_score",
+    "distance to a hit": "adjacency_score",
+    "continuity with its neighbours": "continuity_score",
+    "share of its section that is found": "parent_bonus",
+}
+_STEPS = {
+    "rerank": "hits scored anew by the reranker",
+    "seeds": "hits given, and used",
+    "fetch": "stretches of documents asked for, and chunks received",
+    "expand": "hits, and chunks in the windows around them",
+    "merge": "windows, and continuous stretches of text made of them",
+    "score": "chunks, and candidate passages that were scored",
+    "select": "candidate passages, and those chosen for the budget",
+    "parents": "chunks, and the sections that hold them",
+    "siblings": "sections asked for, and chunks of them received",
+    "render": "passages, and tokens of the context",
+}
+_REASONS = {
+    "beyond_k": "below the best k hits",
+    "budget": "too long for the token budget",
+    "duplicate_id": "another hit has its name and other text",
+    "duplicate_text": "the same text is shown elsewhere",
+    "excluded": "excluded by the caller",
+    "max_spans": "enough better passages are shown (max_spans)",
+    "near_duplicate": "almost the same text is shown elsewhere",
+    "no_text": "its text is not known",
+    "no_value": "worth nothing for the question, or nothing of it is left to read",
+    "out_of_scale": "its score is out of the declared range",
+    "scope": "this call may not see it",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +75,7 @@ class Explanation:
     Parameters
     ----------
     composition : what to explain
-    brief : only the picture and the spans
+    brief : only the picture and the passages
     """
 
     composition: Composition
@@ -52,17 +86,17 @@ class Explanation:
         composition = self.composition
         yield from _pictures(chunk_maps(composition), options)
         if composition.spans:
-            yield from _section("Spans", _spans(composition.spans, options))
+            yield from _section("Passages", *_passages(composition, options))
         if self.brief:
             return
         if composition.confidence is not None:
-            yield from _section("Why", *_reasons(composition))
+            yield from _section("Confidence", _confidence(composition))
         order = composition.trace.order
         if "reason" in order:
             yield from _section("Order", Text(f"{order['strategy']}: {one_line(order['reason'])}"))
         yield from _section("Steps", _steps(composition.trace.steps, options))
         if composition.dropped:
-            yield from _section("Hits left out", *_dropped(composition.dropped, options))
+            yield from _section("Hits left out", *_list_dropped(composition.dropped))
         if composition.warnings:
             yield from _section("Warnings", *(Text(f"- {one_line(warning)}") for warning in composition.warnings))
 
@@ -77,15 +111,11 @@ def summary(composition: Composition) -> str:
     )
 
 
-def _reasons(composition: Composition) -> Iterator[RenderableType]:
-    """Show the scorer's confidence, and the features of the best groups of sentences."""
-    yield Text(f"confidence {composition.confidence:.2f} that the candidates hold evidence")
-    for note in [note for note in composition.trace.units if note.selected][:MAX_UNITS]:
-        moved = ", ".join(f"{name} {by:+.2f}" for name, by in note.reasons)
-        yield Text(f"{note.probability:.2f}  {one_line(note.beginning)}")
-        if note.hedged:
-            moved += f"; counts {note.value:.2f} as a near hit where the scorer doubts"
-        yield Text(f"      {moved}", style="dim")
+def _confidence(composition: Composition) -> Text:
+    return Text(
+        f"{composition.confidence:.2f}, from 0 to 1: how sure the scorer is that the hits and their neighbours hold "
+        "the answer at all. Compare it with your own questions before you rely on it."
+    )
 
 
 def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
@@ -115,95 +145,111 @@ def _ids(span: Span) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _factors(span: Span) -> list[str]:
-    numbers = (
-        span.sim_score,
-        span.adjacency_score,
-        span.continuity_score,
-        span.parent_bonus,
-        span.score,
-        span.value,
-    )
-    return [*(f"{number:.2f}" for number in numbers), f"{span.token_count:,}"]
-
-
-def _name(doc_id: str, width: int, options: ConsoleOptions) -> str:
-    return shorten(doc_id, max(12, width), ellipsis="..." if options.ascii_only else "…")
-
-
-def _spans(spans: Sequence[Span], options: ConsoleOptions) -> RenderableType:
-    width = options.max_width
-    if width < _NARROW:
-        return _span_list(spans, options)
-    names = ("similarity", "adjacency", "continuity", "parent") if width >= _WIDE else ("sim", "adj", "cont", "par")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("document", ratio=1, overflow="fold")
-    table.add_column("chunks", no_wrap=True)
-    for name in (*names, "score", "value", "tokens"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for number, span in enumerate(spans, start=1):
-        mark = "pinned " if span.pinned else "parent " if span.parent_id is not None else ""
-        document = Text.assemble((mark, "dim"), _name(span.doc_id, width - 62, options))
-        table.add_row(f"[{number}]", document, _ids(span), *_factors(span))
-    return table
-
-
-def _span_list(spans: Sequence[Span], options: ConsoleOptions) -> Text:
-    names = ("similarity", "adjacency", "continuity", "parent", "score", "value", "tokens")
-    lines = []
-    for number, span in enumerate(spans, start=1):
-        lines.append(
-            Text(f"[{number}] {_name(span.doc_id, options.max_width - 12, options)} {_ids(span)}", style="bold")
+def _passages(composition: Composition, options: ConsoleOptions) -> Iterator[RenderableType]:
+    """Say of each passage where it stands and why it is there: a head, and lines under it that wrap between words."""
+    found = _Found(composition)
+    for number, span in enumerate(composition.spans, start=1):
+        chunks = "chunk" if len(span.chunk_ids) == 1 else "chunks"
+        tokens = "1 token" if span.token_count == 1 else f"{span.token_count:,} tokens"
+        yield Text.assemble(
+            (f"[{number}] {one_line(span.doc_id)}", "bold"), f", {chunks} {_ids(span)}, {tokens}", overflow="fold"
         )
-        lines.append(
-            Text("    " + ", ".join(f"{name} {value}" for name, value in zip(names, _factors(span), strict=True)))
-        )
-    return Text("\n").join(lines)
+        for line in found.why(span):
+            yield Padding(Text(line, style="dim"), (0, 0, 0, 4 if options.max_width >= _NARROW else 2), expand=False)
+
+
+class _Found:
+    """What the trace knows of passages.
+
+    Parameters
+    ----------
+    composition : with its trace
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        self._units = [note for note in composition.trace.units if note.selected]
+        seeds = [note for note in composition.trace.notes if note.role == "seed"]
+        seeds.sort(key=lambda note: -(note.relevance or 0.0))
+        self._ranks = {(note.doc_id, note.chunk_id): rank for rank, note in enumerate(seeds, start=1)}
+        self._linked = {(note.doc_id, note.chunk_id) for note in composition.trace.notes if note.role == "link"}
+
+    def why(self, span: Span) -> Iterator[str]:
+        """Yield the lines under a passage."""
+        best = max((note for note in self._units if _holds(span, note)), key=_probability, default=None)
+        yield f"{self._origin(span)}; {_value(span, best)}"
+        if best is None:
+            factors = ", ".join(f"{name} {getattr(span, factor):.2f}" for name, factor in _FACTORS.items())
+            yield f"made of: {factors}"
+            return
+        for word, sign in (("for it", 1), ("against it", -1)):
+            names = [describe_feature(name) for name, moved in best.reasons if sign * moved > 0][:MAX_REASONS]
+            if names:
+                yield f"{word}: {'; '.join(names)}"
+
+    def _origin(self, span: Span) -> str:
+        keys = [(span.doc_id, chunk_id) for chunk_id in span.chunk_ids]
+        ranks = [self._ranks[key] for key in keys if key in self._ranks]
+        if span.pinned:
+            return "pinned by the caller"
+        if span.parent_id is not None:
+            return "the whole section of its hits"
+        if ranks:
+            named = f"hit {min(ranks)} of {len(self._ranks)}"
+            return named if len(ranks) == 1 else f"{named} and {len(ranks) - 1} more"
+        return "reached over a link" if any(key in self._linked for key in keys) else "next to a hit"
+
+
+def _probability(note: UnitNote) -> float:
+    return note.probability
+
+
+def _holds(span: Span, note: UnitNote) -> bool:
+    """Whether a passage shows a group of sentences: by its place in the document, else by its chunks."""
+    if span.doc_id != note.doc_id:
+        return False
+    if note.char_start is not None and span.char_start is not None and span.char_end is not None:
+        return span.char_start <= note.char_start < span.char_end
+    return not set(note.chunk_ids).isdisjoint(span.chunk_ids)
+
+
+def _value(span: Span, best: UnitNote | None) -> str:
+    if best is None:
+        return f"score {span.score:.2f}"
+    if best.hedged:
+        return "kept because it is among the nearest hits, although it shares little with the question's words"
+    likely = f"likely to hold evidence: {best.probability:.0%}"
+    return f"{likely}, so it only fills the room that is left" if best.probability < _FILLER else likely
 
 
 def _steps(steps: Sequence[Step], options: ConsoleOptions) -> RenderableType:
-    ascii_only, longest = options.ascii_only, 20 if options.max_width >= _NARROW else 0
-    slowest = max((step.microseconds for step in steps), default=0.0)
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
+    wide = options.max_width >= _NARROW
+    table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("step", no_wrap=True)
     table.add_column("in", justify="right", no_wrap=True)
     table.add_column("out", justify="right", no_wrap=True)
-    table.add_column("us" if ascii_only else "µs", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table.add_column("us" if options.ascii_only else "µs", justify="right", no_wrap=True)
+    if wide:
+        table.add_column("what goes in, and comes out", style="dim")
     for step in steps:
-        bar = ("-" if ascii_only else "━") * round(longest * step.microseconds / slowest) if slowest else ""
-        table.add_row(
-            step.name, f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}", Text(bar, style="blue")
-        )
+        cells = [step.name, f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}"]
+        table.add_row(*cells, *([_STEPS.get(step.name, "")] if wide else []))
     total = sum(step.microseconds for step in steps)
     table.add_row("total", "", "", f"{total:,.0f}", style="bold")
     return table
 
 
-def _dropped(hits: Sequence[DroppedHit], options: ConsoleOptions) -> Iterator[RenderableType]:
-    listed = hits[:MAX_DROPPED]
-    if options.max_width < _NARROW:
-        for hit in listed:
-            name = _name(hit.doc_id, options.max_width // 2, options)
-            yield Text.assemble(f"{name} {hit.chunk_id} ({hit.similarity_score:.4g}): ", (hit.reason, "yellow"))
-    else:
-        yield _dropped_table(listed, options)
-    rest = Counter(hit.reason for hit in hits[MAX_DROPPED:])
-    if rest:
-        counts = ", ".join(f"{count:,} {reason}" for reason, count in rest.most_common())
-        yield Text(f"and {rest.total():,} more: {counts}", style="dim")
-
-
-def _dropped_table(hits: Sequence[DroppedHit], options: ConsoleOptions) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim", expand=True)
-    table.add_column("document", no_wrap=True)
-    table.add_column("chunk", justify="right", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("reason", no_wrap=True)
-    table.add_column("", style="dim", no_wrap=True, overflow="crop" if options.ascii_only else "ellipsis", ratio=1)
+def _list_dropped(hits: Sequence[DroppedHit]) -> Iterator[RenderableType]:
+    """Name the best hits that are left out under their reasons; what is said of each alike is said once."""
+    groups: dict[tuple[str, str], list[tuple[DroppedHit, str]]] = {}
     for hit in hits:
-        name = _name(hit.doc_id, options.max_width // 3, options)
-        reason = Text(hit.reason, style="yellow")
-        table.add_row(name, str(hit.chunk_id), f"{hit.similarity_score:.4g}", reason, one_line(hit.detail))
-    return table
+        own, _, alike = one_line(hit.detail).partition("; ")
+        groups.setdefault((hit.reason, alike), []).append((hit, own))
+    for (reason, alike), found in groups.items():
+        count = "1 hit" if len(found) == 1 else f"{len(found):,} hits"
+        yield Text.assemble((reason, "yellow"), f", {count}: {alike or _REASONS.get(reason, reason)}")
+        lines = [
+            f"{one_line(hit.doc_id)}, chunk {hit.chunk_id} (score {hit.similarity_score:.4g}): {own}"
+            for hit, own in found[:MAX_DROPPED]
+        ]
+        lines += [f"and {len(found) - MAX_DROPPED:,} more"] if len(found) > MAX_DROPPED else []
+        yield from (Padding(Text(line, style="dim"), (0, 0, 0, 2), expand=False) for line in lines)

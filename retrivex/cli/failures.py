@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
-from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from retrivex.cli.terminal import one_line
-from retrivex.errors import RetrivexError
+from retrivex.errors import ConfigError, RetrivexError
 
 OK = 0
 SOME_FAILED = 1
@@ -37,21 +36,11 @@ def describe(error: BaseException) -> str:
     >>> describe(ValueError("first\\nsecond"))
     'first second'
     """
-    if isinstance(error, ValidationError):
-        return "; ".join(_option_problem(problem, error.title) for problem in error.errors())
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return one_line(f"{where}{error.strerror}")
     message = error.format_message() if isinstance(error, UsageError) else str(error)  # type: ignore[attr-defined]
-    return one_line(message.replace(": Value error, ", ": ") or type(error).__name__)
-
-
-def _option_problem(problem: Any, model: str) -> str:
-    name = ".".join(str(part) for part in problem["loc"][:1])
-    if problem["type"] == "extra_forbidden":
-        return f"{name}: there is no such option; see {model} for their names"
-    rule = problem["msg"].removeprefix("Value error, ")
-    return one_line(f"{name}: {rule} (given: {problem['input']!r})" if name else rule)
+    return one_line(message or type(error).__name__)
 
 
 def report(error: BaseException, *, as_json: bool) -> None:
@@ -106,7 +95,7 @@ class Guarded(TyperGroup):
             if str(error):
                 report(error, as_json=as_json)
             return USAGE
-        except ValidationError as error:
+        except ConfigError as error:
             report(error, as_json=as_json)
             return USAGE
         except (KeyboardInterrupt, typer.Abort):

@@ -14,15 +14,17 @@ import typer
 from retrivex.chunking import CHUNKER_NAMES, get_chunker
 from retrivex.cli.encoders import encoder_for_index
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
-from retrivex.cli.terminal import console, note, one_line, progress, write_json, write_text
+from retrivex.cli.terminal import console, note, one_line, progress, shorten, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
-from retrivex.loading import LoadProblem
+from retrivex.loading import LoadProblem, describe_kinds
 from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 MAX_LISTED = 20
 """Reasons that are listed one by one; `--json` lists all files."""
+
+_FILE_WIDTH = 24
 
 
 def index(
@@ -86,16 +88,19 @@ def index(
             cutter = get_chunker(chunker, size=size, overlap=overlap, tokenizer=counter, encoder=encoder)
         except ChunkError as error:
             raise typer.BadParameter(str(error)) from error
-        with progress("indexing") as bar:
+        with progress("indexing", in_bytes=True) as bar:
             report = Indexer(store, cutter, counter, encoder).index(
                 paths,
                 include=include or (),
                 exclude=exclude or (),
                 scope=scope,
                 prune=prune,
-                on_file=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
+                on_progress=lambda file, done, total: bar.update(
+                    bar.task_ids[0], completed=done, total=total, file=shorten(file, _FILE_WIDTH)
+                ),
             )
-    report.problems = [problem for problem in report.problems if not _is_database(problem, db)]
+    report.problems = [problem for problem in report.problems if not _is_database(problem.path, db)]
+    report.passed_over = [path for path in report.passed_over if not _is_database(path, db)]
     _report(report, db, as_json=as_json)
     if not report.documents:
         raise LoadError("nothing was indexed: name files, or folders with files, that can be read")
@@ -118,18 +123,17 @@ def _database(db: Path) -> Iterator[SQLiteStore]:
                 Path(f"{db}{suffix}").unlink(missing_ok=True)
 
 
-def _is_database(problem: LoadProblem, db: Path) -> bool:
-    """Whether a problem is only that the database lies in the folder that is indexed."""
-    own = str(db.absolute())
-    return problem.path in {own, f"{own}-wal", f"{own}-shm", f"{own}-journal"}
+def _is_database(path: str, db: Path) -> bool:
+    """Whether a file of the folder that is indexed is the database itself."""
+    own = os.path.abspath(db)
+    return os.path.abspath(path) in {own, f"{own}-wal", f"{own}-shm", f"{own}-journal"}
 
 
 def _report(report: IndexReport, db: Path, *, as_json: bool) -> None:
     if as_json:
         write_json(as_dict(report, db))
         return
-    _list("could not be read", report.problems)
-    _list("note", report.notes)
+    list_problems(report)
     if report.unselected:
         note(
             f"{len(report.unselected):,} other documents from under these paths stay in the database; "
@@ -137,6 +141,14 @@ def _report(report: IndexReport, db: Path, *, as_json: bool) -> None:
         )
     if report.documents:
         write_text(_line(report, db))
+
+
+def list_problems(report: IndexReport) -> None:
+    """List what was not read, or not quite as it is, on standard error: a line for each reason."""
+    if report.passed_over:
+        note(f"{describe_kinds(report.passed_over)} passed over")
+    _list("skipped", report.problems)
+    _list("note", report.notes)
 
 
 def _line(report: IndexReport, db: Path) -> str:
@@ -174,5 +186,6 @@ def as_dict(report: IndexReport, db: Path) -> dict[str, Any]:
         "chunks": report.chunks,
         "tokens": report.tokens,
         "problems": [{"path": problem.path, "reason": problem.reason} for problem in report.problems],
+        "passed_over": report.passed_over,
         "notes": [{"path": item.path, "reason": item.reason} for item in report.notes],
     }

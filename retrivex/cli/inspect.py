@@ -12,7 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from retrivex.cli.options import DEFAULT_DATABASE, AsJson
+from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database
 from retrivex.cli.terminal import console, one_line, shorten, write_json, write_text
 from retrivex.errors import StoreError
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk
@@ -32,8 +32,9 @@ _DOCUMENTS_AT_ONCE = 200
 
 def inspect(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", envvar="RETRIVEX_DB", help="The database.")
-    ] = DEFAULT_DATABASE,
+        Path | None, typer.Argument(metavar="[FILE]", help="The database, in place of --db.", show_default=False)
+    ] = None,
+    db: Database = DEFAULT_DATABASE,
     document: Annotated[
         str | None, typer.Option("--document", "-d", metavar="ID", help="Show the chunks of this document.")
     ] = None,
@@ -45,11 +46,12 @@ def inspect(
 
     \b
     Examples:
-      retrivex inspect retrivex.db
-      retrivex inspect retrivex.db --document guide/install.md
-      retrivex inspect retrivex.db --json | jq .chunks
+      retrivex inspect
+      retrivex inspect --db retrivex.db --document guide/install.md
+      retrivex inspect --db retrivex.db --json | jq .chunks
     """
-    with SQLiteStore(file, read_only=not check, with_embeddings=False) as store:
+    path = db if file is None else file
+    with SQLiteStore(path, read_only=not check, with_embeddings=False) as store:
         if document is not None:
             _show_document(store, document, as_json=as_json)
             return
@@ -61,7 +63,7 @@ def inspect(
     else:
         _show(facts)
     if facts.get("problems"):
-        raise StoreError(f"{file} is damaged: {facts['problems'][0]}; index again into a new file")
+        raise StoreError(f"{path} is damaged: {facts['problems'][0]}; index again into a new file")
 
 
 def facts_of(store: SQLiteStore, limit: int = SAMPLE) -> dict[str, Any]:
@@ -77,7 +79,7 @@ def facts_of(store: SQLiteStore, limit: int = SAMPLE) -> dict[str, Any]:
         "chunks": info.chunks,
         "parents": info.parents,
         "characters": info.characters,
-        "tokens": _tokens(store) if info.chunks <= MAX_SUMMED else None,
+        "tokens": _sum_tokens(store) if info.chunks <= MAX_SUMMED else None,
         "tokenizers": list(info.tokenizers),
         "chunker": None if first is None else _chunker(store, first),
         "vectors": info.vectors,
@@ -88,7 +90,7 @@ def facts_of(store: SQLiteStore, limit: int = SAMPLE) -> dict[str, Any]:
     }
 
 
-def _tokens(store: SQLiteStore) -> int | None:
+def _sum_tokens(store: SQLiteStore) -> int | None:
     """Return the stored token counts' sum; None where some chunk was not counted."""
     scopes = store.info().scopes
     total = 0

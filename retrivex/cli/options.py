@@ -67,6 +67,12 @@ Settings: TypeAlias = Annotated[
         rich_help_panel=_OPTIONS,
     ),
 ]
+WithTrace: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--trace", help="Put the trace into JSON, too: each step, chunk and unit; often 30 times the context."
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Result and errors as JSON.")]
 
 
@@ -95,7 +101,7 @@ def make_config(preset: str | None, file: Path | None, settings: list[str] | Non
     ------
     typer.BadParameter
         If the file, the preset or a setting is not what it should be.
-    pydantic.ValidationError
+    ConfigError
         If there is no such option, or a value breaks its rule.
     """
     if preset is not None and file is not None:
@@ -106,7 +112,7 @@ def make_config(preset: str | None, file: Path | None, settings: list[str] | Non
         raise typer.BadParameter(str(error)) from error
     given = {name: value for name, value in options.items() if value is not None}
     given.update(parse_pairs(settings, "--set"))
-    start = _as_given(base)
+    start = _list_given(base)
     if any(name in given for name in WIDTHS):
         start.pop("pool_factor", None)  # who names a window means it
     return RetrievalConfig.model_validate({**start, **given})
@@ -116,7 +122,7 @@ def _preset(name: str) -> RetrievalConfig:
     return RetrievalConfig.preset(cast("PresetName", name))  # which refuses any other
 
 
-def _as_given(config: RetrievalConfig) -> dict[str, Any]:
+def _list_given(config: RetrievalConfig) -> dict[str, Any]:
     # only what was set, so that a command can tell an option that somebody turned from one at its default
     return {name: getattr(config, name) for name in config.model_fields_set}
 

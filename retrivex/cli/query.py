@@ -27,6 +27,7 @@ from retrivex.cli.options import (
     Scopes,
     Settings,
     WindowSize,
+    WithTrace,
     make_config,
     make_scope,
     parse_pairs,
@@ -34,6 +35,7 @@ from retrivex.cli.options import (
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import console, note, one_line, visible, write_json, write_text
 from retrivex.composer.composer import SpanComposer
+from retrivex.composer.expand import NO_HITS
 from retrivex.composition.composition import Citation, Composition
 from retrivex.config import RetrievalConfig
 from retrivex.encoders.encoder import Encoder
@@ -44,6 +46,10 @@ from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
 
 DEFAULT_HITS = 50
+
+NOTHING_FOUND = (
+    "nothing found: no chunk has a word of the question, or --scope and --where let none through; try other words"
+)
 
 _TEXT_FIELDS = ("doc_id", "source", "heading")
 
@@ -94,6 +100,7 @@ def query(
     rerank: Rerank = None,
     rerank_shape: RerankShape = None,
     rerank_model: RerankModel = None,
+    trace: WithTrace = False,
     as_json: AsJson = False,
 ) -> None:
     """Compose the context for a question: whole passages, cited, inside a token budget.
@@ -108,6 +115,8 @@ def query(
       retrivex query "opening hours" --where 'page={"max": 3}' --scope acme
       retrivex query "error codes" --rerank http://localhost:8080/rerank --rerank-shape tei
     """
+    if not question.strip():
+        raise typer.BadParameter("the question is empty: ask one, as in retrivex query 'Who signs the contract?'")
     if as_json:
         output = Format.JSON
     retrieval = make_config(preset, config, settings, token_budget=budget, window=window, ordering_strategy=order)
@@ -126,7 +135,7 @@ def query(
             where=parse_pairs(where, "--where", as_text=_TEXT_FIELDS),
             reranker=reranker,
         )
-    _print(composition, output, explain=explain)
+    _print(composition, output, explain=explain, trace=trace)
 
 
 def ask(
@@ -152,7 +161,9 @@ def ask(
     composer = SpanComposer(config, reranker=reranker)
     composition = composer.compose(hits, store, query=question, query_embedding=vector, scope=scope)
     before = (said,) if said else retriever.warnings
-    return replace(composition, warnings=(*before, *composition.warnings))
+    # the retriever, whose fault it is for the composer, is the command itself
+    warnings = [NOTHING_FOUND if warning == NO_HITS else warning for warning in composition.warnings]
+    return replace(composition, warnings=(*before, *warnings))
 
 
 def _encode(encoder: Encoder, question: str) -> NDArray[np.floating[Any]]:
@@ -163,13 +174,13 @@ def _encode(encoder: Encoder, question: str) -> NDArray[np.floating[Any]]:
     return vector
 
 
-def _print(composition: Composition, output: Format, *, explain: bool) -> None:
+def _print(composition: Composition, output: Format, *, explain: bool, trace: bool) -> None:
     if output is Format.JSON:
-        write_json(composition.to_dict())
+        write_json(composition.to_dict(trace=trace))
     else:
         for warning in composition.warnings if not explain else ():
             note(warning)
-        if not composition.spans:
+        if composition.dropped and not composition.spans:
             note(f"nothing to show: {why_empty(composition)}")
         if output is Format.PROMPT:
             write_text(composition.prompt())
@@ -183,9 +194,7 @@ def _print(composition: Composition, output: Format, *, explain: bool) -> None:
 
 
 def why_empty(composition: Composition) -> str:
-    """Return why there is no context."""
-    if not composition.dropped:
-        return "no chunk fits the question"
+    """Return why none of the hits is in the context."""
     hit = composition.dropped[0]
     return f"{len(composition.dropped):,} hits were left out, the best of them for {hit.reason}: {hit.detail}"
 
@@ -193,7 +202,7 @@ def why_empty(composition: Composition) -> str:
 def print_context(composition: Composition, *, markdown: bool = False) -> None:
     """Print the context and the list of its sources."""
     if sys.stdout.isatty() and not markdown:
-        console().print(_highlighted(composition), soft_wrap=True)
+        console().print(_highlight(composition), soft_wrap=True)
     else:
         write_text(composition.text)
     if markdown:
@@ -206,7 +215,7 @@ def print_context(composition: Composition, *, markdown: bool = False) -> None:
         console().print(f"\n{summary(composition)}", style="dim", soft_wrap=True)
 
 
-def _highlighted(composition: Composition) -> Text:
+def _highlight(composition: Composition) -> Text:
     """Return the context with everything that is not source text set off."""
     shown = visible(composition.text)
     text = Text(shown)

@@ -53,7 +53,7 @@ def reorder(
     made = reorderer.reorder_with_diagnostics(read_passages(text, lines=lines), question)
     for warning in made.diagnostics.warnings:
         note(warning)
-    written = [_written(passage) for passage in made.passages]
+    written = [_write_passage(passage) for passage in made.passages]
     if any(changed for _, changed in written):
         note("passages hold NaN or infinite numbers, which JSON has no form for: they are written as null")
     rows = [row for row, _ in written]
@@ -72,19 +72,19 @@ def _reorderer(preset: str | None, options: dict[str, Any]) -> Reorderer:
         raise typer.BadParameter(str(error)) from error
 
 
-def _written(passage: Any) -> tuple[str, bool]:
+def _write_passage(passage: Any) -> tuple[str, bool]:
     """Return a passage as JSON, and whether it holds numbers that JSON has no form for and that are null therefore."""
     try:
         return json.dumps(passage, ensure_ascii=False, allow_nan=False), False
     except ValueError:
-        return json.dumps(_finite(passage), ensure_ascii=False, allow_nan=False), True
+        return json.dumps(_drop_nonfinite(passage), ensure_ascii=False, allow_nan=False), True
 
 
-def _finite(value: Any) -> Any:
+def _drop_nonfinite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _finite(inner) for name, inner in value.items()}
+        return {name: _drop_nonfinite(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_finite(inner) for inner in value]
+        return [_drop_nonfinite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

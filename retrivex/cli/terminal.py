@@ -10,11 +10,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 _WIDTH = 132  # characters of a table that goes into a file, at least
 _WIDEST = 1000
+_BAR = 20  # characters of a progress bar with a file name beside it
 
 # Escape sequences in a document or a file name must not move the cursor or colour the screen of who reads it.
 _CONTROLS = {
@@ -89,7 +98,7 @@ def shorten(text: str, width: int, *, ellipsis: str = "…") -> str:
 
 
 def note(message: str) -> None:
-    """Tell something on standard error."""
+    """Write a note to standard error."""
     console(to_stderr=True).print(f"note: {one_line(message)}", style="dim", soft_wrap=True)
 
 
@@ -118,15 +127,22 @@ def write_json(value: Any) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
-    """Show a progress bar on standard error while the block runs; nothing where nobody looks."""
+def progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
+    """Show a progress bar on standard error while the block runs; nothing where nobody looks.
+
+    Parameters
+    ----------
+    what : is being done
+    in_bytes : count bytes, and show the task's field `file` beside them
+    """
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
+        BarColumn(_BAR if in_bytes else 2 * _BAR),
+        DownloadColumn() if in_bytes else MofNCompleteColumn(),
         TimeRemainingColumn(),
+        *([TextColumn("{task.fields[file]}", markup=False)] if in_bytes else []),
     )
     with Progress(*columns, console=console(to_stderr=True), transient=True, disable=not is_interactive()) as bar:
-        bar.add_task(what, total=None)
+        bar.add_task(what, total=None, file="")
         yield bar

@@ -101,16 +101,16 @@ def tune(
     retrieval = make_config(preset, config, settings, token_budget=budget)
     run = partial(tuning.tune, config=retrieval, trials=trials, hold_out=hold_out, seed=seed)
     if chunks is not None or any(line.record.get("hits") is not None for line in lines):
-        labelled = _with_own_hits(lines, {} if chunks is None else index_chunks(read_chunks(chunks)))
-        result = _tuned(run, questions, *labelled)
+        labelled = _read_own_hits(lines, {} if chunks is None else index_chunks(read_chunks(chunks)))
+        result = _tune_labelled(run, questions, *labelled)
     else:
         with SQLiteStore(db, read_only=True) as store:
-            labelled = _with_hits_of(store, lines, k, mode, embed, make_scope(scope))
-            result = _tuned(run, questions, *labelled)
+            labelled = _search_hits(store, lines, k, mode, embed, make_scope(scope))
+            result = _tune_labelled(run, questions, *labelled)
     _finish(result, out, labelled[1], as_json=as_json)
 
 
-def _tuned(
+def _tune_labelled(
     run: Callable[..., TuneResult], path: Path, labelled: Sequence[LabelledQuestion], problems: Sequence[str]
 ) -> TuneResult:
     """Say which questions are left out, and tune with the others."""
@@ -160,7 +160,7 @@ def table(result: TuneResult) -> Iterator[str]:
     yield f"{'accepted' if result.accepted else 'refused'}: {result.reason}"
 
 
-def _with_hits_of(
+def _search_hits(
     store: SQLiteStore, lines: Sequence[QuestionLine], k: int, mode: Mode, embed: str | None, scope: Scope
 ) -> Labelled:
     """Find evidence and hits of all questions in a database."""
@@ -175,7 +175,8 @@ def _with_hits_of(
         if line.number in found:
             hits = retriever.retrieve(line.text, k, scope)
             vector = np.asarray(dense.encode([line.text]))[0] if dense is not None and hits else None
-            made.append(LabelledQuestion(line.text, found[line.number], hits, store, vector, scope))
+            evidence, copies = found[line.number]
+            made.append(LabelledQuestion(line.text, evidence, hits, store, vector, scope, copies))
     return made, problems
 
 
@@ -200,7 +201,7 @@ class _StoredTexts(Mapping[str, str]):
         return sum(1 for _ in self)
 
 
-def _with_own_hits(lines: Sequence[QuestionLine], shared: Mapping[ChunkKey, Chunk]) -> Labelled:
+def _read_own_hits(lines: Sequence[QuestionLine], shared: Mapping[ChunkKey, Chunk]) -> Labelled:
     """Bring requests as `retrivex compose` reads them into the same form."""
     common = EvidenceFinder(texts_of(shared.values()))
     made: list[LabelledQuestion] = []
@@ -219,7 +220,9 @@ def _with_own_hits(lines: Sequence[QuestionLine], shared: Mapping[ChunkKey, Chun
         found, lost = locate([line], finder)
         problems += [*lost, *(f"line {line.number}: {problem}" for problem in request.problems)]
         made += [
-            LabelledQuestion(line.text, evidence, request.hits, request.store, request.query_embedding, request.scope)
-            for evidence in found.values()
+            LabelledQuestion(
+                line.text, evidence, request.hits, request.store, request.query_embedding, request.scope, copies
+            )
+            for evidence, copies in found.values()
         ]
     return made, problems

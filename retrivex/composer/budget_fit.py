@@ -118,25 +118,25 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
         if left <= 0:
             break
         selected = select(task.call, candidates, task.runs, task.demand, left)
-        if lone := _unshown_repeats(task, candidates, selected.chosen):
+        if lone := _find_unshown_repeats(task, candidates, selected.chosen):
             candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
             selected = select(task.call, candidates, task.runs, task.demand, left)
         if not selected.chosen:
             break
         layout = _lay_out(task, join_picks(candidates, selected.chosen))
         if layout.tokens <= task.budget:
-            fuller = _refilled(task, candidates, selected, layout)
-            return Fitted(_with_parents(task, fuller), selected.whole, candidates)
+            fuller = _refill(task, candidates, selected, layout)
+            return Fitted(_show_parents(task, fuller), selected.whole, candidates)
         left -= layout.tokens - task.budget
     return _trim_best(task, candidates, allowance)
 
 
-def _unshown_repeats(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...]) -> set[ChunkKey]:
+def _find_unshown_repeats(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...]) -> set[ChunkKey]:
     repeated = candidates.repeated
     return unshown_repeats(repeated, chosen_keys(candidates, task.runs, chosen)) if repeated else set()
 
 
-def _refilled(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> Layout:
+def _refill(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> Layout:
     """Use the tokens that counting ahead had reserved for separators and markers, and were not needed."""
     more = refill(task.call, candidates, selected.chosen, task.budget - layout.tokens)
     if more == selected.chosen:
@@ -160,7 +160,7 @@ def _warn_of_top(call: Call, top: Sequence[ChunkKey], whole: frozenset[ChunkKey]
 def _lay_out(task: _Fitting, picks: Sequence[Pick]) -> Layout:
     spans = once_only(best_first([_span(task, pick) for pick in picks]), task.call.counter)
     # a span that was cut in two counts twice
-    return _ordered(task, spans[: task.call.config.max_spans])
+    return _order_spans(task, spans[: task.call.config.max_spans])
 
 
 def _span(task: _Fitting, pick: Pick) -> Span:
@@ -170,14 +170,14 @@ def _span(task: _Fitting, pick: Pick) -> Span:
     return span
 
 
-def _ordered(task: _Fitting, spans: Sequence[Span]) -> Layout:
+def _order_spans(task: _Fitting, spans: Sequence[Span]) -> Layout:
     free, note = order_spans(spans, task.call.config, task.call.question)
     ordered = [*task.pinned.spans, *free]
     rendered = render(ordered, task.call.style)
     return Layout(ordered, rendered, tokens_of_text(rendered, ordered, task.call.counter), note)
 
 
-def _with_parents(task: _Fitting, layout: Layout) -> Layout:
+def _show_parents(task: _Fitting, layout: Layout) -> Layout:
     """Show parents in place of spans that cover enough of them, as far as they fit."""
     if task.call.config.return_parents != "auto":
         return layout
@@ -191,7 +191,7 @@ def _with_parents(task: _Fitting, layout: Layout) -> Layout:
     kept, swaps = swap_in(spans, parents, counts, task.budget - layout.tokens, task.call.config)
     if not swaps:
         return layout
-    swapped = _ordered(task, best_first([task.scorer.score(span) for span in kept]))
+    swapped = _order_spans(task, best_first([task.scorer.score(span) for span in kept]))
     return replace(swapped, swaps=swaps) if swapped.tokens <= task.budget else layout
 
 

@@ -121,7 +121,7 @@ def make_call(
 
     Raises
     ------
-    pydantic.ValidationError
+    ConfigError
         If an override is no option, or breaks its rule.
     RetrivexError
         If an argument is of the wrong kind.

@@ -15,7 +15,7 @@ from retrivex.composer.fetch import fetch_parents
 from retrivex.composer.pinned import Pinned, pin_passages, without_pins
 from retrivex.composer.score import ScoredCandidates, make_candidates, score
 from retrivex.composition.composition import Composition
-from retrivex.config import RetrievalConfig
+from retrivex.config import RetrievalConfig, check_config
 from retrivex.errors import RetrivexError
 from retrivex.expansion.seeds import SeedHits
 from retrivex.merging.runs import merge
@@ -69,6 +69,8 @@ class SpanComposer:
 
     Raises
     ------
+    ConfigError
+        If `config` is no RetrievalConfig.
     RerankError
         If `reranker` is nothing that can score texts.
     TokenizerError
@@ -91,9 +93,7 @@ class SpanComposer:
         tokenizer: TokenizerSpec = None,
         reranker: AnyReranker | Reranking | None = None,
     ) -> None:
-        self.config = config if config is not None else RetrievalConfig()
-        if not isinstance(self.config, RetrievalConfig):
-            raise RetrivexError(f"config is {type(config).__name__}: it must be a RetrievalConfig(...)")
+        self.config = check_config(config)
         self._reranking = None if reranker is None else Reranking.of(reranker)
         self._resources = Resources(self.config, tokenizer)
         self._resources.counter_for(self.config)
@@ -109,21 +109,22 @@ class SpanComposer:
         scope: Scope = None,
         **overrides: Any,
     ) -> list[Span]:
-        """Return the spans worth most, in reading order; joined by blank lines they keep the token budget.
+        """Return the best spans, in reading order; joined by blank lines they keep the token budget.
 
         Parameters
         ----------
-        seed_hits : what the retriever found, or one list for each query
-        chunk_store : `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
+        seed_hits : what the retriever found, as SeedHits; or one list for each query
+        chunk_store : source of neighbours: `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
         parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
-        query : the question
+        query : the question; the calibrated scorer needs it
         query_embedding : shape (d,), of the same model as the chunks' embeddings
         scope : what the caller may see, see `ChunkMetadata.scope`
-        **overrides : any field of `RetrievalConfig`, for this call
+        **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
+            `min_value=0.1`, ...; `RetrievalConfig.option_groups()` lists all
 
         Raises
         ------
-        pydantic.ValidationError
+        ConfigError
             If an override is no option, or breaks its rule.
         RetrivexError
             If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
@@ -143,7 +144,26 @@ class SpanComposer:
         scope: Scope = None,
         **overrides: Any,
     ) -> Composition:
-        """Return the context as text, with its spans, citations and trace; arguments as in `retrieve`."""
+        """Return the context as text, with its spans, citations and trace.
+
+        Parameters
+        ----------
+        seed_hits : what the retriever found, as SeedHits; or one list for each query
+        chunk_store : source of neighbours: `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
+        parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
+        query : the question; the calibrated scorer needs it
+        query_embedding : shape (d,), of the same model as the chunks' embeddings
+        scope : what the caller may see, see `ChunkMetadata.scope`
+        **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
+            `min_value=0.1`, ...; `RetrievalConfig.option_groups()` lists all
+
+        Raises
+        ------
+        ConfigError
+            If an override is no option, or breaks its rule.
+        RetrivexError
+            If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
+        """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
         call, services = self._start(asked)
         return drive(compose_steps(call), services)
@@ -159,7 +179,26 @@ class SpanComposer:
         scope: Scope = None,
         **overrides: Any,
     ) -> list[Span]:
-        """`retrieve` for event loops: stores are awaited (`afetch`), or asked in a thread."""
+        """`retrieve` for event loops: stores are awaited (`afetch`), or asked in a thread.
+
+        Parameters
+        ----------
+        seed_hits : what the retriever found, as SeedHits; or one list for each query
+        chunk_store : source of neighbours: `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
+        parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
+        query : the question; the calibrated scorer needs it
+        query_embedding : shape (d,), of the same model as the chunks' embeddings
+        scope : what the caller may see, see `ChunkMetadata.scope`
+        **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
+            `min_value=0.1`, ...; `RetrievalConfig.option_groups()` lists all
+
+        Raises
+        ------
+        ConfigError
+            If an override is no option, or breaks its rule.
+        RetrivexError
+            If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
+        """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
         call, services = self._start(asked, BARE)
         return list((await adrive(compose_steps(call), services)).spans)
@@ -175,7 +214,26 @@ class SpanComposer:
         scope: Scope = None,
         **overrides: Any,
     ) -> Composition:
-        """`compose` for event loops: stores are awaited (`afetch`), or asked in a thread."""
+        """`compose` for event loops: stores are awaited (`afetch`), or asked in a thread.
+
+        Parameters
+        ----------
+        seed_hits : what the retriever found, as SeedHits; or one list for each query
+        chunk_store : source of neighbours: `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
+        parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
+        query : the question; the calibrated scorer needs it
+        query_embedding : shape (d,), of the same model as the chunks' embeddings
+        scope : what the caller may see, see `ChunkMetadata.scope`
+        **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
+            `min_value=0.1`, ...; `RetrievalConfig.option_groups()` lists all
+
+        Raises
+        ------
+        ConfigError
+            If an override is no option, or breaks its rule.
+        RetrivexError
+            If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
+        """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
         call, services = self._start(asked)
         return await adrive(compose_steps(call), services)
@@ -208,7 +266,7 @@ class SpanComposer:
         scope: Scope = None,
         **overrides: Any,
     ) -> ScoredCandidates:
-        """Return the candidates and what they are worth, without choosing: for fitting and for looking closely.
+        """Return the candidates and their scores, without choosing: for fitting and for looking closely.
 
         Arguments as in `compose`.
 

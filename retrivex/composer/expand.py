@@ -17,6 +17,8 @@ from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit
 from retrivex.model.window import Window
 
+NO_HITS = "no hits were given: there is nothing to choose from; see what the retriever found"
+
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
@@ -46,7 +48,7 @@ def expand(call: Call) -> Steps[Expanded]:
     config = call.config
     seeds, dropped = yield from rank_hits(call)
     if not seeds and not dropped:
-        call.log.warn("no hits were given: there is nothing to choose from; see what the retriever found")
+        call.log.warn(NO_HITS)
     call.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
     reach = _reach(call, seeds)
     planned = plan_windows(seeds, config, reach)
@@ -54,7 +56,7 @@ def expand(call: Call) -> Steps[Expanded]:
     fetched = yield from fetch_windows(call, seeds, planned, merged)
     if fetched.out_of_scope:
         dropped += _hidden_hits(call, seeds, fetched.out_of_scope)
-        seeds, planned = _visible(seeds, planned, fetched.out_of_scope)
+        seeds, planned = _keep_visible(seeds, planned, fetched.out_of_scope)
         merged = merge_windows(planned)
     found, hidden = fetched.found, fetched.out_of_scope
     expansion = grow(seeds, planned, merged, found, config, reach, call.signatures, hidden, fetched.ends)
@@ -96,7 +98,7 @@ def _hidden_hits(call: Call, seeds: Sequence[Seed], out_of_scope: Sequence[Chunk
     return [DroppedHit(*seed.key, seed.score, "scope", detail) for seed, detail in details]
 
 
-def _visible(
+def _keep_visible(
     seeds: Sequence[Seed], planned: Sequence[Window], out_of_scope: Sequence[ChunkKey]
 ) -> tuple[list[Seed], list[Window]]:
     """Return the seeds that may be shown, and their windows."""

@@ -135,7 +135,7 @@ class Explainer:
                 # a chunk that lies within others has no segment of its own
                 shown.update(chunk.key for chunk in span.chunks if chunk.text in span.text)
         unseen = [seed.key for seed in self.seeds if seed.key not in shown]
-        return shown.union([key for key in unseen if not self._unshown_parts(key)])
+        return shown.union([key for key in unseen if not self._list_unshown_parts(key)])
 
     @cached_property
     def _spans(self) -> dict[str, list[str]]:
@@ -156,11 +156,11 @@ class Explainer:
                     made.setdefault(span.doc_id, []).append((segment.char_start, text))
         return made
 
-    def _unshown_parts(self, key: ChunkKey) -> list[str]:
+    def _list_unshown_parts(self, key: ChunkKey) -> list[str]:
         """Parts of a chunk that no other chunk of its document shows; all of it where its place is not known."""
         parts = self._parts.get(key)
         if parts is None:
-            parts = self._parts[key] = _unshown(self.found[key], self._texts.get(key[0], ()))
+            parts = self._parts[key] = _list_unshown(self.found[key], self._texts.get(key[0], ()))
         return parts
 
     def dropped(self, tokens: int) -> tuple[DroppedHit, ...]:
@@ -205,14 +205,14 @@ class Explainer:
                 return "near_duplicate", f"almost the same text stands in {other!r}: similarity {alike:.2f}"
             return "duplicate_text", f"the same text stands in {other!r}"
         problem = candidates.problem
-        if not "".join(self._unshown_parts(key)).strip():
+        if not "".join(self._list_unshown_parts(key)).strip():
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
-        worthwhile = [i for i in self._left_out(key, own) if problem.gains[i] > 0]
-        if not worthwhile:
-            return "no_value", f"worth no more than min_value={config.min_value:g}"
-        cheapest = min([problem.costs[i] + problem.openings[i] for i in worthwhile])
+        valuable = [i for i in self._list_left_out(key, own) if problem.gains[i] > 0]
+        if not valuable:
+            return "no_value", f"its value is not above min_value={config.min_value:g}"
+        cheapest = min([problem.costs[i] + problem.openings[i] for i in valuable])
         if cheapest > config.token_budget:
             return "budget", f"{cheapest} tokens, more than the {config.token_budget} of the budget"
         if config.max_spans is not None and cheapest <= config.token_budget - tokens:
@@ -221,13 +221,13 @@ class Explainer:
                 return "max_spans", f"max_spans={config.max_spans} better spans are shown"
         cap = token_cap(config)
         if cap is not None and cheapest <= config.token_budget - tokens:
-            return "budget", f"{cheapest} tokens; {cap[0]}={cap[1]} of {key[0]!r} hold what is worth more"
-        return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold what is worth more"
+            return "budget", f"{cheapest} tokens; {cap[0]}={cap[1]} of {key[0]!r} hold better text"
+        return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold better text"
 
-    def _left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
+    def _list_left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
         """Candidates of a hit whose text is not shown: of one that others overlap, some can be."""
         texts, chunk = self._spans.get(key[0]), self.found[key]
-        if texts is None or (chunk.metadata.char_start is not None and self._unshown_parts(key) == [chunk.text]):
+        if texts is None or (chunk.metadata.char_start is not None and self._list_unshown_parts(key) == [chunk.text]):
             return own
         stretches = [self.runs[p.run].text[p.start : p.end].strip() for p in self.candidates.some(own)]
         rest = [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
@@ -262,7 +262,7 @@ class Explainer:
         return tuple(made[key] for key in sorted(made))
 
 
-def _unshown(chunk: Chunk, texts: Sequence[tuple[int, str]]) -> list[str]:
+def _list_unshown(chunk: Chunk, texts: Sequence[tuple[int, str]]) -> list[str]:
     """Parts of a chunk that are not among the texts of its document, which are given with their offsets."""
     start, text = chunk.metadata.char_start, chunk.text
     if not texts or start is None or chunk.metadata.char_end != start + len(text):

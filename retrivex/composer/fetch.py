@@ -47,7 +47,7 @@ def fetch_windows(
     windows = merged
     if len(placed) < len(seeds):
         found = {seed.key: seed.chunk for seed in seeds if seed.unplaced is not None}
-        _report_unplaced(call, seeds)
+        _warn_without_position(call, seeds)
         windows = merge_windows([w for seed, w in zip(seeds, planned, strict=True) if seed.unplaced is None])
     if not placed:
         return Fetched(found)
@@ -103,7 +103,7 @@ def _report(call: Call, keys: Sequence[ChunkKey], what: str) -> None:
     call.log.warn(f"hits {name_keys(keys)}: {what}")
 
 
-def _report_unplaced(call: Call, seeds: Sequence[Seed]) -> None:
+def _warn_without_position(call: Call, seeds: Sequence[Seed]) -> None:
     """Report hits without a position, by the reason: one warning each, or an error with `strict`."""
     for reason, count in Counter(seed.unplaced for seed in seeds if seed.unplaced is not None).items():
         problem = f"{count} of {len(seeds)} hits stay as they are: {reason}"
@@ -141,21 +141,33 @@ def fetch_parents(
     placed = {name: parent for name, parent in placed.items() if name not in texts or parent.doc_id not in closed}
     if call.config.return_parents != "auto":
         return placed
-    return (yield from _with_children(call, placed, children, texts))
+    _warn_of_long_parents(call, placed)
+    return (yield from _fetch_children(call, placed, children, texts))
+
+
+def _warn_of_long_parents(call: Call, placed: Mapping[str, PlacedParent]) -> None:
+    limit = call.config.max_parent_chars
+    long = [(name, len(parent.text)) for name, parent in placed.items() if len(parent.text) > limit]
+    if long:
+        (name, length), parents = long[0], "1 parent is" if len(long) == 1 else f"{len(long)} parents are"
+        call.log.warn(
+            f"{parents} longer than max_parent_chars ({limit}), first {name!r} with {length} characters: spans are not "
+            "replaced by them; raise max_parent_chars, or cut smaller parents"
+        )
 
 
 def _children(seeds: Sequence[Seed], runs: Sequence[Run]) -> dict[str, list[Chunk]]:
     """Candidates by the parent that they name."""
-    unplaced = {seed.key for seed in seeds if seed.unplaced is not None}
+    without_position = {seed.key for seed in seeds if seed.unplaced is not None}
     children: dict[str, list[Chunk]] = {}
     for run in runs:
         for chunk in run.chunks:
-            if chunk.metadata.parent_id is not None and chunk.key not in unplaced:
+            if chunk.metadata.parent_id is not None and chunk.key not in without_position:
                 children.setdefault(chunk.metadata.parent_id, []).append(chunk)
     return children
 
 
-def _with_children(
+def _fetch_children(
     call: Call, placed: Mapping[str, PlacedParent], children: Mapping[str, Sequence[Chunk]], texts: Collection[str]
 ) -> Steps[dict[str, PlacedParent]]:
     """Fetch the chunks around the known ones of each parent, in one request, before any of it is shown.

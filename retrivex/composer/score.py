@@ -21,7 +21,7 @@ from retrivex.selection.candidates import CandidateSet, build_candidates
 
 @dataclass(frozen=True, slots=True)
 class ScoredCandidates:
-    """Runs and what their parts are worth.
+    """Runs and the scores of their parts.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class ScoredCandidates:
 
 
 def score(call: Call, pinned: Pinned, expanded: Expanded, runs: list[Run]) -> ScoredCandidates:
-    """Return what the candidates are worth to the question."""
+    """Return the candidates' scores for the question."""
     similarity = _similarity(call, runs)
     scores = _scores(call, pinned, expanded, runs, expanded.seeds, similarity)
     return ScoredCandidates(expanded, runs, similarity, scores)
@@ -62,7 +62,7 @@ def _scores(
     similarity: Mapping[ChunkKey, float],
     share: float = 1.0,
 ) -> Scores:
-    """Return what candidates are worth to some of the hits, which may fill a share of the budget.
+    """Return the candidates' scores for some of the hits, which may fill a share of the budget.
 
     Candidates that repeat better ones lose value, under `diversity`.
     """
@@ -72,7 +72,7 @@ def _scores(
         per_document=config.max_tokens_per_document,
         exclusions=pinned.exclusions,
         once=config.dedupe_overlaps,
-        run_cost=config.opening_cost,
+        run_cost=config.run_cost,
         spans=config.max_spans,
     )
     scores = call.scorer.score(runs, seeds, expanded.linked, expanded.expansion.continuity, similarity, capacity)
@@ -90,7 +90,7 @@ def make_candidates(
 
 
 def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[tuple[float, Scores]]:
-    """Return per hit list its share of the budget and what candidates are worth to it; empty without quotas."""
+    """Return per hit list its share of the budget and the candidates' scores for it; empty without quotas."""
     config, seeds = call.config, scored.expanded.seeds
     if config.fusion != "quota":
         return []
@@ -112,16 +112,16 @@ def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[
 
 
 def _restrict_to_list(value: Scores, scored: ScoredCandidates, own: Sequence[Seed]) -> Scores:
-    """Set to 0 what a hit list did not lead to: its share of the budget is for its own, the best worth 1."""
+    """Set to 0 what a hit list did not lead to: its share of the budget is for its own; the best scores 1."""
     keys = {seed.key for seed in own} | set(scored.expanded.linked)
     led_to = [any(chunk.key in keys for chunk in run.chunks) for run in scored.runs]
 
     def chunks() -> list[list[float]]:
         rows = [row if mine else [0.0] * len(row) for row, mine in zip(value.chunks, led_to, strict=True)]
         best = max([max(row) for row in rows], default=0.0) or 1.0
-        return [[worth / best for worth in row] for row in rows]
+        return [[gain / best for gain in row] for row in rows]
 
     units = value.units or ()
-    values = [worth if led_to[unit.run] else 0.0 for worth, unit in zip(value.values, units, strict=False)]
+    values = [gain if led_to[unit.run] else 0.0 for gain, unit in zip(value.values, units, strict=False)]
     best = max(values, default=0.0) or 1.0
-    return replace(value, make_chunks=chunks, values=[worth / best for worth in values])
+    return replace(value, make_chunks=chunks, values=[gain / best for gain in values])

@@ -1,4 +1,4 @@
-"""Candidates -> the ones worth most within an allowance: the best hits, the hit lists' shares, then all others."""
+"""Candidates -> the best ones within an allowance: the best hits, the hit lists' shares, then all others."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def keep_top(
 
 
 def select(call: Call, candidates: CandidateSet, runs: Sequence[Run], demand: Demand, allowance: int) -> Selected:
-    """Choose the candidates worth most within `allowance` tokens, and fill what they leave."""
+    """Choose the best candidates within `allowance` tokens, and fill what they leave."""
     kept = keep_top(call, candidates, runs, demand.top, allowance)
     limits = limits_of(call, candidates, allowance, kept.chosen)
     spent = None
@@ -89,7 +89,7 @@ def _record(call: Call, made: Selection) -> None:
     call.log.selection = {"value": made.value, "bound": bound, "proven": made.proven}
     if call.config.selection == "exact" and not made.proven:
         call.log.warn(
-            f"the selection was too large to prove: worth {made.value:.4g}, the best possible is at most "
+            f"the selection was too large to prove: its value is {made.value:.4g}, the best possible is at most "
             f"{made.bound:.4g}"
         )
 
@@ -110,15 +110,15 @@ def _select_for_list(
     problem = candidates.problem
     taken = set(chosen)
     mean = sum(problem.costs) / max(len(problem), 1) or 1.0
-    worth = [
-        0.0 if i in taken or candidates.values[i] <= 0 else candidates.worth(i, scores) for i in range(len(problem))
+    ranks = [
+        0.0 if i in taken or candidates.values[i] <= 0 else candidates.value_by(i, scores) for i in range(len(problem))
     ]
     own = replace(
         problem,
         costs=[0 if i in taken else cost for i, cost in enumerate(problem.costs)],
         openings=[0 if i in taken else opening for i, opening in enumerate(problem.openings)],
-        gains=[(w - call.config.min_value) * c / mean for w, c in zip(worth, problem.costs, strict=True)],
-        ranks=worth,
+        gains=[(w - call.config.min_value) * c / mean for w, c in zip(ranks, problem.costs, strict=True)],
+        ranks=ranks,
     )
     left = None if limits.caps is None else capacity_left(problem, chosen, limits.caps)
     made = solve(own, Limits(limits.budget, caps=left), call.config.selection)

@@ -74,7 +74,7 @@ class SpanScorer:
 def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     """Make the span of a picked stretch, without the white space and joiners at its ends, not yet scored."""
     segments = run.segments(pick.first, pick.last, pick.start, pick.end)
-    start, end = _without_white_space(segments, pick, run)
+    start, end = _trim_white_space(segments, pick, run)
     text = run.text[start:end]
     if start > pick.start or end <= pick.start + segments[-1].start:
         segments = run.segments(pick.first, pick.last, start, end)
@@ -100,7 +100,7 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     )
 
 
-def _without_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:
+def _trim_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:
     """Where a picked stretch begins and ends, less white space at its end and joiners that join nothing."""
     start, end = pick.start + segments[0].start, pick.start + segments[-1].end
     for segment in reversed(segments):
@@ -111,7 +111,7 @@ def _without_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> t
 
 
 def _count_tokens(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
-    """Tokens of a picked stretch: its parts were counted before, so only the seams are read again."""
+    """Tokens of a picked stretch: its parts were counted before, so only the boundaries are read again."""
     whole = run.text
     text = whole[start:end]
     parts = _merge_to_chunks(_clip(start, end, pick.parts), run.ranges[pick.first : pick.last + 1])

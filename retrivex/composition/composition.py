@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
-from retrivex.composition.trace import ChunkNote, Step, Trace, UnitNote
+from retrivex.composition.trace import AbsentTrace, ChunkNote, Step, Trace, UnitNote
 from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.merging.intervals import interval_graph
 from retrivex.model.hit import DroppedHit
@@ -38,6 +38,7 @@ _MARKERS = re.compile(rf"\s*(?:\[\s*{_NUMBERS}(?:\s*[,;]\s*{_NUMBERS})*\s*\][\s,
 _NUMBER_OR_RANGE = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
 _MAX_DIGITS = 18  # no context has so many spans, and Python refuses to read numbers of thousands of digits
 
+_MOST_QUESTION = 60  # characters of the question in the one line that `print` shows
 _MOST_UNITS = 100  # best units that are written out: every unit of many hits would outweigh the context manifold
 
 
@@ -116,7 +117,7 @@ class _WhenRead(Generic[_T]):
         made.__dict__[self.name] = value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Composition:
     """A context inside its budget, and its whole account.
 
@@ -132,7 +133,7 @@ class Composition:
     coverage : per document, best first
     dropped : hits that are not shown, and why
     warnings : everything that went otherwise than asked for
-    trace : each step and chunk
+    trace : each step and chunk; an `AbsentTrace` where the composition was read from JSON without it
     confidence : probability, in [0, 1], that the candidates hold evidence at all, so that a caller can abstain; None
         with the weighted scorer, which cannot tell
     style : how `text` is written down
@@ -149,10 +150,10 @@ class Composition:
     coverage: _WhenRead[tuple[Coverage, ...]] = _WhenRead()
     dropped: _WhenRead[tuple[DroppedHit, ...]] = _WhenRead()
     warnings: tuple[str, ...]  # type: ignore[misc]  # the three before it have no default
-    trace: Trace = field(repr=False, compare=False)  # type: ignore[misc]
+    trace: Trace = field(compare=False)  # type: ignore[misc]
     confidence: float | None = None
-    style: Style = field(default_factory=Style, repr=False)
-    counter: Tokenizer | None = field(default=None, repr=False, compare=False)
+    style: Style = field(default_factory=Style)
+    counter: Tokenizer | None = field(default=None, compare=False)
 
     def resolve(self, reference: str | int | Place) -> list[Citation]:
         """Return where a reference in a model's answer comes from.
@@ -322,8 +323,31 @@ class Composition:
             graph.add_edges_from(((a, b) for a in ends[0] for b in ends[1] if a != b), kind="link")
         return graph
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON types, by the schema `SCHEMA`; embeddings are left out.
+    def __str__(self) -> str:
+        documents = len({span.doc_id for span in self.spans})
+        parts = [
+            _counted(len(self.spans), "passage") + f" of {_counted(documents, 'document')}",
+            f"{self.tokens:,} of {self.token_budget:,} tokens",
+            *([_counted(len(self.warnings), "warning")] if self.warnings else []),
+        ]
+        asked = "" if self.question is None else f" for {_one_line(self.question)!r}"
+        return f"Composition{asked}: {', '.join(parts)}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        """Return the passages with their sources, for notebooks."""
+        from retrivex.composition.html import to_html  # noqa: PLC0415 - only notebooks ask for it
+
+        return to_html(str(self), self.spans)
+
+    def to_dict(self, *, trace: bool = False) -> dict[str, Any]:
+        """Return the answer as plain JSON types, by the schema `SCHEMA`; embeddings are left out.
+
+        Parameters
+        ----------
+        trace : whether to include the trace, which is often thirty times as long as the context
 
         Raises
         ------
@@ -337,33 +361,23 @@ class Composition:
             "tokens": self.tokens,
             "token_budget": self.token_budget,
             "tokenizer": self.tokenizer,
-            "style": asdict(self.style),
+            "style": _record(self.style),
             "spans": [_span_to_dict(span) for span in self.spans],
-            "citations": [asdict(citation) for citation in self.citations],
-            "coverage": [{**asdict(coverage), "summary": str(coverage)} for coverage in self.coverage],
-            "dropped": [asdict(hit) for hit in self.dropped],
+            "citations": [_record(citation) for citation in self.citations],
+            "coverage": [{**_record(coverage), "summary": str(coverage)} for coverage in self.coverage],
+            "dropped": [_record(hit) for hit in self.dropped],
             "warnings": list(self.warnings),
             "confidence": self.confidence,
-            "trace": {
-                "steps": [asdict(step) for step in self.trace.steps],
-                "requests": self.trace.requests,
-                "windows": [asdict(window) for window in self.trace.windows],
-                "links": [[list(source), list(target)] for source, target in self.trace.links],
-                "scorer": self.trace.scorer,
-                "selection": dict(self.trace.selection),
-                "order": dict(self.trace.order),
-                "chunks": [asdict(note) for note in self.trace.notes],
-                "units": [_unit_to_dict(note) for note in self.trace.units[:_MOST_UNITS]],
-            },
+            **({"trace": _trace_to_dict(self.trace)} if trace else {}),
         }
 
-    def to_json(self, *, indent: int | None = None) -> str:
+    def to_json(self, *, indent: int | None = None, trace: bool = False) -> str:
         """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+        return json.dumps(self.to_dict(trace=trace), ensure_ascii=False, indent=indent)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Composition:
-        """Read what `to_dict` wrote.
+        """Read what `to_dict` wrote; one that was written without its trace has none to read.
 
         Raises
         ------
@@ -392,7 +406,7 @@ class Composition:
                 coverage=tuple(_coverage_from_dict(coverage) for coverage in data["coverage"]),
                 dropped=tuple(DroppedHit(**hit) for hit in data["dropped"]),
                 warnings=tuple(data["warnings"]),
-                trace=_trace_from_dict(data["trace"]),
+                trace=_trace_from_dict(data["trace"]) if "trace" in data else AbsentTrace(),
                 confidence=data["confidence"],
                 style=Style(**data["style"]),
             )
@@ -400,6 +414,15 @@ class Composition:
             raise
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RetrivexError(f"not a composition by {SCHEMA}: {error!r}; pass what to_dict returned") from error
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _one_line(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _MOST_QUESTION else f"{plain[: _MOST_QUESTION - 3]}..."
 
 
 def _numbers(reference: str, known: Iterable[int]) -> list[int]:
@@ -417,7 +440,8 @@ def _check_parts(data: Mapping[str, Any]) -> None:
     kinds: tuple[tuple[str, type | UnionType], ...] = (
         ("text", str), ("tokens", int), ("token_budget", int), ("tokenizer", str), ("question", str | None),
         ("spans", list | tuple), ("citations", list | tuple), ("coverage", list | tuple), ("dropped", list | tuple),
-        ("warnings", list | tuple), ("trace", Mapping), ("style", Mapping), ("confidence", float | int | None),
+        ("warnings", list | tuple), ("style", Mapping), ("confidence", float | int | None),
+        *((("trace", Mapping),) if "trace" in data else ()),
     )  # fmt: skip
     for name, kind in kinds:
         if not isinstance(data[name], kind) or isinstance(data[name], bool):
@@ -428,6 +452,11 @@ def _check_parts(data: Mapping[str, Any]) -> None:
             raise RetrivexError(f"style.{name} of the composition is {value!r}: choose one of {', '.join(choices)}")
 
 
+def _record(made: Any) -> dict[str, Any]:
+    """Return the fields of a flat dataclass; `dataclasses.asdict` copies each value, and takes ten times as long."""
+    return {name: getattr(made, name) for name in made.__dataclass_fields__}
+
+
 def _span_to_dict(span: Span) -> dict[str, Any]:
     for chunk in span.chunks:
         check_metadata(chunk)
@@ -436,7 +465,7 @@ def _span_to_dict(span: Span) -> dict[str, Any]:
         **plain,
         "chunk_ids": list(span.chunk_ids),
         "chunks": [chunk_to_dict(chunk, embedding=False) for chunk in span.chunks],
-        "segments": [asdict(segment) for segment in span.segments],
+        "segments": [_record(segment) for segment in span.segments],
     }
 
 
@@ -457,12 +486,26 @@ def _coverage_from_dict(data: Mapping[str, Any]) -> Coverage:
 
 
 def _unit_to_dict(note: UnitNote) -> dict[str, Any]:
-    return {**asdict(note), "chunk_ids": list(note.chunk_ids), "reasons": [list(reason) for reason in note.reasons]}
+    return {**_record(note), "chunk_ids": list(note.chunk_ids), "reasons": [list(reason) for reason in note.reasons]}
 
 
 def _unit_from_dict(data: Mapping[str, Any]) -> UnitNote:
     reasons = tuple((name, moved) for name, moved in data["reasons"])
     return UnitNote(**{**data, "chunk_ids": tuple(data["chunk_ids"]), "reasons": reasons})
+
+
+def _trace_to_dict(trace: Trace) -> dict[str, Any]:
+    return {
+        "steps": [_record(step) for step in trace.steps],
+        "requests": trace.requests,
+        "windows": [_record(window) for window in trace.windows],
+        "links": [[list(source), list(target)] for source, target in trace.links],
+        "scorer": trace.scorer,
+        "selection": dict(trace.selection),
+        "order": dict(trace.order),
+        "chunks": [_record(note) for note in trace.notes],
+        "units": [_unit_to_dict(note) for note in trace.units[:_MOST_UNITS]],
+    }
 
 
 def _trace_from_dict(data: Mapping[str, Any]) -> Trace:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
+from retrivex.errors import RetrivexError
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.window import Window
 
@@ -139,7 +140,7 @@ class Trace:
     selection: Mapping[str, Any]
     order: Mapping[str, Any]
     make_notes: Callable[[], tuple[ChunkNote, ...]] = field(repr=False, compare=False)
-    make_unit_notes: Callable[[], tuple[UnitNote, ...]] = field(default=tuple, repr=False, compare=False)
+    make_unit_notes: Callable[[], tuple[UnitNote, ...]] = field(repr=False, compare=False)
 
     @cached_property
     def notes(self) -> tuple[ChunkNote, ...]:
@@ -150,3 +151,24 @@ class Trace:
     def units(self) -> tuple[UnitNote, ...]:
         """Every unit that was scored, best first; empty with the weighted scorer."""
         return self.make_unit_notes()
+
+
+_PARTS = frozenset(part.name for part in fields(Trace))
+
+
+class AbsentTrace(Trace):
+    """Stands in for the trace of a composition that was written without one: to read any part of it is an error."""
+
+    def __init__(self) -> None:
+        """Hold nothing."""
+
+    def __repr__(self) -> str:
+        return "AbsentTrace()"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _PARTS:
+            raise RetrivexError(
+                f"trace.{name} is missing: this composition was written without its trace; write it with "
+                "to_dict(trace=True), to_json(trace=True) or `retrivex compose --trace`"
+            )
+        raise AttributeError(name)

@@ -6,6 +6,7 @@ import importlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -107,11 +108,31 @@ def load_encoder(spec: str) -> Encoder:
     hashing = re.fullmatch(r"hashing(?:-(\d+))?", spec)
     if hashing:
         return HashingEncoder(int(hashing[1])) if hashing[1] else HashingEncoder()
+    if not Path(spec).is_dir() and not _HUB_NAME.fullmatch(spec):
+        raise EncoderError(f"model {spec!r}: there is no such folder, and no model of the Hugging Face hub is named so")
     # sentence-transformers is an extra and takes seconds to import
     module = importlib.import_module("retrivex.encoders.sentence_transformers")
     return cast("Encoder", module.SentenceTransformerEncoder(spec))
 
 
+def is_local(spec: str) -> bool:
+    """Whether `load_encoder` needs no download: `hashing`, a folder, or a model in the cache of the Hugging Face hub.
+
+    Answers without importing the model's libraries, which takes seconds.
+    """
+    if re.fullmatch(r"hashing(-\d+)?", spec) or Path(spec).is_dir():
+        return True
+    try:
+        hub = importlib.import_module("huggingface_hub")
+    except ImportError:
+        return False
+    names = (spec, f"sentence-transformers/{spec}") if "/" not in spec else (spec,)
+    return _HUB_NAME.fullmatch(spec) is not None and any(
+        isinstance(hub.try_to_load_from_cache(name, "config.json"), str) for name in names
+    )
+
+
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 _WORD = re.compile(r"\w+")
 
 

@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import EncoderError
+from retrivex.errors import EncoderError, describe_cause, install_hint
 from retrivex.tokens.tokenizer import without_surrogates
 
 try:
     from sentence_transformers import SentenceTransformer
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[models]'"
-    raise ImportError(f"encoding with a model needs sentence-transformers: {hint}") from error
+    raise ImportError(f"encoding with a model needs sentence-transformers: {install_hint('models')}") from error
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
@@ -45,7 +44,8 @@ class SentenceTransformerEncoder:
             self._model = SentenceTransformer(str(name_or_path), device=device)
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             raise EncoderError(
-                f"model {str(name_or_path)!r}: sentence-transformers cannot load it ({error}). Give the folder of a "
+                f"model {str(name_or_path)!r}: sentence-transformers cannot load it ("
+                f"{describe_cause(error)}). Give the folder of a "
                 "model or a name on the Hugging Face hub; without a network, a model downloaded before"
             ) from error
         self.name = _model_name(name_or_path)

@@ -68,7 +68,7 @@ def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
     return [list(hits) for hits in lists]
 
 
-def _unmixed(lists: Sequence[Sequence[SeedHit]], pinned: Sequence[Any]) -> Sequence[Sequence[SeedHit]]:
+def _separate(lists: Sequence[Sequence[SeedHit]], pinned: Sequence[Any]) -> Sequence[Sequence[SeedHit]]:
     """Keep hits without a place apart from what has one: `(doc_id, chunk_id)` is no place of theirs.
 
     One that another hit places has that place. Others of a document with placed hits, or with other pinned chunks, are
@@ -152,7 +152,7 @@ class _Sorter:
         for number, (hit, similarity) in enumerate(zip(hits, similarities, strict=True)):
             chunk, metadata = hit.chunk, hit.chunk.metadata
             key = (metadata.doc_id, metadata.chunk_id)
-            # equal scores are told apart by what they are, so that the order they came in does not matter
+            # equal scores are ordered by their chunks, so that the order they came in does not matter
             rows.append((-similarity, key, chunk.text, hit.similarity_score, number, hit, metadata.scope))
         rows.sort()
         for _, key, text, _, _, hit, scope in rows:
@@ -161,6 +161,9 @@ class _Sorter:
                 self.drop(hit, "out_of_scale", detail)
             elif scope not in allowed:
                 self.drop(hit, "scope", scope_detail(key, scope))
+            elif text.isspace():
+                detail = f"{key!r} holds nothing but white space: there is nothing to show"
+                self.dropped.append(DroppedHit(*key, hit.similarity_score, "no_text", detail))
             elif self.texts.setdefault(key, text) == text:
                 best.setdefault(key, hit)
             else:
@@ -204,7 +207,7 @@ def prepare_seeds(
         With `strict`, at the first hit that cannot be used.
     """
     sorter = _Sorter(config, allowed)
-    lists = [sorter.usable(hits) for hits in _unmixed(as_hit_lists(seed_hits), config.pinned)]
+    lists = [sorter.usable(hits) for hits in _separate(as_hit_lists(seed_hits), config.pinned)]
     given: dict[ChunkKey, float] = {}
     by_list: dict[ChunkKey, dict[int, float]] = {}
     for number, hits in enumerate(lists):

@@ -158,8 +158,8 @@ class _Walker:
             self.made.refused[key] = "document end"
             return
         self.made.refused[key] = "missing"
-        # without a chunk count, nothing tells a hole behind the last chunk from the end of the document, nor a missing
-        # first chunk from numbers that begin at 1
+        # without a chunk count, a hole behind the last chunk looks like the end of the document, and a missing first
+        # chunk like numbers that begin at 1
         if count is not None or 0 < chunk_id < inner.metadata.chunk_id:
             self.made.holes.add(key)
 

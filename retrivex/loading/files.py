@@ -24,7 +24,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _Loader = Callable[[bytes, str, str | None], Loaded]
 
 
-def _optional(module: str, function: str, **fixed: str) -> _Loader:
+def _import_later(module: str, function: str, **fixed: str) -> _Loader:
     """Return a loader whose module is imported at its first use: it needs an extra."""
 
     def load(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
@@ -42,14 +42,20 @@ _LOADERS: Mapping[str, _Loader] = {
     **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".tex", ".log", ".csv", ".tsv", ""), load_text),
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), load_markdown),
     **dict.fromkeys((".html", ".htm", ".xhtml"), load_html),
-    ".pdf": _optional("pdf", "load_pdf"),
-    **{suffix: _optional("office", "load_office", suffix=suffix) for suffix in (".docx", ".pptx", ".xlsx")},
+    ".pdf": _import_later("pdf", "load_pdf"),
+    **{suffix: _import_later("office", "load_office", suffix=suffix) for suffix in (".docx", ".pptx", ".xlsx")},
 }
 _JSONL = (".jsonl", ".ndjson")
 _OLD_OFFICE = {".doc": ".docx", ".ppt": ".pptx", ".xls": ".xlsx"}
 
 SUPPORTED_SUFFIXES = tuple(sorted((*filter(None, _LOADERS), *_JSONL)))
 """File name endings that are read without being asked for by name; files without one are read as text."""
+
+
+def is_supported(path: Path) -> bool:
+    """Whether the ending is one that RetriVex knows: one of `SUPPORTED_SUFFIXES`, none, or an old office format."""
+    suffix = path.suffix.lower()
+    return suffix in _LOADERS or suffix in _JSONL or suffix in _OLD_OFFICE
 
 
 def load_file(path: str | os.PathLike[str], *, doc_id: str | None = None, max_bytes: int = MAX_BYTES) -> list[Document]:
@@ -70,28 +76,27 @@ def load_file(path: str | os.PathLike[str], *, doc_id: str | None = None, max_by
     """
     path = Path(path)
     documents = []
-    for loaded in load_parts(path, doc_id or path.name, max_bytes=max_bytes, any_suffix=True):
+    for loaded in load_parts(path, doc_id or path.name, max_bytes=max_bytes):
         if isinstance(loaded, LoadError):
             raise LoadError(f"{path}: {loaded}") from loaded
         documents.append(loaded.document)
     return documents
 
 
-def load_parts(path: Path, doc_id: str, *, max_bytes: int, any_suffix: bool) -> Iterator[Loaded | LoadError]:
-    """Read what one file holds; what cannot be read comes as an error among the rest.
+def load_parts(path: Path, doc_id: str, *, max_bytes: int) -> Iterator[Loaded | LoadError]:
+    """Read what one file holds, as text where its ending is unknown; what cannot be read comes as an error.
 
     Parameters
     ----------
     path, doc_id : the file and its name
     max_bytes : limit for the file; for JSONL, for each line
-    any_suffix : read endings that nobody knows as text
     """
     try:
         if path.suffix.lower() in _JSONL:
             _check_regular(path)
             yield from parse_lines(path, partial(_jsonl_document, source=str(path)), max_line_bytes=max_bytes)
         else:
-            loader = _loader_for(path, any_suffix)
+            loader = _loader_for(path)
             yield loader(read_bytes(path, max_bytes), doc_id, str(path))
     except LoadError as error:
         yield error
@@ -103,15 +108,10 @@ def _jsonl_document(record: Mapping[str, Any], source: str) -> Loaded:
     return Loaded(document_from_dict(record, source))
 
 
-def _loader_for(path: Path, any_suffix: bool) -> _Loader:
+def _loader_for(path: Path) -> _Loader:
     suffix = path.suffix.lower()
     if suffix in _OLD_OFFICE:
         raise LoadError(f"{suffix} is an old format that is not read; save it as {_OLD_OFFICE[suffix]}")
-    if suffix not in _LOADERS and not any_suffix:
-        raise LoadError(
-            f"{suffix} files are not read (read are {' '.join(SUPPORTED_SUFFIXES)}); "
-            "name the file itself, or a pattern for it, to have it read as text"
-        )
     return _LOADERS.get(suffix, load_text)
 
 
@@ -119,7 +119,7 @@ def _check_regular(path: Path) -> os.stat_result:
     try:
         status = path.stat()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise _unreadable(error) from error
+        raise _make_unreadable(error) from error
     if not stat.S_ISREG(status.st_mode):
         raise LoadError("it is not a regular file (a folder, pipe, socket or device); leave it out")
     return status
@@ -139,13 +139,13 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
             with path.open("rb") as file:
                 raw = file.read(max_bytes + 1)  # it may have grown
         except OSError as error:
-            raise _unreadable(error) from error
+            raise _make_unreadable(error) from error
         size = len(raw)
     if size > max_bytes:
         raise LoadError(f"it has {size:,} bytes, the limit is {max_bytes:,}; raise max_bytes or split it")
     return raw
 
 
-def _unreadable(error: OSError | ValueError) -> LoadError:
+def _make_unreadable(error: OSError | ValueError) -> LoadError:
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return LoadError(f"it cannot be read: {said}; check its name and permissions")

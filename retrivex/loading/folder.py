@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from retrivex.errors import LoadError
-from retrivex.loading.files import MAX_BYTES, load_parts
+from retrivex.loading.files import MAX_BYTES, is_supported, load_parts
 from retrivex.loading.report import LoadProblem, LoadReport
 from retrivex.model.document import Document
 
@@ -30,13 +30,11 @@ class FoundFile:
     path : where it lies
     folder : where its name counts from: the folder given, or the one a single file lies in
     doc_id : what its document will be called
-    named : whether it was asked for by name or by an `include` pattern, so that any ending is read
     """
 
     path: Path
     folder: Path
     doc_id: str
-    named: bool
 
 
 def load_documents(
@@ -65,6 +63,7 @@ def iter_documents(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     max_bytes: int = MAX_BYTES,
+    on_file: Callable[[Path], None] | None = None,
 ) -> Iterator[Document]:
     """Read files and folders, one document at a time; what cannot be read goes into `report` and the rest goes on.
 
@@ -78,16 +77,20 @@ def iter_documents(
         with an ending nobody knows are then read as text
     exclude : files and folders that match one of these are passed over
     max_bytes : a larger file (for JSONL: line) is skipped
+    on_file : called with each file before it is read
 
     Notes
     -----
+    Files of a folder whose ending is not one of `SUPPORTED_SUFFIXES` are in `report.passed_over`.
     Names beginning with a dot and `SKIPPED_FOLDERS` are passed over. Links to folders are not followed, links to
     files only where they stay inside the folder given. A document whose `doc_id` has been seen is reported, not
     given twice.
     """
     seen: set[str] = set()
     for found in find_files(paths, report, include=include, exclude=exclude):
-        for loaded in load_parts(found.path, found.doc_id, max_bytes=max_bytes, any_suffix=found.named):
+        if on_file is not None:
+            on_file(found.path)
+        for loaded in load_parts(found.path, found.doc_id, max_bytes=max_bytes):
             if isinstance(loaded, LoadError):
                 report.problems.append(_problem(found.path, str(loaded)))
                 continue
@@ -114,20 +117,34 @@ def find_files(
     for root in [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]:
         if os.path.isdir(root):
             candidates.extend(
-                FoundFile(path, root, name, named=bool(include))
+                FoundFile(path, root, name)
                 for path, name in _walk(root, report, tuple(exclude))
-                if not include or _matches(name, include)
+                if _is_wanted(path, name, include, report)
             )
         else:
             # missing files go on, too: reading them gives the reason
-            candidates.append(FoundFile(root, root.parent, root.name, named=True))
-    kept = [file for file in _once(candidates) if _nameable(file, report)]
+            candidates.append(FoundFile(root, root.parent, root.name))
+    kept = [file for file in _drop_repeated(candidates) if _can_be_named(file, report)]
     return [replace(file, doc_id=doc_id) for file, doc_id in zip(kept, _doc_ids(kept), strict=True)]
 
 
 def _problem(path: Path, reason: str) -> LoadProblem:
+    return LoadProblem(_printable(path), reason)
+
+
+def _printable(path: Path) -> str:
     # A name that is not text is shown escaped, so that a report can always be printed.
-    return LoadProblem(str(path).encode("utf-8", "backslashreplace").decode("utf-8"), reason)
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _is_wanted(path: Path, name: str, include: Sequence[str], report: LoadReport) -> bool:
+    """Whether a file of a folder is to be read: one of a known kind, or whatever the patterns name."""
+    if include:
+        return _matches(name, include)
+    if not is_supported(path):
+        report.passed_over.append(_printable(path))
+        return False
+    return True
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
@@ -188,7 +205,7 @@ def _is_inside(link: Path, root: Path, report: LoadReport) -> bool:
     return True
 
 
-def _once(files: Sequence[FoundFile]) -> list[FoundFile]:
+def _drop_repeated(files: Sequence[FoundFile]) -> list[FoundFile]:
     """Leave out files that come a second time, through overlapping folders or links; the file goes before its links."""
     first: dict[str, int] = {}
     for index in sorted(range(len(files)), key=lambda i: os.path.islink(files[i].path)):
@@ -196,7 +213,7 @@ def _once(files: Sequence[FoundFile]) -> list[FoundFile]:
     return [files[index] for index in sorted(first.values())]
 
 
-def _nameable(file: FoundFile, report: LoadReport) -> bool:
+def _can_be_named(file: FoundFile, report: LoadReport) -> bool:
     try:
         file.doc_id.encode("utf-8")
     except UnicodeEncodeError:
@@ -211,7 +228,7 @@ def _doc_ids(files: Sequence[FoundFile]) -> list[str]:
     doc_ids = [file.doc_id for file in files]
     parts = {folder: folder.resolve().parts[1:] for folder in {file.folder for file in files}}
     for depth in range(1, max(map(len, parts.values()), default=0) + 1):
-        clashing = _repeated(doc_ids)
+        clashing = _find_repeated(doc_ids)
         for index in clashing:
             file = files[index]
             doc_ids[index] = "/".join((*parts[file.folder][-depth:], file.doc_id))
@@ -220,7 +237,7 @@ def _doc_ids(files: Sequence[FoundFile]) -> list[str]:
     return doc_ids
 
 
-def _repeated(doc_ids: Sequence[str]) -> list[int]:
+def _find_repeated(doc_ids: Sequence[str]) -> list[int]:
     places: dict[str, list[int]] = defaultdict(list)
     for index, doc_id in enumerate(doc_ids):
         places[doc_id].append(index)

@@ -103,11 +103,11 @@ class _Writer:
                 continue
             if entered:
                 self._leave(node)
-            node = self._onward(node)
+            node = self._go_on(node)
         self._flush()
         return "".join(self._pieces) + "\n" if self._pieces else ""
 
-    def _onward(self, node: LexborNode) -> LexborNode | None:
+    def _go_on(self, node: LexborNode) -> LexborNode | None:
         """Next node in reading order, leaving the finished ones; None at the end."""
         current = node
         while current.mem_id != self._root.mem_id:

@@ -77,7 +77,7 @@ def read_chunks(path: str | Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> It
     LoadError
         At the first line that is not a chunk; the message names the line.
     """
-    yield from _all_of(path, chunk_from_dict, max_line_bytes)
+    yield from _read_all(path, chunk_from_dict, max_line_bytes)
 
 
 def read_documents(path: str | Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Document]:
@@ -88,10 +88,10 @@ def read_documents(path: str | Path, *, max_line_bytes: int = MAX_LINE_BYTES) ->
     LoadError
         At the first line that is not a document; the message names the line.
     """
-    yield from _all_of(path, lambda record: document_from_dict(record, str(path)), max_line_bytes)
+    yield from _read_all(path, lambda record: document_from_dict(record, str(path)), max_line_bytes)
 
 
-def _all_of(path: str | Path, make: Callable[[Mapping[str, Any]], _Made], max_line_bytes: int) -> Iterator[_Made]:
+def _read_all(path: str | Path, make: Callable[[Mapping[str, Any]], _Made], max_line_bytes: int) -> Iterator[_Made]:
     for made in parse_lines(path, make, max_line_bytes=max_line_bytes):
         if isinstance(made, LoadError):
             raise LoadError(f"{path}: {made}") from made

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-from retrivex.errors import LoadError
+from retrivex.errors import LoadError, install_hint
 from retrivex.loading.markdown import first_heading
 from retrivex.loading.report import Loaded
 from retrivex.loading.tables import Cell, pipe_table
@@ -19,7 +19,7 @@ try:
     from markitdown.converters import DocxConverter, PptxConverter
     from openpyxl import load_workbook
 except ImportError as error:
-    raise ImportError("reading office files needs markitdown: pip install 'retrivex-rag[office]'") from error
+    raise ImportError(f"reading office files needs markitdown: {install_hint('office')}") from error
 
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 """Most an office file may hold when unpacked; a small zip file can be made to unpack to a full disk."""
@@ -75,14 +75,14 @@ def _sheets(raw: bytes) -> str:
     sections = []
     for sheet in book.worksheets:
         sheet.reset_dimensions()  # some programs write wrong ones, which would cut rows off
-        rows = [row for values in sheet.iter_rows(values_only=True) if (row := _filled(values))]
+        rows = [row for values in sheet.iter_rows(values_only=True) if (row := _trim_row(values))]
         if table := pipe_table(rows):
             sections.append(f"## {sheet.title}\n\n{table}\n")
     book.close()
     return "\n".join(sections)
 
 
-def _filled(values: tuple[object, ...]) -> list[Cell]:
+def _trim_row(values: tuple[object, ...]) -> list[Cell]:
     """Cells of a row up to its last value."""
     texts = ["" if value is None else " ".join(str(value).split()) for value in values]
     while texts and not texts[-1]:

@@ -7,7 +7,7 @@ import logging
 import re
 from itertools import groupby
 
-from retrivex.errors import LoadError
+from retrivex.errors import LoadError, install_hint
 from retrivex.loading.report import Loaded
 from retrivex.model.document import Document
 
@@ -15,7 +15,7 @@ try:
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 except ImportError as error:
-    raise ImportError("reading PDF files needs pypdf: pip install 'retrivex-rag[pdf]'") from error
+    raise ImportError(f"reading PDF files needs pypdf: {install_hint('pdf')}") from error
 
 PAGE_SEPARATOR = "\n\n"
 """Stands between the texts of two pages; it belongs to the page before it."""
@@ -65,7 +65,7 @@ def _open(raw: bytes) -> PdfReader:
     except DependencyError as error:
         raise LoadError("it is encrypted with AES: pip install cryptography, or save it without encryption") from error
     except Exception as error:  # broken files make pypdf raise nearly anything
-        raise LoadError(f"it cannot be read as PDF ({_said(error)}); open it and save it anew") from error
+        raise LoadError(f"it cannot be read as PDF ({_describe(error)}); open it and save it anew") from error
     if locked:
         raise LoadError("it is encrypted and needs a password; save it without one")
     return reader
@@ -78,12 +78,12 @@ def _page_texts(reader: PdfReader) -> list[str]:
             texts.append(_clean(reader.pages[number].extract_text()))
         except Exception as error:
             raise LoadError(
-                f"page {number + 1} cannot be read ({_said(error)}); open the file and save it anew"
+                f"page {number + 1} cannot be read ({_describe(error)}); open the file and save it anew"
             ) from error
     return texts
 
 
-def _said(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:200]}"
 
 

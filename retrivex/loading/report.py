@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from retrivex.model.document import Document
+
+MAX_KINDS = 5
+"""Endings that are named; a folder of programs may have dozens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,7 @@ class LoadReport:
     loaded : documents handed out so far
     problems : files, folders or lines that were skipped
     notes : files that were loaded, but not quite as they are (a guessed encoding, pages without text)
+    passed_over : files of a folder whose kind is not read (pictures, programs, ...)
 
     Examples
     --------
@@ -59,9 +66,25 @@ class LoadReport:
     loaded: int = 0
     problems: list[LoadProblem] = field(default_factory=list)
     notes: list[LoadProblem] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
         """Return the counts as one line."""
         counts = ((self.loaded, "document"), (len(self.problems), "problem"), (len(self.notes), "note"))
         documents, problems, notes = (f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
-        return f"{documents} loaded, {problems}, {notes}"
+        others = f", {describe_kinds(self.passed_over)} passed over" if self.passed_over else ""
+        return f"{documents} loaded, {problems}, {notes}{others}"
+
+
+def describe_kinds(paths: Sequence[str]) -> str:
+    """Return how many files there are of each ending, the most frequent first.
+
+    Examples
+    --------
+    >>> describe_kinds(["a.png", "b.json", "c.PNG"])
+    '3 files of other kinds (2 .png, 1 .json)'
+    """
+    endings = Counter(Path(path).suffix.lower() for path in paths)
+    kinds = [f"{count:,} {ending}" for ending, count in endings.most_common(MAX_KINDS)]
+    rest = ", ..." if len(endings) > MAX_KINDS else ""
+    return f"{len(paths):,} file{'' if len(paths) == 1 else 's'} of other kinds ({', '.join(kinds)}{rest})"

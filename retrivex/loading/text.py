@@ -66,17 +66,17 @@ def decode(raw: bytes, declared: str | None = None) -> Decoded:
     """
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
-            return _checked(_strict(raw[len(mark) :], encoding))
+            return _check(_strict(raw[len(mark) :], encoding))
     if b"\0" in raw:
         raise LoadError(
             "it is not text: it has NUL bytes and no byte-order mark; leave it out, or save it as UTF-8 if it is text"
         )
-    if declared is not None and (decoded := _declared(raw, declared)) is not None:
-        return _checked(decoded)
+    if declared is not None and (decoded := _decode_declared(raw, declared)) is not None:
+        return _check(decoded)
     try:
-        return _checked(Decoded(raw.decode("utf-8"), "utf-8"))
+        return _check(Decoded(raw.decode("utf-8"), "utf-8"))
     except UnicodeDecodeError:
-        return _checked(_guess(raw))
+        return _check(_guess(raw))
 
 
 def _strict(raw: bytes, encoding: str) -> Decoded:
@@ -88,7 +88,7 @@ def _strict(raw: bytes, encoding: str) -> Decoded:
         ) from error
 
 
-def _declared(raw: bytes, label: str) -> Decoded | None:
+def _decode_declared(raw: bytes, label: str) -> Decoded | None:
     """Decode as the file asks for; None where the label is unknown or does not fit."""
     try:
         encoding = codecs.lookup(label).name
@@ -114,7 +114,7 @@ def _guess(raw: bytes) -> Decoded:
     raise LoadError("its encoding is unknown: it is not UTF-8 and has no byte-order mark; save it as UTF-8")
 
 
-def _checked(decoded: Decoded) -> Decoded:
+def _check(decoded: Decoded) -> Decoded:
     text = decoded.text
     controls = len(_CONTROLS.findall(text))
     if "\0" in text or controls > max(2, _MAX_CONTROLS * len(text)):

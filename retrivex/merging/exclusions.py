@@ -113,11 +113,11 @@ class Exclusions:
         if self.keys:
             found += [place for place, chunk in zip(run.ranges, run.chunks, strict=True) if chunk.key in self.keys]
         for text in self.texts:
-            found += _repeated(run, text)
+            found += _find_repeats(run, text)
         return merge_ranges(found)
 
 
-def _repeated(run: Run, shown: str) -> Iterable[tuple[int, int]]:
+def _find_repeats(run: Run, shown: str) -> Iterable[tuple[int, int]]:
     """Ranges of a run that repeat `shown`: all of it, whole chunks of it, or whole sentences of it.
 
     What is shorter than `MIN_SENTENCE` repeats only what is the same as a whole: "cat" must not cut "concatenate".

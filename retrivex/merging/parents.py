@@ -117,7 +117,7 @@ def with_children(
         else:
             if row is not inner and chunk is not None and 0 < row[-1] < (count or MAX_CHUNK_ID) - 1:
                 return None  # there may be more of it behind what was asked for
-    if complete and _uncovered(parent, family).strip():
+    if complete and _find_uncovered(parent, family).strip():
         return None
     return replace(parent, children=_in_a_row(family))
 
@@ -129,7 +129,7 @@ def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:
     return start < parent.char_end and end > parent.char_start
 
 
-def _uncovered(parent: PlacedParent, family: Sequence[Chunk]) -> str:
+def _find_uncovered(parent: PlacedParent, family: Sequence[Chunk]) -> str:
     """Return the part of a parent's text that no chunk covers."""
     covered: list[tuple[int, int]] = []
     for chunk in family:
@@ -173,7 +173,7 @@ def covered_share(parent: PlacedParent, spans: Sequence[Span]) -> float:
     return min(1.0, shown / len(parent.text))
 
 
-def _swapped(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> Span:
+def _swap_in(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> Span:
     """One span with the parent's text; it takes the place of those inside it."""
     best = max(inside, key=lambda span: span.score)
     by_id = {chunk.metadata.chunk_id: chunk for span in inside for chunk in span.chunks}
@@ -275,7 +275,7 @@ def swap_in(
     for span in spans:
         for parent_id in dict.fromkeys(chunk.metadata.parent_id for chunk in span.chunks):
             parent = parents.get(parent_id) if parent_id is not None else None
-            if parent is None or len(parent.text) > config.max_parent_chars or _overlapped(parent, kept):
+            if parent is None or len(parent.text) > config.max_parent_chars or _overlaps(parent, kept):
                 continue
             inside = _spans_of(parent, kept)
             if not inside or any(s.parent_id == parent_id for s in inside):
@@ -283,7 +283,7 @@ def swap_in(
             price = token_counts[parent.parent_id] - sum(s.token_count for s in inside)
             if price > room or covered_share(parent, inside) < config.parent_coverage:
                 continue
-            made = _swapped(parent, inside, token_counts[parent.parent_id])
+            made = _swap_in(parent, inside, token_counts[parent.parent_id])
             kept[kept.index(inside[0])] = made
             kept = [s for s in kept if not any(s is old for old in inside)]
             swaps += [(old, made) for old in inside]
@@ -291,7 +291,7 @@ def swap_in(
     return kept, swaps
 
 
-def _overlapped(parent: PlacedParent, spans: Sequence[Span]) -> bool:
+def _overlaps(parent: PlacedParent, spans: Sequence[Span]) -> bool:
     """Whether a span reaches over the parent's edge: swapping it in would show those characters twice."""
     start, end = parent.char_start, parent.char_end
     if start is None or end is None:

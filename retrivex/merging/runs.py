@@ -54,6 +54,6 @@ def _warnings(inconsistent: Sequence[Chunk], gaps: Sequence[Gap]) -> list[str]:
         made.append(
             f"{count} of more than {SURE_GAP} characters closed as dropped white space, first the "
             f"{gaps[0].width} before {gaps[0].chunk.key!r}: where there may be words, lower max_gap_chars or keep "
-            "white space in the chunks"
+            "white space in the chunks (strip_whitespace=False in LangChain's splitters)"
         )
     return made

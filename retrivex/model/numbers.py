@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+_MAX_DIGITS = 18  # a number of chunks never has more, and Python refuses to read thousands
 _COMPLEX = (complex, np.complexfloating)
 
 
@@ -96,3 +97,15 @@ def all_finite(values: Iterable[Any]) -> bool:
         return isfinite(total if isinstance(total, float) else real(total))
     except Exception:  # noqa: BLE001 - a reader of the caller's, or an odd value, may raise anything
         return False
+
+
+def parse_whole_number(value: Any) -> Any:
+    """Return the number of a text that is written exactly as a whole number is; anything else as it is.
+
+    Examples
+    --------
+    >>> [parse_whole_number(value) for value in ("17", 17, "017", "c-17")]
+    [17, 17, '017', 'c-17']
+    """
+    digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _MAX_DIGITS
+    return int(value) if digits and (value == "0" or value[0] != "0") else value

@@ -44,14 +44,14 @@ class Run:
     text : the stitched text
     ranges : per chunk, where its text stands in `text`, overlaps included
     sources : per chunk, the document offset of its first character; None where unknown or untrustworthy
-    seams : per chunk, whether its left edge is exact: False where a joiner or a text match closed the seam
+    exact_edges : per chunk, whether its left edge is exact: False where a joiner or a text match closed the gap
     """
 
     chunks: tuple[Chunk, ...]
     text: str
     ranges: tuple[tuple[int, int], ...]
     sources: tuple[int | None, ...]
-    seams: tuple[bool, ...]
+    exact_edges: tuple[bool, ...]
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -63,7 +63,7 @@ class Run:
 
     def is_exact(self, first: int, last: int) -> bool:
         """Whether every character of chunks `first..last` (positions, inclusive) is known to be the source's."""
-        return None not in self.sources[first : last + 1] and all(self.seams[first + 1 : last + 1])
+        return None not in self.sources[first : last + 1] and all(self.exact_edges[first + 1 : last + 1])
 
     def segments(self, first: int, last: int, start: int, end: int) -> tuple[Segment, ...]:
         """Map `text[start:end]` back to chunks `first..last`; offsets of the result count from `start`."""
@@ -158,10 +158,10 @@ class _Stitcher:
         self.chunks: list[Chunk] = []
         self.ranges: list[tuple[int, int]] = []
         self.sources: list[int | None] = []
-        self.seams: list[bool] = []
+        self.exact_edges: list[bool] = []
         self.source_end: int | None = None  # document offset right after the text; None where unknown
         self.known_end: int | None = None  # highest document offset so far, whatever came after it
-        self.stretch = 0  # where in the text the last stretch begins whose offsets run without a seam
+        self.stretch = 0  # where in the text the last stretch begins whose offsets are contiguous
 
     def add(self, chunk: Chunk) -> bool:
         metadata, text = chunk.metadata, chunk.text
@@ -229,7 +229,7 @@ class _Stitcher:
         self.chunks.append(chunk)
         self.ranges.append((at, at + len(chunk.text)))
         self.sources.append(source)
-        self.seams.append(exact)
+        self.exact_edges.append(exact)
         if new or not exact:
             self.source_end = None if source is None else source + len(chunk.text)
         if self.source_end is not None:
@@ -237,7 +237,7 @@ class _Stitcher:
 
     def flush(self) -> Run:
         text = "".join(self.parts)
-        made = Run(tuple(self.chunks), text, tuple(self.ranges), tuple(self.sources), tuple(self.seams))
+        made = Run(tuple(self.chunks), text, tuple(self.ranges), tuple(self.sources), tuple(self.exact_edges))
         self._reset()
         return made
 
@@ -290,7 +290,7 @@ def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = MA
     Parameters
     ----------
     chunks : of one document, ids ascending by one
-    joiner : text that closes a seam where white space is missing; None guesses it, see `guess_joiner`
+    joiner : text that closes a gap where white space is missing; None guesses it, see `guess_joiner`
     max_gap : in characters
 
     Examples

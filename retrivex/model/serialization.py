@@ -11,6 +11,7 @@ import numpy as np
 
 from retrivex.errors import ChunkError, RetrivexError
 from retrivex.model.chunk import Chunk, ChunkMetadata, with_lists
+from retrivex.model.numbers import parse_whole_number
 
 CHUNK_KEYS = (
     "doc_id",
@@ -68,7 +69,8 @@ def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:
     Parameters
     ----------
     record : `doc_id`, `chunk_id` and `text` are needed; `metadata` is `ChunkMetadata.custom_metadata`, `links` a list
-        of `[doc_id, chunk_id]`, the rest is as in `ChunkMetadata`. Null counts as not given; lists become tuples
+        of `[doc_id, chunk_id]`, the rest is as in `ChunkMetadata`. A `chunk_id` may be a text such as "17". Null counts
+        as not given; lists become tuples
 
     Raises
     ------
@@ -84,7 +86,7 @@ def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:
     heading_path = fields.get("heading_path")
     metadata = ChunkMetadata(
         doc_id=string(fields, "doc_id", ChunkError),
-        chunk_id=integer(require(fields, "chunk_id", ChunkError), "chunk_id", ChunkError),
+        chunk_id=_position(require(fields, "chunk_id", ChunkError), "chunk_id"),
         char_start=_optional_integer(fields, "char_start"),
         char_end=_optional_integer(fields, "char_end"),
         parent_id=optional_string(fields, "parent_id", ChunkError),
@@ -147,7 +149,17 @@ def _links(value: Any) -> tuple[tuple[str, int], ...]:
     links = listing(value, "links", ChunkError)
     if not all(isinstance(link, list | tuple) and len(link) == 2 for link in links):
         raise ChunkError(f"links is {value!r}: it must be a list of [doc_id, chunk_id]")
-    return tuple((as_string(doc, "links", ChunkError), integer(chunk, "links", ChunkError)) for doc, chunk in links)
+    return tuple((as_string(doc, "links", ChunkError), _position(chunk, "links")) for doc, chunk in links)
+
+
+def _position(value: Any, key: str) -> int:
+    chunk_id = parse_whole_number(value)
+    if isinstance(chunk_id, str):
+        raise ChunkError(
+            f"{key} is {chunk_id!r}: it must be a whole number; number the chunks of a document 0, 1, 2, ... and keep "
+            "an id of your own in metadata"
+        )
+    return integer(chunk_id, key, ChunkError)
 
 
 def _embedding(value: Any) -> list[float] | None:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Option
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, read_score, read_values
+from retrivex.model.fields import Field, list_items, read_values
 from retrivex.model.numbers import float_of
+from retrivex.model.options import Options
 from retrivex.ordering.chronological import chronological
 from retrivex.ordering.cues import COMPARISON_CUES, NARRATIVE_CUES, TEMPORAL_CUES
 from retrivex.ordering.documents import document
@@ -27,18 +27,16 @@ AutoStrategy: TypeAlias = Literal["chronological", "document", "group_by", "edge
 """What `auto` chooses from; `group_by` groups by document."""
 
 
-class AutoSettings(BaseModel):
+class AutoSettings(Options):
     """Thresholds, cues and context window by which `auto` chooses.
 
     The shares are of the items that must have the field in question.
 
     Raises
     ------
-    pydantic.ValidationError
-        A `ValueError` naming the field, the value given and the rule it breaks.
+    ConfigError
+        A `ValueError` naming the option, the value given and the rule it breaks.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
 
     timestamp_coverage: float = Option(default=0.4, ge=0, le=1, description="share with a timestamp for chronological")
     source_coverage: float = Option(default=0.4, ge=0, le=1, description="share with a source for document and groups")
@@ -190,7 +188,7 @@ def auto(
     *,
     question: str | None,
     ranked: bool = False,
-    score: Field = read_score,
+    score: Field = "score",
     source: Field = "source_id",
     position: Field = "section_index",
     timestamp: Field = "timestamp",

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, make_quick_reader, read_quickly, read_score, read_values
+from retrivex.model.fields import Field, list_items, make_quick_reader, read_quickly, read_values
 from retrivex.model.numbers import all_finite, number_of
 from retrivex.ordering.ranking import check_scores, is_descending, sort_best_first
 
@@ -21,7 +21,7 @@ def chronological(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = read_score,
+    score: Field = "score",
     timestamp: Field = "timestamp",
     order: TimeOrder = "asc",
 ) -> list[T]:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, read_quickly, read_score, read_values
+from retrivex.model.fields import Field, list_items, read_quickly, read_values
 from retrivex.model.numbers import all_finite, number_of
 from retrivex.ordering.ranking import check_scores, is_descending
 
@@ -18,7 +18,7 @@ def document(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = read_score,
+    score: Field = "score",
     source: Field = "source_id",
     position: Field = "section_index",
 ) -> list[T]:
@@ -54,7 +54,7 @@ def document_edges(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = read_score,
+    score: Field = "score",
     source: Field = "source_id",
     position: Field = "section_index",
 ) -> list[T]:

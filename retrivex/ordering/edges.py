@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, read_score
+from retrivex.model.fields import Field
 from retrivex.ordering.ranking import score_desc
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ def edge_balanced(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = read_score,
+    score: Field = "score",
     start_count: int | None = None,
     end_count: int | None = None,
 ) -> list[T]:
@@ -62,7 +62,7 @@ def _check_counts(start_count: int | None, end_count: int | None) -> tuple[int, 
     return start_count, end_count
 
 
-def alternating(items: Iterable[T], *, ranked: bool = False, score: Field = read_score) -> list[T]:
+def alternating(items: Iterable[T], *, ranked: bool = False, score: Field = "score") -> list[T]:
     """Best, worst, second best, second worst, and so on: strong and weak passages take turns.
 
     A published rule of thumb. What it does is what it says: only its first place follows attention; the second best

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, read_quickly, read_score
+from retrivex.model.fields import Field, list_items, read_quickly
 from retrivex.ordering.documents import partition, sort_by_best
 from retrivex.ordering.ranking import check_scores
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def relevance_groups(
-    items: Iterable[T], *, ranked: bool = False, score: Field = read_score, high: float = 0.7, medium: float = 0.4
+    items: Iterable[T], *, ranked: bool = False, score: Field = "score", high: float = 0.7, medium: float = 0.4
 ) -> list[T]:
     """Half of the highly relevant first, then the medium, the low, and the other half of the highly relevant last.
 
@@ -74,7 +74,7 @@ def group_by(
     field: Field,
     *,
     ranked: bool = False,
-    score: Field = read_score,
+    score: Field = "score",
     inside: Callable[[Sequence[T]], Iterable[T]] | None = None,
 ) -> list[T]:
     """Items with the same value of `field` together, groups by their best item.

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, read_score, read_values
+from retrivex.model.fields import Field, list_items, read_values
 from retrivex.model.numbers import float_of
 from retrivex.ordering.builtin_profiles import profile_of
 from retrivex.ordering.profile import Floats, PositionProfile
@@ -21,7 +21,7 @@ from retrivex.ordering.ranking import check_scores
 T = TypeVar("T")
 
 MIN_LENGTH_SHARE = 1e-15
-"""Share of the longest length from which on lengths are told apart."""
+"""Lengths that differ by less than this share of the longest count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def profile(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = read_score,
+    score: Field = "score",
     tokens: Field | None = None,
     profile: PositionProfile | str | Path = "lost_in_the_middle",
 ) -> list[T]:
@@ -66,7 +66,7 @@ def place(
     items: Iterable[T],
     *,
     ranked: bool = False,
-    score: Field = read_score,
+    score: Field = "score",
     tokens: Field | None = None,
     profile: PositionProfile | str | Path = "lost_in_the_middle",
 ) -> Placement[T]:

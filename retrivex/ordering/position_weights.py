@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, read_score
+from retrivex.model.fields import Field
 from retrivex.model.numbers import float_of
 from retrivex.ordering.ranking import score_desc
 
@@ -45,7 +45,7 @@ def place_weights(
 
 
 def position_weighted(
-    items: Iterable[T], *, ranked: bool = False, score: Field = read_score, weights: Iterable[float] | None = None
+    items: Iterable[T], *, ranked: bool = False, score: Field = "score", weights: Iterable[float] | None = None
 ) -> list[T]:
     """Give the best item the place of the largest weight, the next best the next, greedily.
 

@@ -1,7 +1,7 @@
 r"""Searches for the order of the largest value under a position profile.
 
-With an item's density :math:`d_i = s_i / l_i` and the attention summed up to a token, :math:`A(t)`, an order is worth
-:math:`\sum_i d_i (A(t_i + l_i) - A(t_i))`, where :math:`t_i` is the sum of the lengths before item i.
+With an item's density :math:`d_i = s_i / l_i` and the attention summed up to a token, :math:`A(t)`, an order has the
+value :math:`\sum_i d_i (A(t_i + l_i) - A(t_i))`, where :math:`t_i` is the sum of the lengths before item i.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_VALLEY_ITEMS = 256
 """Up to so many items all valleys are searched; beyond, one pass over the items is as good as that."""
 
 MAX_CELLS = 2048
-"""Places that the search for a valley tells apart: while it searches, longer contexts are rounded to them."""
+"""Number of positions in the search for a valley; longer contexts are rounded to them during the search."""
 
 ROUNDS = 8
 """How often items are placed anew on a profile of several peaks; measured, the gap hardly shrinks after that."""
@@ -74,7 +74,7 @@ class Problem:
         return (profile or self.profile).area(shares) * self.total
 
     def values(self, orders: Order) -> Floats:
-        """Return what each order is worth; shape (..., n) -> (...)."""
+        """Return the value of each order; shape (..., n) -> (...)."""
         covered = np.diff(self.areas(np.cumsum(self.lengths[orders], axis=-1)), axis=-1, prepend=0.0)
         return np.asarray((self.density[orders] * covered).sum(axis=-1))
 
@@ -108,12 +108,12 @@ def upper_bound(problem: Problem) -> float:
 
 
 def _choose_best(problem: Problem, first: Order, others: list[Order]) -> Order:
-    """Return the best of several orders, the earlier one where they are worth the same."""
-    best, worth = first, float(problem.values(first))
+    """Return the best of several orders, the earlier one of equal value."""
+    best, best_value = first, float(problem.values(first))
     for order in others:
         value = float(problem.values(order))
-        if value > worth + TOLERANCE * abs(worth):
-            best, worth = order, value
+        if value > best_value + TOLERANCE * abs(best_value):
+            best, best_value = order, value
     return best
 
 
@@ -145,18 +145,18 @@ def _refill_slots(problem: Problem) -> list[Order]:
 
 
 def _search_subsets(problem: Problem) -> Order:
-    """Return the best of all orders: what a set of items is worth in front does not depend on what follows."""
+    """Return the best of all orders: the value of a set of items in front does not depend on what follows."""
     n = len(problem)
     sums = np.zeros(1 << n)
     for item, length in enumerate(problem.lengths.tolist()):
         sums[1 << item : 2 << item] = sums[: 1 << item] + length
     areas, density = problem.areas(sums).tolist(), problem.density.tolist()
-    worth, last = [0.0] * (1 << n), [0] * (1 << n)
+    values, last = [0.0] * (1 << n), [0] * (1 << n)
     members = _list_subsets(n)
     for subset in range(1, 1 << n):
         area = areas[subset]
-        worth[subset], last[subset] = max(
-            (worth[subset ^ (1 << i)] + density[i] * (area - areas[subset ^ (1 << i)]), -i) for i in members[subset]
+        values[subset], last[subset] = max(
+            (values[subset ^ (1 << i)] + density[i] * (area - areas[subset ^ (1 << i)]), -i) for i in members[subset]
         )
     order, subset = [], (1 << n) - 1
     while subset:
@@ -182,17 +182,17 @@ def _search_valley(problem: Problem) -> Order:
     lengths = np.maximum(1, np.rint(problem.lengths[densest] * cells / problem.total)).astype(int).tolist()
     total = sum(lengths)
     areas = problem.profile.area(np.arange(total + 1) / total)
-    worth, placed, in_front = np.zeros(1), 0, []
+    values, placed, in_front = np.zeros(1), 0, []
     for length, density in zip(lengths, problem.density[densest].tolist(), strict=True):
         end = total - placed
-        front = worth + density * (areas[length : length + placed + 1] - areas[: placed + 1])
-        back = worth + density * (areas[end : total + 1] - areas[end - length : total + 1 - length])
+        front = values + density * (areas[length : length + placed + 1] - areas[: placed + 1])
+        back = values + density * (areas[end : total + 1] - areas[end - length : total + 1 - length])
         placed += length
-        worth = np.full(placed + 1, -np.inf)
-        worth[: len(back)] = back
-        worth[length:] = np.maximum(worth[length:], front)
-        in_front.append(worth[length:] == front)
-    return densest[_walk_back(int(np.argmax(worth)), lengths, in_front)]
+        values = np.full(placed + 1, -np.inf)
+        values[: len(back)] = back
+        values[length:] = np.maximum(values[length:], front)
+        in_front.append(values[length:] == front)
+    return densest[_walk_back(int(np.argmax(values)), lengths, in_front)]
 
 
 def _count_cells(lengths: list[float], total: float) -> int:
@@ -266,9 +266,9 @@ def _fill_from_peaks(problem: Problem) -> Order:
         for at in range(1, len(ends) - 1):
             start, end = (ends[at] - length, ends[at]) if at % 2 else (ends[at], ends[at] + length)
             fits = start >= ends[at - 1] - slack if at % 2 else end <= ends[at + 1] + slack
-            worth = area(min(end, problem.total)) - area(max(start, 0.0)) if fits else -math.inf
-            if worth > best:
-                best, side = worth, at
+            gain = area(min(end, problem.total)) - area(max(start, 0.0)) if fits else -math.inf
+            if gain > best:
+                best, side = gain, at
         if not side:
             rest.append(item)
             continue
@@ -286,14 +286,14 @@ def _fill_from_peaks(problem: Problem) -> Order:
 
 def _improve_by_moves(problem: Problem, order: Order) -> Order:
     """Swap two items or move one, whatever gains most, as long as something does."""
-    worth = float(problem.values(order))
+    reached = float(problem.values(order))
     for _ in range(MAX_MOVES):
         neighbours = order[_list_moves(len(order))]
         values = problem.values(neighbours)
         best = int(np.argmax(values))
-        if values[best] <= worth + TOLERANCE * abs(worth):
+        if values[best] <= reached + TOLERANCE * abs(reached):
             break
-        order, worth = neighbours[best], float(values[best])
+        order, reached = neighbours[best], float(values[best])
     return order
 
 
@@ -310,27 +310,27 @@ def _list_moves(n: int) -> Order:
 
 
 def _reinsert_longest(problem: Problem, order: Order) -> Order:
-    """Move long items, one at a time, to where the order is worth most: they decide where all others come to stand."""
+    """Move long items, one at a time, to the place with the largest value: they decide the places of all others."""
     longest = np.argsort(-problem.lengths, kind="stable")[:REINSERTED_ITEMS].tolist()
-    made, worth = order, float(problem.values(order))
+    made, reached = order, float(problem.values(order))
     for _ in range(PASSES):
-        before = worth
+        before = reached
         for item in longest:
             moved, value = _find_best_place(problem, made, item)
-            if value > worth + TOLERANCE * abs(worth):
-                made, worth = moved, value
-        if worth == before:
+            if value > reached + TOLERANCE * abs(reached):
+                made, reached = moved, value
+        if reached == before:
             break
     return _choose_best(problem, order, [made])
 
 
 def _find_best_place(problem: Problem, order: Order, item: int) -> tuple[Order, float]:
-    """Return the order with one item moved to its best place, and what that is worth: all places in one pass."""
+    """Return the order with one item moved to its best place, and its value: all places in one pass."""
     others = order[order != item]
     starts = np.append(0.0, np.cumsum(problem.lengths[others]))
     area, shifted = problem.areas(starts), problem.areas(starts + problem.lengths[item])
     in_front = np.append(0.0, np.cumsum(problem.density[others] * np.diff(area)))
     behind = np.append(0.0, np.cumsum(problem.density[others] * np.diff(shifted)))
-    worth = in_front + behind[-1] - behind + problem.density[item] * (shifted - area)
-    place = int(worth.argmax())
-    return np.insert(others, place, item), float(worth[place])
+    values = in_front + behind[-1] - behind + problem.density[item] * (shifted - area)
+    place = int(values.argmax())
+    return np.insert(others, place, item), float(values[place])

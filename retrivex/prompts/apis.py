@@ -38,21 +38,21 @@ def user_message(
         content = [*asked[0], *(_document(source, shown) for source in sources), *asked[1]]
     else:
         kind = "input_text" if api == "openai" else "text"
-        texts = [before, *(_citable(source, shown) for source in sources), after]
+        texts = [before, *(_make_citable(source, shown) for source in sources), after]
         content = [{"type": kind, "text": text} for text in texts if text is not None]
     return {"role": "user", "content": content}
 
 
-def _citable(source: Source, shown: Provenance) -> str:
+def _make_citable(source: Source, shown: Provenance) -> str:
     """Source under its citation marker; the marks themselves are taken out of what documents say."""
     known = {"Title" if name == "document" else name.capitalize(): v for name, v in source.provenance(shown).items()}
-    lines = [f"{name}: {_own(source, value)}" for name, value in known.items()]
+    lines = [f"{name}: {_remove_marks(source, value)}" for name, value in known.items()]
     tags = f"{source.position_tags} " if source.position_tags else ""
-    text = tags + _own(source, source.prefix + source.text)
+    text = tags + _remove_marks(source, source.prefix + source.text)
     return "\n".join([f"Citation Marker: {marker(source.number)}", *lines, "", text])
 
 
-def _own(source: Source, text: str) -> str:
+def _remove_marks(source: Source, text: str) -> str:
     """Return what a document says, without any mark that is ours."""
     return escape(text, (), position_tags=bool(source.position_tags)).translate(_NO_MARKS)
 

@@ -120,7 +120,7 @@ def fit(
     # every one that goes makes the prompt shorter, so how many have to is found by halving: of many, few may fit
     kept = without(bisect_left(range(len(items)), True, key=lambda weakest: fits(without(weakest))))
     if not kept and weakest_first:
-        kept = _trimmed(*weakest_first[-1], fits, cut, question)
+        kept = _trim(*weakest_first[-1], fits, cut, question)
     made = build(kept)
     if not kept and (tokens := count(made)) > room:
         raise BudgetError(
@@ -131,7 +131,7 @@ def fit(
     return made
 
 
-def _trimmed(
+def _trim(
     number: int,
     item: Item,
     fits: Callable[[list[tuple[int, Item]]], bool],
@@ -207,8 +207,8 @@ class _Harmless:
         title = str(metadata.custom_metadata.get("title") or metadata.doc_id)
         named = replace(
             metadata,
-            custom_metadata={**metadata.custom_metadata, "title": self._named(title)},
-            heading_path=tuple(map(self._named, metadata.heading_path or ())),
+            custom_metadata={**metadata.custom_metadata, "title": self._escape_title(title)},
+            heading_path=tuple(map(self._escape_title, metadata.heading_path or ())),
         )
         return replace(
             span,
@@ -219,7 +219,7 @@ class _Harmless:
             chunks=[replace(first, metadata=named), *others],
         )
 
-    def _named(self, title: str) -> str:
+    def _escape_title(self, title: str) -> str:
         # signs alone would make one with the signs around a title
         made = self.title(one_line(title))
         return made if any(map(str.isalnum, made)) or not made else f"\\{made}"

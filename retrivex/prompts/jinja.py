@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
-from retrivex.errors import RetrivexError, quoted
+from retrivex.errors import RetrivexError, install_hint, quoted
 from retrivex.prompts.escaping import TAGS, escape, seen
 from retrivex.prompts.marks import NUMBER, TEXT, TITLE, WORDS, marks_of, without_slots
 from retrivex.prompts.source import Source, one_line
@@ -17,8 +17,7 @@ try:
     from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[templates]'"
-    raise ImportError(f"own templates need jinja2: {hint}") from error
+    raise ImportError(f"own templates need jinja2: {install_hint('templates')}") from error
 
 Kind = TypeVar("Kind", bound=nodes.Node)
 
@@ -73,7 +72,7 @@ class JinjaTemplate:
         try:
             self._template = environment.from_string(text)
             tree = environment.parse(text)
-            skeleton = "\n".join(["".join(_skeleton(tree)), *_one_branch_each(tree), *_words_of_its_own(tree)])
+            skeleton = "\n".join(["".join(_skeleton(tree)), *_one_branch_each(tree), *_list_own_texts(tree)])
         except TemplateSyntaxError as error:
             raise RetrivexError(f"the template cannot be read: {error.message}, in line {error.lineno}") from error
         except RecursionError as error:
@@ -95,7 +94,7 @@ class JinjaTemplate:
         try:
             return self._template.render(
                 question=escape(question, self.tags),
-                sources=[self._safe(source) for source in sources],
+                sources=[self._escape(source) for source in sources],
                 history=escape(history, self.tags),
             )
         except Exception as error:  # a template calls what it likes, and may fail like any program
@@ -104,7 +103,7 @@ class JinjaTemplate:
                 "inside Jinja2's sandbox"
             ) from error
 
-    def _safe(self, source: Source) -> Source:
+    def _escape(self, source: Source) -> Source:
         """Source whose every word is escaped."""
         tagged = bool(source.position_tags)
 
@@ -161,7 +160,7 @@ def _branches(node: nodes.Node) -> list[list[nodes.Node]]:
     return []
 
 
-def _words_of_its_own(tree: nodes.Template) -> Iterator[str]:
+def _list_own_texts(tree: nodes.Template) -> Iterator[str]:
     """Yield every text that a template holds as a value: it may stand alone, or in front of what is put in."""
     for constant in tree.find_all(nodes.Const):
         if isinstance(constant.value, str) and len(constant.value.strip()) > 2:
@@ -191,14 +190,14 @@ def _skeleton(node: nodes.Node, chosen: int | None = None) -> Iterator[str]:
     elif isinstance(node, nodes.Assign):
         yield from _skeleton(node.node, chosen)
     else:
-        body = "".join(part for child in _written(node, "nodes", "body") for part in _skeleton(child, chosen))
+        body = "".join(part for child in _list_written(node, "nodes", "body") for part in _skeleton(child, chosen))
         twice = isinstance(node, nodes.For) and not (body.endswith("\n") or body.startswith("\n"))
         yield body * (2 if twice else 1)
-        for child in _written(node, "elif_", "else_"):
+        for child in _list_written(node, "elif_", "else_"):
             yield from _skeleton(child, chosen)
 
 
-def _written(node: nodes.Node, *kinds: str) -> list[nodes.Node]:
+def _list_written(node: nodes.Node, *kinds: str) -> list[nodes.Node]:
     """Return what of a statement comes to be written, not what it is decided by."""
     return [child for kind in kinds for child in getattr(node, kind, [])]
 
@@ -209,7 +208,7 @@ def _put_in(node: nodes.Expr) -> Iterator[str]:
         return  # a macro's text stands where it is defined
     slot = _slot(node)
     yield slot
-    for constant in _among(node, nodes.Const):
+    for constant in _find_nodes(node, nodes.Const):
         if isinstance(constant.value, str):
             said = _PLACEHOLDER.sub(slot, _COUNTED.sub(NUMBER, without_slots(constant.value)))
             yield f"\n{said}\n" if slot in said or NUMBER in said else said + slot
@@ -217,10 +216,12 @@ def _put_in(node: nodes.Expr) -> Iterator[str]:
 
 def _slot(node: nodes.Node) -> str:
     """Return what an expression puts in, by its attributes, or else its names; text where it may be several things."""
-    names = [found.attr for found in _among(node, nodes.Getattr)] or [found.name for found in _among(node, nodes.Name)]
+    names = [found.attr for found in _find_nodes(node, nodes.Getattr)] or [
+        found.name for found in _find_nodes(node, nodes.Name)
+    ]
     slots = {_SLOTS.get(name, TEXT) for name in names}
     return slots.pop() if len(slots) == 1 else TEXT
 
 
-def _among(node: nodes.Node, kind: type[Kind]) -> list[Kind]:
+def _find_nodes(node: nodes.Node, kind: type[Kind]) -> list[Kind]:
     return [*([node] if isinstance(node, kind) else []), *node.find_all(kind)]

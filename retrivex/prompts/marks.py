@@ -68,12 +68,12 @@ class Marks:
         """Return `text` with nothing in it that could be taken for a mark; all else is left as it is."""
         whole = escape(text, self.elements, position_tags=position_tags)
         if self.anywhere is not None:
-            whole = _escaped_inside(whole, self.anywhere)
+            whole = _escape_inside(whole, self.anywhere)
         if self.lines is None:
             return whole
-        return "".join(self._escaped_line(line, self.lines) for line in whole.splitlines(keepends=True))
+        return "".join(self._escape_line(line, self.lines) for line in whole.splitlines(keepends=True))
 
-    def _escaped_line(self, line: str, marks: re.Pattern[str]) -> str:
+    def _escape_line(self, line: str, marks: re.Pattern[str]) -> str:
         plain = seen(line)
         if not plain.strip():
             return f"\\{line}" if self.blank_lines else line
@@ -104,20 +104,20 @@ def marks_of(skeleton: str, *, closed: bool = False) -> Marks:
     """
     body = _TAG.sub(ELEMENT, skeleton)
     lines = [_SLOT.split(line) for line in body.splitlines()]
-    anywhere = [_pattern(_tokens(name)) for name in _BRACKETED.findall(body)]
+    anywhere = [_pattern(_tokenize(name)) for name in _BRACKETED.findall(body)]
     if closed:
-        return Marks(elements_of(skeleton), anywhere=_any_of(anywhere))
+        return Marks(elements_of(skeleton), anywhere=_match_any(anywhere))
     inside = [list(_inner_marks(parts)) for parts in lines]
     at_start = [mark for parts, inner in zip(lines, inside, strict=True) for mark in _line_marks(parts, bool(inner))]
     return Marks(
         elements=elements_of(skeleton),
         lines=re.compile(rf"(?:(?!\\)[\W_])*?(?P<mark>{'|'.join(dict.fromkeys((*_BUILT_IN, *at_start)))})"),
-        anywhere=_any_of([*anywhere, *(mark for inner in inside for mark in inner)]),
+        anywhere=_match_any([*anywhere, *(mark for inner in inside for mark in inner)]),
         blank_lines=any(a in (["", TEXT, ""], ["", TITLE, ""]) and b == ["", TEXT, ""] for a, b in pairwise(lines)),
     )
 
 
-def _any_of(patterns: Sequence[str]) -> re.Pattern[str] | None:
+def _match_any(patterns: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(dict.fromkeys(patterns))) if patterns else None
 
 
@@ -143,17 +143,17 @@ def without_slots(literal: str) -> str:
 
 def _line_marks(parts: Sequence[str], has_inner: bool) -> Iterator[str]:
     """Patterns of lines that begin like one of the template, cut at its slots: literal, slot, literal, ..."""
-    lead = _tokens(parts[0])
+    lead = _tokenize(parts[0])
     whole = len(parts) == 1
     if lead:
-        following = _tokens(parts[2])[:1] if not whole and parts[1] != ELEMENT else []
+        following = _tokenize(parts[2])[:1] if not whole and parts[1] != ELEMENT else []
         if len(lead) == 1 and following and _CLOSED_BY.get(lead[0]) == following[0][0]:
             # what closes a bracket belongs to it, as in [title]
             yield rf"{_pattern(lead)}[^\n]{{1,{_MOST_WORDS}}}?{_pattern(following)}"
         else:
             yield _line_mark(lead, whole=whole)
     elif not whole and parts[1] != ELEMENT and not has_inner:
-        behind = _tokens(parts[2])
+        behind = _tokenize(parts[2])
         signs = [token for token in behind if _is_sign(token) or token == NUMBER]
         if any(token[0] not in ".,;!?'" for token in signs):
             yield rf"\w[^\n]{{0,{_MOST_WORDS}}}?{_pattern(behind)}"
@@ -196,13 +196,13 @@ def _inner_marks(parts: Sequence[str]) -> Iterator[str]:
             yield _pattern(tokens)
     for literal in parts[first + 1 :: 2]:
         if _closes(literal):
-            yield _pattern(_tokens(literal)[:1])
+            yield _pattern(_tokenize(literal)[:1])
 
 
 def _distinctive_tokens(literal: str) -> list[str]:
     """Return the tokens of a literal text, with the emphasis around it where only that sets it off from prose."""
-    bare = _tokens(literal)
-    return bare if _is_distinctive(bare) else _tokens(literal, emphasis=True)
+    bare = _tokenize(literal)
+    return bare if _is_distinctive(bare) else _tokenize(literal, emphasis=True)
 
 
 def _closes(literal: str) -> bool:
@@ -218,7 +218,7 @@ def _is_distinctive(tokens: Sequence[str]) -> bool:
     return loud or label or (NUMBER in tokens and bool(signs))
 
 
-def _tokens(literal: str, *, emphasis: bool = False) -> list[str]:
+def _tokenize(literal: str, *, emphasis: bool = False) -> list[str]:
     """Words, runs of a sign, and numbers of a literal text, without white space or, unless wanted, emphasis around."""
     folded = NUMBER.join(seen(f".{part}")[1:] for part in literal.split(NUMBER))
     joined = _RUN_BY_BLANKS.sub(lambda run: run[0].replace(" ", ""), folded)  # - - - is a rule as well
@@ -261,7 +261,7 @@ def _sign(token: str) -> str:
     return rf"{sign}(?:\s?{sign}){{{min(len(token), 3) - 1},{_MOST_RUN}}}"
 
 
-def _escaped_inside(text: str, marks: re.Pattern[str]) -> str:
+def _escape_inside(text: str, marks: re.Pattern[str]) -> str:
     """Return `text` with a backslash before every sign of a mark; one at the very end is doubled, to hide no mark."""
     if marks.search(seen(text)):
         folded, places = fold(text)

@@ -92,16 +92,16 @@ class Call(Generic[T]):
         """
         if self._is_noted() or self.options.on_diagnostics is not None:
             return self.finish().passages
-        return [one.ranked.candidate.item for one in self._packed().kept]
+        return [one.ranked.candidate.item for one in self._pack().kept]
 
     def finish(self) -> ReorderResult[T]:
         """Do the other steps, with a log of them; otherwise as `passages`."""
-        done = self._packed()
+        done = self._pack()
         whys = tuple(_explain(one, place, done.strategy, self.options) for place, one in enumerate(done.kept))
-        passages = [self._noted(one.ranked.candidate, why) for one, why in zip(done.kept, whys, strict=True)]
+        passages = [self._note(one.ranked.candidate, why) for one, why in zip(done.kept, whys, strict=True)]
         return ReorderResult(passages, whys, self._diagnostics(done))
 
-    def _packed(self) -> _Packed[T]:
+    def _pack(self) -> _Packed[T]:
         log = self.log
         with log.step("filter"):
             left = filter_candidates(self.candidates, self.options, log)
@@ -122,7 +122,7 @@ class Call(Generic[T]):
         return self.options.include_priority_score or self.options.include_explanation
 
     def _diagnostics(self, done: _Packed[T]) -> ReorderDiagnostics:
-        used = self._used([one.ranked.candidate for one in done.kept], done.budget)
+        used = self._report_use([one.ranked.candidate for one in done.kept], done.budget)
         diagnostics = ReorderDiagnostics(
             input_count=self._report.input_count,
             used_count=self._used_count,
@@ -153,7 +153,7 @@ class Call(Generic[T]):
                 ) from error
         return diagnostics
 
-    def _used(self, kept: Sequence[Candidate[T]], budget: Budget) -> dict[str, Any]:
+    def _report_use(self, kept: Sequence[Candidate[T]], budget: Budget) -> dict[str, Any]:
         if budget.limit is None:
             return {"budget_unit": "none"}
         used = sum(map(budget.cost, kept))
@@ -167,7 +167,7 @@ class Call(Generic[T]):
         cached = sum(one.token_count for one in kept if one.token_count is not None)
         return {"budget_unit": "tokens", "tokens_used": used, "cached_tokens_used": cached}
 
-    def _noted(self, candidate: Candidate[T], why: Explanation) -> T:
+    def _note(self, candidate: Candidate[T], why: Explanation) -> T:
         if not self._is_noted():
             return candidate.item
         notes: dict[str, Any] = {}

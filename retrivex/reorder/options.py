@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
 from retrivex.errors import RetrivexError
 from retrivex.model.fields import FieldNames, as_field_names
+from retrivex.model.options import Options
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, profile_of
 from retrivex.ordering.strategy import ORDERS, OrderingStrategy, Packing
 from retrivex.reorder.diagnostics import ReorderDiagnostics
@@ -20,7 +21,7 @@ from retrivex.tokens.tokenizer import resolve_tokenizer
 Strategy: TypeAlias = Literal[tuple(strategy.value for strategy in OrderingStrategy)]  # type: ignore[valid-type]
 
 
-class Diversity(BaseModel):
+class Diversity(Options):
     """Options of maximal marginal relevance: passages that repeat others, or their source, lose rank.
 
     Examples
@@ -28,8 +29,6 @@ class Diversity(BaseModel):
     >>> Diversity(source_penalty=0.2).relevance_weight
     0.7
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     relevance_weight: float = Field(
         default=0.7,
@@ -70,16 +69,14 @@ def _as_tokenizer(value: Any) -> Any:
     return value if value is None or isinstance(value, str) else resolve_tokenizer(value)[0]
 
 
-class ReorderOptions(BaseModel):
+class ReorderOptions(Options):
     """All options of a `Reorderer`; frozen, and each may be overridden per call.
 
     Raises
     ------
-    pydantic.ValidationError
-        A `ValueError` naming the field, the value given and the rule it breaks.
+    ConfigError
+        A `ValueError` naming the option, the value given and the rule it breaks.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
 
     # ---- input
     fields: Annotated[FieldNames, BeforeValidator(as_field_names)] = Field(

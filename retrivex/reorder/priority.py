@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.model.numbers import finite
+from retrivex.model.options import Options
 from retrivex.reorder.passage import Candidate
 
 Normalization: TypeAlias = Literal["none", "min_max", "z_score", "softmax"]
 
 
-class Weights(BaseModel):
+class Weights(Options):
     """Weights of score, time, section and source reliability; all but the score's default to 0.
 
     Examples
@@ -24,8 +25,6 @@ class Weights(BaseModel):
     >>> Weights(time=0.3).similarity
     1.0
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     similarity: float = Field(default=1.0, ge=0, description="weight of the score")
     time: float = Field(default=0.0, ge=0, description="weight of the timestamp: the newest counts 1, the oldest 0")

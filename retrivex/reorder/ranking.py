@@ -76,27 +76,33 @@ def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ra
     They come in input order; with diversity in the order in which it picked them, and the rest, beyond
     `max_candidates`, in input order.
     """
-    worth = compute_priorities(candidates, options.weights, options.score_normalization, options.softmax_temperature)
-    best_first = sorted(range(len(worth)), key=worth.__getitem__, reverse=True)  # stable: of equals the first
-    if options.diversity is None or len(worth) < 2:
-        by_place = sorted(range(len(worth)), key=best_first.__getitem__)
-        return make_rows(Ranked, candidates, range(len(worth)), worth, worth, by_place)
-    count = options.diversity.max_candidates or len(worth)
-    picked = _pick_diverse(candidates, worth, best_first[:count], options.diversity, options.fields.source_id)
+    priorities = compute_priorities(
+        candidates, options.weights, options.score_normalization, options.softmax_temperature
+    )
+    best_first = sorted(range(len(priorities)), key=priorities.__getitem__, reverse=True)  # stable: of equals the first
+    if options.diversity is None or len(priorities) < 2:
+        by_place = sorted(range(len(priorities)), key=best_first.__getitem__)
+        return make_rows(Ranked, candidates, range(len(priorities)), priorities, priorities, by_place)
+    count = options.diversity.max_candidates or len(priorities)
+    picked = _pick_diverse(candidates, priorities, best_first[:count], options.diversity, options.fields.source_id)
     rest = best_first[count:]
     # equal priorities keep equal keys among the rest, and all of these stay below what was picked
-    keys = dict(zip(picked, range(len(picked), 0, -1), strict=True)) | _number_below_zero(rest, worth)
+    keys = dict(zip(picked, range(len(picked), 0, -1), strict=True)) | _number_below_zero(rest, priorities)
     ranks = {index: rank for rank, index in enumerate([*picked, *rest])}
-    return [Ranked(candidates[i], i, worth[i], float(keys[i]), ranks[i]) for i in [*picked, *sorted(rest)]]
+    return [Ranked(candidates[i], i, priorities[i], float(keys[i]), ranks[i]) for i in [*picked, *sorted(rest)]]
 
 
-def _number_below_zero(rest: Sequence[int], worth: Sequence[float]) -> dict[int, int]:
-    steps = {priority: -step for step, priority in enumerate(dict.fromkeys(worth[i] for i in rest))}
-    return {i: steps[worth[i]] for i in rest}
+def _number_below_zero(rest: Sequence[int], priorities: Sequence[float]) -> dict[int, int]:
+    steps = {priority: -step for step, priority in enumerate(dict.fromkeys(priorities[i] for i in rest))}
+    return {i: steps[priorities[i]] for i in rest}
 
 
 def _pick_diverse(
-    candidates: Sequence[Candidate[Any]], worth: Sequence[float], top: Sequence[int], diversity: Diversity, field: str
+    candidates: Sequence[Candidate[Any]],
+    priorities: Sequence[float],
+    top: Sequence[int],
+    diversity: Diversity,
+    field: str,
 ) -> list[int]:
     """Return `top` in the order in which maximal marginal relevance picks it."""
     # in input order, so that of equals the first is picked
@@ -105,7 +111,7 @@ def _pick_diverse(
     # passages without a source count as of one, as in rag-chunk-reorder
     sources = [name_group(read_field(one.metadata, diversity.source_field or field)) or "" for one in chosen]
     picks = pick_diverse(
-        [worth[i] for i in places],
+        [priorities[i] for i in places],
         _make_similarity(chosen, diversity.embedding_field),
         relevance_weight=diversity.relevance_weight,
         sources=sources,

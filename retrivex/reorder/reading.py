@@ -152,7 +152,7 @@ class PassageReader(Generic[T]):
 
     def _token_count(self, item: T, metadata: Mapping[str, Any], place: int) -> float | None:
         name = self._fields.token_count
-        own = self._checked(read_field(item, name), name, place, lowest=0)
+        own = self._check(read_field(item, name), name, place, lowest=0)
         return self._number(metadata, name, place, lowest=0) if own is None else own
 
     def _number(self, metadata: Mapping[str, Any], name: str, place: int, lowest: float = -math.inf) -> float | None:
@@ -160,9 +160,9 @@ class PassageReader(Generic[T]):
             return None
         # most passages lack most fields, and most fields are plain keys
         value = metadata.get(name) if type(metadata) is dict and "." not in name else read_field(metadata, name)
-        return None if value is None else self._checked(value, name, place, lowest)
+        return None if value is None else self._check(value, name, place, lowest)
 
-    def _checked(self, value: Any, name: str, place: int, lowest: float) -> float | None:
+    def _check(self, value: Any, name: str, place: int, lowest: float) -> float | None:
         if value is MISSING or value is None:
             return None
         number = finite(value)

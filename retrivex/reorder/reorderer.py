@@ -31,7 +31,7 @@ class Reorderer:
 
     Raises
     ------
-    pydantic.ValidationError
+    ConfigError
         A `ValueError` naming the option, the value given and the rule it breaks.
 
     Examples
@@ -83,7 +83,7 @@ class Reorderer:
         ------
         PassageError
             With `validation="strict"`, if a passage has a fault, or there are more than `max_input`.
-        pydantic.ValidationError
+        ConfigError
             If an override breaks its rule.
         """
         return self._call(passages, query, overrides).passages()
@@ -140,7 +140,7 @@ class Reorderer:
 
         Raises
         ------
-        pydantic.ValidationError
+        ConfigError
             If an override breaks its rule; at once, not with the first passage.
         """
         options = self.options.override(**overrides)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError, quoted
+from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError, describe_cause, quoted
 from retrivex.rerank.protocol import AnyReranker, AsyncReranker, ReadsSoMuch, Reranker, Scores, ScoreScale
 from retrivex.timeouts import Backoff, aretry, call_in_time, in_own_task, in_thread
 
@@ -183,7 +183,7 @@ class Reranking:
         deadline: float | None,
     ) -> Answer:
         async def attempt() -> Answer:
-            return self._checked(await ask(query, texts), len(texts))
+            return self._check(await ask(query, texts), len(texts))
 
         def pause(error: Exception, attempts: int) -> float:
             if attempts == self.retries or stop.is_set() or not _may_pass(error):
@@ -228,7 +228,7 @@ class Reranking:
     def _cut(self, query: str, texts: Sequence[str]) -> Sequence[int]:
         return self.reranker.too_long(query, texts) if isinstance(self.reranker, ReadsSoMuch) else ()
 
-    def _checked(self, answer: Answer, count: int) -> Answer:
+    def _check(self, answer: Answer, count: int) -> Answer:
         made, cut = answer
         try:
             given = np.asarray(made)
@@ -286,6 +286,6 @@ def _may_pass(error: Exception) -> bool:
 def _as_rerank_error(error: Exception) -> RerankError:
     if isinstance(error, RerankError):
         return error
-    wrapped = RerankError(f"the reranker failed: {type(error).__name__}: {error}")
+    wrapped = RerankError(f"the reranker failed: {describe_cause(error)}")
     wrapped.__cause__ = error
     return wrapped

@@ -9,15 +9,17 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError
+from retrivex.errors import RerankError, describe_cause, install_hint
 from retrivex.tokens.tokenizer import without_surrogates
 
 try:
     from sentence_transformers import CrossEncoder
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[models]'"
-    raise ImportError(f"reranking with a cross-encoder needs sentence-transformers: {hint}") from error
+    raise ImportError(
+        f"reranking with a cross-encoder needs sentence-transformers: {install_hint('models')}"
+    ) from error
 
+_HEAD = "ForSequenceClassification"
 _UNLIMITED = 1_000_000  # tokenizers without a limit say they read a thousand billion billion tokens
 
 
@@ -35,7 +37,8 @@ class CrossEncoderReranker:
     Raises
     ------
     RerankError
-        If there is no such model, it cannot be loaded, or it gives a pair more than one number.
+        If there is no such model, it cannot be loaded, its head for scores is not trained, or it gives a pair more than
+        one number.
     """
 
     def __init__(
@@ -89,9 +92,23 @@ class CrossEncoderReranker:
 
 def _load(name_or_path: str | PathLike[str], device: str | None) -> CrossEncoder:
     try:
-        return CrossEncoder(str(name_or_path), device=device)
+        model = CrossEncoder(str(name_or_path), device=device)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise RerankError(
-            f"model {str(name_or_path)!r}: sentence-transformers cannot load it as a cross-encoder ({error}). Give the "
+            f"model {str(name_or_path)!r}: sentence-transformers cannot load it as a cross-encoder ("
+            f"{describe_cause(error)}). Give the "
             "folder of a model or a name on the Hugging Face hub; without a network, a model downloaded before"
         ) from error
+    _check_head(model, str(name_or_path))
+    return model
+
+
+def _check_head(model: CrossEncoder, name: str) -> None:
+    """Refuse a model that was saved without the head that makes scores: transformers adds one of random weights."""
+    saved = getattr(model.config, "architectures", None) or []
+    made_here = type(model.model).__name__
+    if saved and made_here.endswith(_HEAD) and not any(kind.endswith(_HEAD) for kind in saved):
+        raise RerankError(
+            f"model {name!r} was saved as {saved[0]}, without a trained head for scores: it would score at random. "
+            "Take a cross-encoder that was trained for ranking, such as cross-encoder/ms-marco-MiniLM-L6-v2"
+        )

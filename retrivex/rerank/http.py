@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, RerankUnavailableError, quoted
+from retrivex.errors import RerankError, RerankUnavailableError, describe_cause, install_hint, quoted
 from retrivex.model.numbers import float_of
 from retrivex.rerank.calling import check_seconds
 from retrivex.timeouts import retry_after
@@ -20,8 +20,7 @@ from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer, without_surr
 try:
     import httpx2
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[rerank]'"
-    raise ImportError(f"reranking over HTTP needs httpx2: {hint}") from error
+    raise ImportError(f"reranking over HTTP needs httpx2: {install_hint('rerank')}") from error
 
 Shape: TypeAlias = Literal["cohere", "jina", "tei", "vllm", "voyage"]
 """Whose request and response an endpoint has."""
@@ -128,7 +127,7 @@ class HttpReranker:
         try:
             response = self._client.post(self.url, json=self._body(query, texts))
         except httpx2.TransportError as error:
-            raise self._unreached(error) from error
+            raise self._explain_unreachable(error) from error
         return self._scores(response, texts)
 
     async def ascore(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -140,7 +139,7 @@ class HttpReranker:
             try:
                 response = await client.post(self.url, json=self._body(query, texts))
             except httpx2.TransportError as error:
-                raise self._unreached(error) from error
+                raise self._explain_unreachable(error) from error
         return self._scores(response, texts)
 
     def too_long(self, query: str, texts: Sequence[str]) -> list[int]:
@@ -219,8 +218,8 @@ class HttpReranker:
             raise RerankError(f"{self.url} gave text {at} back as another one, {shown[:40]!r}: its order is mixed up")
         return at, value
 
-    def _unreached(self, error: Exception) -> RerankUnavailableError:
-        return RerankUnavailableError(f"{self.url} cannot be reached ({type(error).__name__}: {error})")
+    def _explain_unreachable(self, error: Exception) -> RerankUnavailableError:
+        return RerankUnavailableError(f"{self.url} cannot be reached ({describe_cause(error)})")
 
 
 def _words(response: httpx2.Response) -> str:

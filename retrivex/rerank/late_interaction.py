@@ -9,13 +9,13 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError
+from retrivex.errors import RerankError, describe_cause, install_hint
 from retrivex.tokens.tokenizer import without_surrogates
 
 try:
     from sentence_transformers import MultiVectorEncoder
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[models]' 'sentence-transformers>=6.0'"
+    hint = f"pip install 'sentence-transformers>=6.0', and {install_hint('models')}"
     raise ImportError(f"reranking by late interaction needs sentence-transformers 6: {hint}") from error
 
 _UNLIMITED = 1_000_000  # tokenizers without a limit say they read a thousand billion billion tokens
@@ -90,7 +90,8 @@ def _load(name_or_path: str | PathLike[str], device: str | None) -> MultiVectorE
         model = MultiVectorEncoder(str(name_or_path), device=device)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise RerankError(
-            f"model {str(name_or_path)!r}: sentence-transformers cannot load it as a multi-vector encoder ({error}). "
+            f"model {str(name_or_path)!r}: sentence-transformers cannot load it as a multi-vector encoder ("
+            f"{describe_cause(error)}). "
             "Give the folder of a model or a name on the Hugging Face hub; without a network, one downloaded before"
         ) from error
     if any(_is_fresh(module) for module in model):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ CHUNKER_KEY = "retrivex_chunker"
 # Encoding is slow: with it, fewer chunks wait for a commit that a killed process would lose.
 _BATCH_CHUNKS = 10_000
 _BATCH_ENCODED_CHUNKS = 500
+_ENCODED_AT_ONCE = 64  # chunks, after which progress is reported
 
 _AnyPath = str | os.PathLike[str]
 
@@ -42,6 +44,7 @@ class IndexReport:
     unselected : ids of documents under the given paths that this run did not look for and left as they were
     problems : what could not be read or stored; an older version of it stays in the store
     notes : what was read, but not quite as it is (a guessed encoding, pages without text)
+    passed_over : files of a folder whose kind is not read
     """
 
     added: int = 0
@@ -53,6 +56,7 @@ class IndexReport:
     unselected: list[str] = field(default_factory=list)
     problems: list[LoadProblem] = field(default_factory=list)
     notes: list[LoadProblem] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
 
     @property
     def documents(self) -> int:
@@ -100,7 +104,7 @@ class Indexer:
         exclude: Sequence[str] = (),
         scope: str | None = None,
         prune: bool = False,
-        on_file: Callable[[int, int], None] | None = None,
+        on_progress: Callable[[str, int, int], None] | None = None,
     ) -> IndexReport:
         """Bring the store up to date with files and folders.
 
@@ -110,7 +114,7 @@ class Indexer:
         include, exclude : patterns, see `retrivex.loading.iter_documents`
         scope : of the documents that do not name their own
         prune : remove also documents under `paths` whose files exist, but were not looked for in this run
-        on_file : called with the number of files done and of all files
+        on_progress : called with the file that is being read, the bytes that are done, and those of all files
 
         Returns
         -------
@@ -125,20 +129,22 @@ class Indexer:
             If the encoder fails.
         """
         # stored as absolute, so that a later run from another folder knows its own documents again
-        roots = [os.path.abspath(path) for path in paths]
+        given = list(paths)
+        roots = [os.path.abspath(path) for path in given]
         report = IndexReport()
         loading = LoadReport()
-        documents = iter_documents(roots, loading, include=include, exclude=exclude)
-        if on_file is not None:
-            documents = _watched(documents, _places(roots, include, exclude), on_file)
+        sizes = {} if on_progress is None else _sizes(given, include, exclude)
+        reading = _Reading(sizes, sum(sizes.values()), on_progress or _ignore)
+        documents = iter_documents(given, loading, include=include, exclude=exclude, on_file=reading.begin)
         stored = {info.doc_id: info.source for info in self.store.documents()}
         taken = _TakenNames({name: source for name, source in stored.items() if source}, roots)
         run = _Run(report)
         with self.store.batch(_BATCH_CHUNKS if self.encoder is None else _BATCH_ENCODED_CHUNKS):
             for document in documents:
-                self._take(_in_scope(document, scope), taken, run)
+                self._take(_in_scope(reading.place(document), scope), taken, run, reading)
+        reading.end()
         report.problems = [*loading.problems, *report.problems]
-        report.notes = loading.notes
+        report.notes, report.passed_over = loading.notes, loading.passed_over
         self._remove_stale(stored, roots, run, prune=prune)
         return report
 
@@ -151,6 +157,9 @@ class Indexer:
         chunks : how many were written
         tokens : how many they have
         """
+        return self._add(document, _ignore)
+
+    def _add(self, document: Document, on_encoded: Callable[[int, int], None]) -> tuple[PutResult, int, int]:
         encoder = "" if self.encoder is None else self.encoder.name
         digest = content_hash(document, chunker=self.chunker.name, encoder=encoder, tokenizer=self.tokenizer.name)
         if self.store.is_current(document.doc_id, digest):
@@ -161,7 +170,7 @@ class Indexer:
             replace(document, metadata={**document.metadata, CHUNKER_KEY: self.chunker.name}),
             chunks,
             parents,
-            self._encode(chunks),
+            self._encode(chunks, on_encoded),
             encoder=encoder or None,
             token_counts=counts,
             tokenizer=self.tokenizer.name,
@@ -174,34 +183,41 @@ class Indexer:
             return self.chunker.chunk_with_parents(document)
         return self.chunker.chunk(document), {}
 
-    def _encode(self, chunks: Sequence[Chunk]) -> NDArray[np.floating[Any]] | None:
+    def _encode(
+        self, chunks: Sequence[Chunk], on_encoded: Callable[[int, int], None]
+    ) -> NDArray[np.floating[Any]] | None:
         if self.encoder is None or not chunks:
             return None
         # the rows of a table mean little without its header
-        return self.encoder.encode([(chunk.metadata.prefix or "") + chunk.text for chunk in chunks])
+        texts = [(chunk.metadata.prefix or "") + chunk.text for chunk in chunks]
+        parts = []
+        for start in range(0, len(texts), _ENCODED_AT_ONCE):
+            on_encoded(start, len(texts))
+            parts.append(self.encoder.encode(texts[start : start + _ENCODED_AT_ONCE]))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _take(self, document: Document, taken: _TakenNames, run: _Run) -> None:
-        source = document.source or document.doc_id
+    def _take(self, document: Document, taken: _TakenNames, run: _Run, reading: _Reading) -> None:
+        file = str(reading.path)
         owner = taken.owner(document)
         if owner is not None:
             run.refuse(
-                source,
+                file,
                 f"doc_id {document.doc_id!r} belongs to {owner}: index both folders in one command, which keeps them "
                 "apart, or use another database",
             )
             return
         try:
-            result, chunks, tokens = self.add(document)
+            result, chunks, tokens = self._add(document, reading.advance)
         except (StoreError, ChunkError) as error:
             if isinstance(error.__cause__, sqlite3.Error):
                 raise  # the disk, not the document: the next one would fare no better
-            run.refuse(source, str(error))
+            run.refuse(file, str(error))
             return
         run.accept(document, result, chunks, tokens)
 
     def _remove_stale(self, stored: Mapping[str, str | None], roots: Sequence[str], run: _Run, *, prune: bool) -> None:
         report = run.report
-        unread = [problem.path for problem in report.problems]
+        unread = [os.path.abspath(problem.path) for problem in report.problems]
         for doc_id, source in stored.items():
             if doc_id in run.seen or source is None or not _lies_under(source, roots) or _lies_under(source, unread):
                 continue
@@ -259,19 +275,49 @@ def _lies_under(source: str, roots: Iterable[str]) -> bool:
     return any(source == root or source.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
 
 
-def _places(roots: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> dict[str, int]:
-    """Return the place of each file in the order of reading; what cannot be listed is reported by the reading."""
-    found = find_files(roots, LoadReport(), include=include, exclude=exclude)
-    return {str(file.path): place for place, file in enumerate(found)}
+def _sizes(paths: Iterable[_AnyPath], include: Sequence[str], exclude: Sequence[str]) -> dict[Path, int]:
+    """Return the bytes of each file that will be read; what cannot be listed is reported by the reading."""
+    found = find_files(paths, LoadReport(), include=include, exclude=exclude)
+    return {file.path: os.path.getsize(file.path) if os.path.isfile(file.path) else 0 for file in found}
 
 
-def _watched(
-    documents: Iterator[Document], places: Mapping[str, int], on_file: Callable[[int, int], None]
-) -> Iterator[Document]:
-    done = 0
-    for document in documents:
-        # a line of JSONL may name another source than its file
-        done = places.get(document.source or "", done)
-        on_file(done, len(places))
-        yield document
-    on_file(len(places), len(places))
+def _ignore(*_: Any) -> None:
+    """Take no notice of progress."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The file that is being read, and how many bytes are done; `tell` gets both."""
+
+    sizes: Mapping[Path, int]
+    total: int
+    tell: Callable[[str, int, int], None]
+    path: Path | None = None
+    before: int = 0
+    document_start: int = 0
+    document_end: int = 0
+
+    def begin(self, path: Path) -> None:
+        """Go on to a file."""
+        self.before += self._size()
+        self.path = path
+        self.document_start = self.document_end = 0
+        self.advance(0, 1)
+
+    def place(self, document: Document) -> Document:
+        """Return the document with its file as an absolute path; a line of JSONL may name another source."""
+        self.document_start, self.document_end = self.document_end, self.document_end + len(document.text)
+        source = document.source
+        return replace(document, source=os.path.abspath(source)) if source == str(self.path) else document
+
+    def advance(self, chunks: int, of: int) -> None:
+        """Report that so many chunks of the document are encoded; its characters count as bytes of the file."""
+        within = self.document_start + (self.document_end - self.document_start) * chunks // of
+        self.tell(str(self.path), self.before + min(within, self._size()), self.total)
+
+    def end(self) -> None:
+        """Report that all is done."""
+        self.tell("", self.total, self.total)
+
+    def _size(self) -> int:
+        return 0 if self.path is None else self.sizes.get(self.path, 0)

@@ -36,7 +36,7 @@ class LocalRetriever:
     Raises
     ------
     StoreError
-        If `mode` is unknown, or needs an encoder and there is none.
+        If `store` is no SQLiteStore; if `mode` is unknown, or needs an encoder and there is none.
 
     Examples
     --------
@@ -58,6 +58,10 @@ class LocalRetriever:
         mode: RetrievalMode = "auto",
         rrf_k: int = DEFAULT_RRF_K,
     ) -> None:
+        if not isinstance(store, SQLiteStore):
+            raise StoreError(
+                f"store is {type(store).__name__}: it must be a SQLiteStore, as in SQLiteStore('retrivex.db')"
+            )
         if mode not in get_args(RetrievalMode):
             raise StoreError(f"mode is {mode!r}: choose one of {', '.join(get_args(RetrievalMode))}")
         if mode in ("dense", "hybrid") and encoder is None:

@@ -26,10 +26,6 @@ _FEW = 8  # stretches: in fewer, no word is too frequent to tell anything
 _OFTEN = 3  # times a stretch
 _TINY = 2  # letters
 
-# of the wording that is known: what a short word counts in the share, bytes that every word has, bytes that count
-# beyond them and how many of these make a word
-_SHORT, _PLAIN, _SPECIAL, _A_WORD = 0.25, 4, 9, 12
-
 MAX_TERMS = 64
 """Words of a question that are looked for; of a longer one, the longest words."""
 
@@ -70,11 +66,11 @@ class TermCounts(NamedTuple):
     Parameters
     ----------
     counts : shape (terms, n), of the words that tell stretches apart
-    known : how much of the question's wording stands anywhere, see `known_wording`
+    coverage : share of the question's words that occur anywhere, see `word_coverage`
     """
 
     counts: NDArray[np.float64]
-    known: float
+    coverage: float
 
 
 def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> TermCounts:
@@ -108,42 +104,34 @@ def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> Te
     rows = counts.reshape(len(terms), -1)
     holding = np.add.reduce(rows > 0, axis=1)
     kept: Floats = rows[informative & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)].astype(np.float64)
-    return TermCounts(kept, known_wording(terms, times.tolist()))
+    return TermCounts(kept, word_coverage([term for term, _ in terms], times.tolist()))
 
 
-def known_wording(terms: Sequence[tuple[str, bool]], times: Sequence[int]) -> float:
-    """Return how much of a question's wording stands among the candidates at all, in [0, 1.75].
+def word_coverage(words: Sequence[str], times: Sequence[int]) -> float:
+    """Return the share of a question's words that occur among the candidates, in [0, 1].
 
-    The share of its words that do, and up to three quarters more for how special they are: a twelfth for each byte
-    (UTF-8) beyond the fourth of a word that is found, nine at most. Long words are seldom found by chance, and letters
-    of other alphabets, two or three bytes long, make shorter words. Short words count a quarter in the share, as many
-    of them are there for politeness or grammar.
-
-    It is 0 where nothing is found, and 1.75 where nothing is missing. Pairs of characters, in scripts without spaces,
-    are never missing, as those across words are no words.
+    A word weighs as many as it has bytes (UTF-8): long words are seldom found by chance, short ones are often there for
+    grammar, and alphabets of two or three bytes a letter make shorter words. Pairs of characters, in scripts without
+    spaces, never count as missing, as those across words are no words.
 
     Parameters
     ----------
-    terms : of `question_terms`
+    words : of `question_terms`
     times : how often each is found
 
     Examples
     --------
-    >>> known_wording([("queen", False), ("hiberna", False), ("does", True)], [3, 0, 0])
-    0.5277777777777778
+    >>> word_coverage(["queen", "hiberna", "does"], [3, 0, 1])
+    0.5625
     """
-    found = missing = 0.0
-    special = 0
-    for (word, short), count in zip(terms, times, strict=True):
-        weight = _SHORT if short else 1.0
+    found = missing = 0
+    for word, count in zip(words, times, strict=True):
+        size = len(word.encode("utf-8", "surrogatepass"))
         if count:
-            found += weight
-            special += max(0, len(word.encode("utf-8", "surrogatepass")) - _PLAIN)
+            found += size
         elif not is_unspaced(word[0]):
-            missing += weight
-    if not found:
-        return 0.0
-    return found / (found + missing) + (min(special, _SPECIAL) if missing else _SPECIAL) / _A_WORD
+            missing += size
+    return found / (found + missing) if found else 0.0
 
 
 def _found(terms: Sequence[tuple[str, bool]], pool: TermIndex) -> tuple[Integers, Integers]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
@@ -98,8 +98,8 @@ class Coefficients:
         if set(features) != set(NAMES):
             unlike = sorted(set(features) ^ set(NAMES))
             raise RetrivexError(
-                f"{where} and this version differ in features {', '.join(unlike[:3])}: fit them again with "
-                "`retrivex tune`, or leave `coefficients` out"
+                f"{where} are fitted for other features than this version has ({_listed(unlike)}): leave "
+                "`coefficients` out, and run `retrivex tune` again for new ones"
             )
         try:
             weights = np.array([float(features[name]["weight"]) for name in NAMES])
@@ -111,6 +111,10 @@ class Coefficients:
         if not np.isfinite([*weights, *means, intercept, slope, shift]).all():
             raise RetrivexError(f"{where} hold numbers that are not finite: fit them again with `retrivex tune`")
         return cls(weights, intercept, means, (slope, shift), fitted)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*names[:3], *([f"{len(names) - 3} more"] if names[3:] else [])])
 
 
 @lru_cache(maxsize=8)

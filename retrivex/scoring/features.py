@@ -1,7 +1,7 @@
 """What is known about each unit of a query's candidates, as numbers that mean the same for every query.
 
 Three signals run along the units: similarity with the question (of the chunks, interpolated between their centres),
-the hits' own scores (fading from chunk to chunk), and the words shared with the question (at several widths). Each is
+the hits' own scores (decaying from chunk to chunk), and the words shared with the question (at several widths). Each is
 brought to a common scale by its own distribution over the candidates of the query, so that it does not matter
 what kind of score, model, collection or language it comes from.
 """
@@ -34,22 +34,19 @@ _REACHES = np.array([*WORD_WIDTHS, *WIDTHS], dtype=np.float64)[:, None]
 
 _FARTHEST = 8  # chunks from a hit; beyond that it makes no difference
 
-FADE = 0.6
+DECAY = 0.6
 """What is left of a hit's score one chunk away, above the worst hit's."""
 
 NAMES = (
-    "similarity", "similarity rank", "similarity below best", "similarity, better side", "similarity, worse side",
+    "similarity", "similarity below best", "similarity, better side", "similarity, worse side",
     *(f"similarity within {width} tokens" for width in WIDTHS),
-    "hit score", "hit rank", "hit score below best", "is a hit", "chunks from a hit",
+    "hit score", "hit score below best", "is a hit", "chunks from a hit",
     *(f"hit score within {width} tokens" for width in WIDTHS),
-    "hits in document", "best document",
-    "words", "words rank", "words below best", "words, better side", "words, worse side",
+    "words", "words below best", "words, better side", "words, worse side",
     *(f"words within {width} tokens" for width in WIDTHS),
     *(f"words together within {width} tokens" for width in WORD_WIDTHS),
     *(f"words together within {width} tokens, below best" for width in WORD_WIDTHS),
     "share of words", "similarity x words", "similarity x words together",
-    "similarity spread", "words spread",
-    "broad x similarity", "broad x similarity around", "broad x words", "broad x words around",
 )  # fmt: skip
 
 
@@ -61,12 +58,12 @@ class UnitTable:
     ----------
     units : n units
     values : shape (n, len(NAMES))
-    known : how much of the question's wording stands among the candidates at all, see `known_wording`
+    coverage : share of the question's words that occur among the candidates, see `word_coverage`
     """
 
     units: Sequence[Unit]
     values: Floats
-    known: float = 0.0
+    coverage: float = 0.0
 
 
 def _z(signals: Floats) -> Floats:
@@ -80,17 +77,6 @@ def _z(signals: Floats) -> Floats:
 def _mean(signals: Floats) -> Floats:
     # the method `mean` does the same, and takes twice as long for what is as short as this
     return np.asarray(np.add.reduce(signals, axis=-1, keepdims=True) / signals.shape[-1], dtype=np.float64)
-
-
-def _ranks(signals: Floats) -> Floats:
-    """Minus the logarithms of ranks, shape (s, n), 0 for the best; equal values share the best rank of theirs."""
-    orders = signals.argsort(axis=1)
-    upto = np.empty_like(orders)
-    for signal, order, reached in zip(signals, orders, upto, strict=True):
-        ordered = signal[order]
-        reached[order] = ordered.searchsorted(ordered, side="right")  # twice as fast as looking for values in no order
-    ranks: Floats = -np.log1p(signals.shape[1] - upto)
-    return ranks
 
 
 class _Line:
@@ -162,45 +148,42 @@ class _Centres:
 
 def _hit_signal(
     axis: OffsetIndex, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Score, rank and distance of every chunk from the hits of its run, shape (c,): fading towards the worst hit's."""
-    keys = [seed.key for seed in seeds]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the score of every chunk, decayed from the hits of its run, and its distance from them, shape (c,)."""
     standard = _z(np.array([seed.relevance for seed in seeds]))
     floor = float(standard.min()) - 0.5
-    lifted = dict(zip(keys, (standard - floor).tolist(), strict=True))
+    lifted = dict(zip([seed.key for seed in seeds], (standard - floor).tolist(), strict=True))
     highest = max(lifted.values(), default=0.0)
     for key, strength in linked.items():
         lifted.setdefault(key, strength * highest)
-    logarithms = np.log1p(np.arange(len(seeds) + 1))
-    ranks = dict(zip(keys, (logarithms[-1] - logarithms[:-1]).tolist(), strict=True))
-    score, rank, is_hit = [0.0] * len(axis.chunks), [0.0] * len(axis.chunks), [False] * len(axis.chunks)
+    score, is_hit = [0.0] * len(axis.chunks), [False] * len(axis.chunks)
     numbers = axis.numbers
     for key, strength in lifted.items():
         at = numbers.get(key)
         if at is not None:
-            score[at], rank[at], is_hit[at] = strength, ranks.get(key, 0.0), True
+            score[at], is_hit[at] = strength, True
     first = axis.is_first.tolist()
-    fades = [0.0 if begins else FADE for begins in first]
-    return np.array(_faded(score, fades)) + floor, np.array(_faded(rank, fades)), np.array(_steps(is_hit, first))
+    decayed = np.array(_decay(score, [0.0 if begins else DECAY for begins in first]))
+    return decayed + floor, np.array(_steps(is_hit, first))
 
 
-def _faded(row: Sequence[float], fades: Sequence[float]) -> list[float]:
-    """Let values, none negative, fade from chunk to chunk of a run, both ways.
+def _decay(row: Sequence[float], factors: Sequence[float]) -> list[float]:
+    """Carry values, none negative, from chunk to chunk of a run, both ways; each keeps the largest that reaches it.
 
-    `fades` says what passes between a chunk and the one before it: nothing where a run begins.
+    `factors` is what is left of a value between a chunk and the one before it: nothing where a run begins.
     """
     onward, back, carry = [], [], 0.0
-    for value, fade in zip(row, fades, strict=True):
-        carry *= fade
+    for value, factor in zip(row, factors, strict=True):
+        carry *= factor
         if value > carry:
             carry = value
         onward.append(carry)
     carry = 0.0
-    for value, fade in zip(reversed(onward), reversed(fades), strict=True):
+    for value, factor in zip(reversed(onward), reversed(factors), strict=True):
         if value > carry:
             carry = value
         back.append(carry)
-        carry *= fade
+        carry *= factor
     return back[::-1]
 
 
@@ -244,40 +227,30 @@ def unit_features(
     if not count:
         return UnitTable(units, np.zeros((0, len(NAMES))))
     line, centres = _Line(units), _Centres(units)
-    score, rank, distance = _hit_signal(units.axis, seeds, linked)
+    score, distance = _hit_signal(units.axis, seeds, linked)
     hit = centres.along(score)
-    alike = _z(centres.along(_completed(similarity, units.axis, score)) if similarity else hit)
-    words, known = _word_signals(question, pool, units, line)
+    alike = _z(centres.along(_fill_missing(similarity, units.axis, score)) if similarity else hit)
+    words, coverage = _word_signals(question, pool, units, line)
     standard = _z(np.sqrt(words[:-1]))
     own, together = standard[0], standard[1:]
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
     signals = np.array((alike, hit, own))
-    sums = _sums(signals, low, high)
-    around, hit_around, words_around = (sums / (high - low)[:, None]).transpose(1, 0, 2)
+    around, hit_around, words_around = (_sums(signals, low, high) / (high - low)[:, None]).transpose(1, 0, 2)
     steps = _least(distance, units)
-    # how far the best stands out tells a question for one sentence from one for a whole passage
-    best = np.maximum.reduce(signals, axis=1, keepdims=True)
-    (spread,), _, (word_spread,) = best
-    broad = 1.0 / (1.0 + np.exp(word_spread - 3.0))
-    alike_rank, own_rank = _ranks(np.array((alike, words[0])))
     near, _, worded = np.minimum(np.maximum(signals, -2.0), 4.0)
-    (alike_below, hit_below, own_below), (alike_more, _, own_more), (alike_less, _, own_less) = (
-        signals - best, *line.sides(signals),
-    )  # fmt: skip
+    below = signals - np.maximum.reduce(signals, axis=1, keepdims=True)
+    more, less = line.sides(signals)
     rows = (
-        alike, alike_rank, alike_below, alike_more, alike_less, *around,
-        hit, centres.along(rank), hit_below, steps == 0, np.minimum(steps, 4), *hit_around,
-        *_document_features(units, seeds),
-        own, own_rank, own_below, own_more, own_less, *words_around,
+        alike, below[0], more[0], less[0], *around,
+        hit, below[1], steps == 0, np.minimum(steps, 4), *hit_around,
+        own, below[2], more[2], less[2], *words_around,
         *together, *(together - np.maximum.reduce(together, axis=1, keepdims=True)),
         words[-1], near * worded, near * together[0],
-        spread, word_spread,
-        broad * alike, broad * around[1], broad * own, broad * words_around[1],
     )  # fmt: skip
     table = np.empty((len(rows), count))
     for at, row in enumerate(rows):
         table[at] = row
-    return UnitTable(units, np.ascontiguousarray(table.T), known)
+    return UnitTable(units, np.ascontiguousarray(table.T), coverage)
 
 
 def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
@@ -289,7 +262,7 @@ def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
     return least
 
 
-def _completed(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score: Floats) -> Floats:
+def _fill_missing(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score: Floats) -> Floats:
     """Give chunks without an embedding the similarity that chunks with a hit score like theirs have."""
     made = np.array([similarity.get(key, np.nan) for key in axis.keys])
     known = ~np.isnan(made)
@@ -301,29 +274,16 @@ def _completed(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score: F
     return made
 
 
-def _document_features(units: Units, seeds: Sequence[Seed]) -> list[Floats]:
-    """Share of the hits that lie in the unit's document, and whether the best hit does."""
-    hits: dict[str, int] = {}
-    for seed in seeds:
-        hits[seed.key[0]] = hits.get(seed.key[0], 0) + 1
-    best = seeds[0].key[0] if seeds else None
-    keys, count = units.axis.keys, max(1, len(seeds))
-    documents = [keys[at][0] for at in units.axis.firsts.tolist()]
-    share = np.array([hits.get(document, 0) / count for document in documents])
-    same = np.array([1.0 if document == best else 0.0 for document in documents])
-    return [share[units.run], same[units.run]]
-
-
 def _word_signals(question: str, pool: TermIndex, units: Units, line: _Line) -> tuple[Floats, float]:
-    """BM25 of units and of their surroundings, shares of the words they hold; and the share that stands anywhere."""
-    counts, known = term_counts(question, pool, units.axis.bases[units.run] + units.start)
+    """Return BM25 of units and of what is around them, the share of words that each holds, and the coverage of all."""
+    counts, coverage = term_counts(question, pool, units.axis.bases[units.run] + units.start)
     made = np.zeros((2 + len(WORD_WIDTHS), len(units)))
     if not len(counts):
-        return made, known
+        return made, coverage
     idf = inverse_frequency(counts)
     made[0] = bm25(counts, line.tokens, idf)
     low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
     lengths = _sums(line.tokens[None], low, high)[:, 0]
     made[1:-1] = [bm25(*around, idf) for around in zip(_sums(counts, low, high), lengths, strict=True)]
     made[-1] = idf @ (counts > 0) / np.add.reduce(idf)
-    return made, known
+    return made, coverage

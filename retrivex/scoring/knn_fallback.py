@@ -1,16 +1,15 @@
 """Falls back to nearest-neighbour ranking when the question's words do not occur in the candidates.
 
 The calibrated scorer trusts common words more than they deserve where a question is asked in other words than those of
-its answer. How little its words say is a number in [0, 1] (`vocabulary_mismatch`); what plain nearest neighbours would
-show of the hits within the budget is another number per unit (`knn_weights`); `interpolate` gives the scorer's own
-values or those of the nearest hits, whichever are larger.
+its answer. Where too little of the question's words occurs among the candidates (`is_mismatched`), what plain nearest
+neighbours would show of the hits within the budget (`knn_weights`) counts as well: `interpolate` gives each unit the
+larger of the two values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
-from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,24 +23,12 @@ from retrivex.text.ranges import remaining
 
 Floats = NDArray[np.float64]
 
-COVERAGE_THRESHOLD = 1.25
-"""Coverage of the question's terms at which the mismatch is a half: between that of public questions and that of facts
-among foreign matter which are asked for in other words."""
-
-TRANSITION_WIDTH = 0.08
-"""How gradually the mismatch falls around the threshold, in units of coverage."""
-
-CORRELATION_WEIGHT = 1.4
-"""What the correlation of words and similarity counts, beside the coverage."""
-
-MIN_MISMATCH = 0.01
-"""A smaller mismatch is none: it would change nothing, and most questions are spared the search for what is near."""
+MIN_COVERAGE = 0.7
+"""Share of the question's words that has to occur among the candidates for the scorer to be trusted alone. Chosen on
+one set, the paraphrased needles; the pages beside the results have the others."""
 
 MIN_SPREAD = 1e-9
 """A signal with a smaller spread over the units carries no information."""
-
-SCORER_DISCOUNT = 1 / 3
-"""What the scorer's own values lose at full mismatch, where `hedge` is 1."""
 
 LAST_HIT_WEIGHT = 0.6
 """Weight of a hit for which the capacity is used up."""
@@ -53,7 +40,7 @@ much."""
 MAX_REFUND = 0.5
 """Most that a short hit is refunded, in weight."""
 
-_WORDS, _SIMILARITY = NAMES.index("words"), NAMES.index("similarity")
+_SIMILARITY = NAMES.index("similarity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +74,7 @@ def interpolate(
     capacity: Capacity,
     weight: float,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Give units of the nearest hits at least the value that the mismatch gives them, and lower the scorer's own.
+    """Give units of the nearest hits at least their weight where the question's words are not among the candidates.
 
     Parameters
     ----------
@@ -96,7 +83,7 @@ def interpolate(
     runs, units : the candidates
     seeds : the hits, best first
     capacity : what the hits may fill
-    weight : of the nearest hit at full mismatch, in [0, 1]; 0 switches the fallback off
+    weight : of the nearest hit, in [0, 1]; 0 switches the fallback off
 
     Returns
     -------
@@ -105,81 +92,28 @@ def interpolate(
     fallback
         Shape (n,), whether a unit counts for more than the scorer gave it.
     """
-    mismatch = vocabulary_mismatch(table) if weight else 0.0
-    if not mismatch:
+    if not weight or not is_mismatched(table):
         return shares, np.zeros(len(shares), dtype=np.bool_)
-    near = knn_weights(runs, units, seeds, capacity) * (weight * sqrt(mismatch))
-    shares = shares * (1.0 - SCORER_DISCOUNT * weight * mismatch)
-    fallback = near > shares
+    near = weight * knn_weights(runs, units, seeds, capacity)
     values = np.maximum(shares, near)
-    return values / max(1.0, float(values.max())), fallback
+    return values / max(1.0, float(values.max())), near > shares
 
 
-def vocabulary_mismatch(table: UnitTable) -> float:
-    r"""How little the question's words say about which units answer it, in [0, 1].
+def is_mismatched(table: UnitTable) -> bool:
+    """Return whether the question's words say too little about which units answer it.
 
-    .. math:: \frac{1}{1 + e^{(k + c r - m) / w}}
-
-    with k the coverage of the question's terms by the candidates, r the correlation of words and similarity,
-    c = `CORRELATION_WEIGHT`, m = `COVERAGE_THRESHOLD` and w = `TRANSITION_WIDTH`. Terms that are missing speak for a
-    question in other words than those of its answer; rare terms that are there, or a correlation, speak against it.
-
-    It is 0 where all units are equally similar, as similarity is no guide then, and where it would be below
-    `MIN_MISMATCH`.
-
-    Parameters
-    ----------
-    table : of the query's units
+    Never where all units are equally similar, as the nearest hits are no guide then.
 
     Examples
     --------
     >>> values = np.zeros((3, len(NAMES)))
     >>> values[:, NAMES.index("similarity")] = [1.2, 0.0, -1.2]
-    >>> [round(vocabulary_mismatch(UnitTable([], values, known)), 2) for known in (0.6, 1.25, 1.45)]
-    [1.0, 0.5, 0.08]
+    >>> [is_mismatched(UnitTable([], values, coverage)) for coverage in (0.6, 0.8)]
+    [True, False]
     """
-    if len(table.values) < 2 or float(np.ptp(table.values[:, _SIMILARITY])) <= MIN_SPREAD:
-        return 0.0
-    made = 1.0 / (
-        1.0 + exp((table.known + CORRELATION_WEIGHT * correlation(table) - COVERAGE_THRESHOLD) / TRANSITION_WIDTH)
-    )
-    return made if made >= MIN_MISMATCH else 0.0
-
-
-def correlation(table: UnitTable) -> float:
-    """Correlation of the words that units share with the question and of their similarity to it, in [0, 1].
-
-    The largest of three Pearson correlations: of the two signals over the units, whatever its sign, as one may correct
-    the other; of their exponentials, which measures whether both have their peaks at the same few units; and of the
-    signals over the more similar half of the units, as unrelated matter in the other half may blur it. Both signals
-    are standard scores, so that their scale does not matter. For hits of a keyword search both are nearly the same.
-
-    Parameters
-    ----------
-    table : of the query's units; 0 where a signal is constant
-
-    Examples
-    --------
-    >>> values = np.zeros((6, len(NAMES)))
-    >>> words, similarity = NAMES.index("words"), NAMES.index("similarity")
-    >>> values[:, similarity] = [1.5, 0.9, 0.3, -0.3, -0.9, -1.5]
-    >>> values[:, words] = [-0.7, -0.7, 1.4, 1.4, -0.7, -0.7]
-    >>> correlation(UnitTable([], values))
-    0.0
-
-    Little as a whole, and much at the peaks:
-
-    >>> values[:, words] = [1.7, -1.5, 1.0, -0.9, -0.3, 0.6]
-    >>> round(correlation(UnitTable([], values)), 2)
-    0.71
-    """
-    words, alike = table.values[:, _WORDS], table.values[:, _SIMILARITY]
-    near = alike >= _median(alike)
-    return max(
-        abs(_pearson(words, alike)),
-        _pearson(np.exp(words), np.exp(alike)),
-        _pearson(words[near], alike[near]),
-    )
+    if table.coverage >= MIN_COVERAGE or len(table.values) < 2:
+        return False
+    return float(np.ptp(table.values[:, _SIMILARITY])) > MIN_SPREAD
 
 
 def knn_weights(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], capacity: Capacity) -> Floats:
@@ -258,16 +192,3 @@ def _is_left(run: Run, unit: Unit, cuts: Sequence[tuple[int, int]]) -> bool:
     return any(
         character.isalnum() for low, high in remaining(unit.start, unit.end, cuts) for character in run.text[low:high]
     )
-
-
-def _median(values: NDArray[np.float64]) -> float:
-    # a fraction of what `np.median` takes, which looks for NaN and for axes first
-    low, high = (len(values) - 1) // 2, len(values) // 2
-    ordered = np.partition(values, (low, high))
-    return float((ordered[low] + ordered[high]) / 2)
-
-
-def _pearson(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    one, other = one - np.add.reduce(one) / len(one), other - np.add.reduce(other) / len(other)
-    spread = sqrt(float(one @ one) * float(other @ other))
-    return float(one @ other) / spread if spread > MIN_SPREAD else 0.0

@@ -142,9 +142,9 @@ class Scorer:
                 return Scores(rows.copy)
             units = self.cutter.units(runs)
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        return self._calibrated(self.model, runs, seeds, linked, similarity, capacity)
+        return self._score_calibrated(self.model, runs, seeds, linked, similarity, capacity)
 
-    def _calibrated(
+    def _score_calibrated(
         self,
         model: Coefficients,
         runs: Sequence[Run],

@@ -31,8 +31,8 @@ class TermIndexer:
 
     def pool(self, axis: OffsetIndex) -> TermIndex:
         """Return where the words of all runs begin."""
-        known = self._indexed(axis.texts)
-        tiled = _tiled(axis, known)
+        known = self._index(axis.texts)
+        tiled = _tile(axis, known)
         if tiled.all():
             return TermIndex(known, axis.starts, lambda: _text(axis.rows(known)), lambda: [one.text for one in known])
         boundaries = _Boundaries(axis, known, (~tiled).nonzero()[0].tolist())
@@ -46,12 +46,12 @@ class TermIndexer:
         pool.repair(boundaries.dropped, boundaries.split, [lowercase(window) for window in boundaries.windows])
         return pool
 
-    def _indexed(self, texts: Sequence[str]) -> list[TermPositions]:
+    def _index(self, texts: Sequence[str]) -> list[TermPositions]:
         """Return the words of each text, those met for the first time all at once."""
         return self._known.find(texts, lambda fresh: index_words(list(map(lowercase, fresh))))
 
 
-def _tiled(axis: OffsetIndex, words: Sequence[TermPositions]) -> NDArray[np.bool_]:
+def _tile(axis: OffsetIndex, words: Sequence[TermPositions]) -> NDArray[np.bool_]:
     """Per run, whether its words are those of its chunks: none overlap, and no word goes on across their borders."""
     begins = np.frombuffer(bytes([one.begins for one in words]), dtype=np.bool_)
     ends = np.frombuffer(bytes([one.ends for one in words]), dtype=np.bool_)

@@ -167,14 +167,14 @@ def span_factors(
     config : the weights and `distance_decay_beta`
     """
     similarity = max([relevance.get(key, 0.0) for key in chunk_keys], default=0.0)
-    nearness = adjacency([key[1] for key in chunk_keys], seed_ids, config.distance_decay_beta)
+    distance_factor = adjacency([key[1] for key in chunk_keys], seed_ids, config.distance_decay_beta)
     flows = [min(max(continuity[key].value, 0.0), 1.0) for key in chunk_keys[1:] if key in continuity]
     flow = sum(flows) / len(flows) if flows else NEUTRAL_CONTINUITY
     parent = 1.0 if whole_parent else 0.0
     score = (
         config.similarity_weight * similarity
-        + config.adjacency_weight * nearness
+        + config.adjacency_weight * distance_factor
         + config.continuity_weight * flow
         + config.parent_weight * parent
     )
-    return SpanFactors(similarity, nearness, flow, parent, score)
+    return SpanFactors(similarity, distance_factor, flow, parent, score)

@@ -70,7 +70,7 @@ class CandidateSet:
         """Return some of the pieces."""
         return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]
 
-    def worth(self, i: int, scores: Scores) -> float:
+    def value_by(self, i: int, scores: Scores) -> float:
         """Value of piece `i` by other scores of the same candidates."""
         if self.unit_of is not None:
             return scores.values[self.unit_of[i]]
@@ -176,7 +176,7 @@ def _cut_units(runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusion
             same = bool(pieces) and pieces[-1].run == unit.run
             # units of one run tile it, but for joiners between chunks: only a cut parts them
             joined.append(same and not any(a < low and b > pieces[-1].end for a, b in cuts))
-            first, last = _touched(runs[unit.run], unit, low, high) if cuts else (unit.first, unit.last)
+            first, last = _find_touched(runs[unit.run], unit, low, high) if cuts else (unit.first, unit.last)
             pieces.append(Piece(unit.run, first, last, low, high))
             unit_of.append(number)
         if parts and cuts:
@@ -191,7 +191,7 @@ def _cut_units(runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusion
     return _Cut(pieces, np.array(joined, dtype=np.bool_), unit_of, excluded)
 
 
-def _touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
+def _find_touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
     """First and last of a unit's chunks that a part of it touches."""
     inside = [p for p in range(unit.first, unit.last + 1) if run.ranges[p][0] < high and run.ranges[p][1] > low]
     return (inside[0], inside[-1]) if inside else (unit.first, unit.last)
@@ -228,7 +228,7 @@ def build_candidates(
     gains = (np.array(values) - config.min_value) * np.maximum(costs, 1) / mean
     problem = Problem.of_arrays(
         Arrays(costs, openings + _opening_tokens(runs, scores.units, cut, cache, style), gains, cut.joined),
-        run_cost=config.opening_cost,
+        run_cost=config.run_cost,
         ranks=values,
         documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
     )

@@ -136,12 +136,12 @@ def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
     for at in sorted(range(len(spans)), key=lambda at: -len(spans[at].text)):
         span = spans[at]
         known = shown.setdefault(span.doc_id, [])
-        repeated = _repeated(span, known)
+        repeated = _find_repeated(span, known)
         known += [(s.char_start, span.text[s.start : s.end]) for s in span.segments if s.char_start is not None]
         parts = remaining(0, len(span.text), merge_ranges(repeated)) if repeated else []
         kept[at] = [span] if not repeated else []
         for low, high in parts:
-            start, end = _tightened(span, low, high)
+            start, end = _tighten(span, low, high)
             if span.text[start:end].strip():
                 kept[at].append(cut_span(span, start, end, counter.cache.tokenizer.count(span.text[start:end])))
     return [part for at in range(len(spans)) for part in kept[at]]
@@ -158,7 +158,7 @@ def _may_repeat(spans: Sequence[Span]) -> bool:
     return any(a[0] == b[0] and b[1] < a[2] for a, b in itertools.pairwise(places))
 
 
-def _repeated(span: Span, shown: Sequence[tuple[int, str]]) -> list[tuple[int, int]]:
+def _find_repeated(span: Span, shown: Sequence[tuple[int, str]]) -> list[tuple[int, int]]:
     """Stretches of a span's text that stand among the shown texts, each given with its document offset."""
     found: list[tuple[int, int]] = []
     for segment in span.segments:
@@ -173,7 +173,7 @@ def _repeated(span: Span, shown: Sequence[tuple[int, str]]) -> list[tuple[int, i
     return found
 
 
-def _tightened(span: Span, start: int, end: int) -> tuple[int, int]:
+def _tighten(span: Span, start: int, end: int) -> tuple[int, int]:
     """Leave off a joiner at either end of a stretch: it has nothing to join any more."""
     inside = [s for s in span.segments if s.start < end and s.end > start]
     return (max(start, inside[0].start), min(end, inside[-1].end)) if inside else (start, start)

@@ -1,8 +1,8 @@
-"""What is best where tokens have a price and no budget limits them: a chain programme over few groups.
+"""What is best where tokens have a price and no budget limits them: a chain program over few groups.
 
 At a price :math:`\\lambda` a candidate is worth :math:`g_i - \\lambda c_i`. Neighbours that continue each other and are
 all worth something are taken together or not at all, and so are neighbours that all cost more than they bring: a run
-only ever leads through all of them. So the programme runs over groups, of which there are far fewer.
+only ever leads through all of them. So the program runs over groups, of which there are far fewer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FEW = 16
 class Relaxed(NamedTuple):
     """The best set at a price: gains less runs and the price of its tokens; and how many tokens and runs it takes."""
 
-    worth: float
+    value: float
     tokens: int
     runs: int
 
@@ -37,14 +37,14 @@ class _Groups(NamedTuple):
     Parameters
     ----------
     starts : first candidate
-    worth : gains less the price of the tokens
-    toll : what opening a run at the group costs
+    value : gains less the price of the tokens
+    entry : what opening a run at the group costs
     joined : whether it continues the one before
     """
 
     starts: Integers
-    worth: list[float]
-    toll: list[float]
+    value: list[float]
+    entry: list[float]
     joined: list[bool]
 
 
@@ -93,15 +93,15 @@ class Chain:
     def _make_groups(self, price: float, run_cost: float) -> _Groups:
         if len(self.gains) < MANY:
             gains, costs, openings, joined = self._lists
-            worth = [gain - price * cost for gain, cost in zip(gains, costs, strict=True)]
-            return _Groups(self._alone, worth, [price * opening + run_cost for opening in openings], joined)
+            value = [gain - price * cost for gain, cost in zip(gains, costs, strict=True)]
+            return _Groups(self._alone, value, [price * opening + run_cost for opening in openings], joined)
         net = self.gains - price * self.costs
         pays = net >= 0
         edges = self._edges.copy()
         edges[1:] |= pays[1:] != pays[:-1]
         starts = edges.nonzero()[0]
-        tolls = (price * self.openings[starts] + run_cost).tolist()
-        return _Groups(starts, np.add.reduceat(net, starts).tolist(), tolls, self.joined[starts].tolist())
+        entries = (price * self.openings[starts] + run_cost).tolist()
+        return _Groups(starts, np.add.reduceat(net, starts).tolist(), entries, self.joined[starts].tolist())
 
     def best(self, price: float, run_cost: float) -> Relaxed:
         """Return the best at `price` per token and `run_cost` per run."""
@@ -113,20 +113,20 @@ class Chain:
             _, tokens, openings, _ = self._lists
         shut, shut_tokens, shut_runs = 0.0, 0, 0
         live, live_tokens, live_runs = -np.inf, 0, 0
-        for worth, toll, joined, cost, opening in zip(
-            groups.worth, groups.toll, groups.joined, tokens, openings, strict=True
+        for value, entry, joined, cost, opening in zip(
+            groups.value, groups.entry, groups.joined, tokens, openings, strict=True
         ):
             if live > shut:
                 rest, rest_tokens, rest_runs = live, live_tokens, live_runs
             else:
                 rest, rest_tokens, rest_runs = shut, shut_tokens, shut_runs
-            fresh = (shut if joined else rest) - toll
+            fresh = (shut if joined else rest) - entry
             if joined and live >= fresh:
-                live, live_tokens = live + worth, live_tokens + cost
+                live, live_tokens = live + value, live_tokens + cost
             elif joined:
-                live, live_tokens, live_runs = fresh + worth, shut_tokens + cost + opening, shut_runs + 1
+                live, live_tokens, live_runs = fresh + value, shut_tokens + cost + opening, shut_runs + 1
             else:
-                live, live_tokens, live_runs = fresh + worth, rest_tokens + cost + opening, rest_runs + 1
+                live, live_tokens, live_runs = fresh + value, rest_tokens + cost + opening, rest_runs + 1
             shut, shut_tokens, shut_runs = rest, rest_tokens, rest_runs
         return Relaxed(live, live_tokens, live_runs) if live > shut else Relaxed(shut, shut_tokens, shut_runs)
 
@@ -135,13 +135,13 @@ class Chain:
         groups = self._groups(price, run_cost)
         shut, live = 0.0, -np.inf
         came: list[tuple[bool, bool]] = []  # (live from live, shut from live)
-        for worth, toll, joined in zip(groups.worth, groups.toll, groups.joined, strict=True):
+        for value, entry, joined in zip(groups.value, groups.entry, groups.joined, strict=True):
             rest_live = live > shut
             rest = live if rest_live else shut
-            fresh = (shut if joined else rest) - toll
+            fresh = (shut if joined else rest) - entry
             stays = joined and live >= fresh
             came.append((stays or (not joined and rest_live), rest_live))
-            live, shut = (live if stays else fresh) + worth, rest
+            live, shut = (live if stays else fresh) + value, rest
         starts = groups.starts.tolist()
         ends = [*starts[1:], len(self.gains)]
         parts: list[range] = []
@@ -169,18 +169,18 @@ class Chain:
         begins = np.zeros(len(net), dtype=np.int64)
         begins[groups.starts[1:]] = 1
         of = begins.cumsum()  # number of each candidate's group
-        table = np.array([groups.toll, groups.worth, enters, befores, ons, offs])
-        toll, worth, enter, before, on, off = table.take(of, axis=1)
+        table = np.array([groups.entry, groups.value, enters, befores, ons, offs])
+        entry, value, enter, before, on, off = table.take(of, axis=1)
         upto = sums - (sums - net)[groups.starts][of]  # of its group, up to the candidate
         pays = net >= 0
         held = np.where(
             pays,
-            enter + worth + on,
-            np.maximum(enter + upto, before - toll + net) + np.maximum(on + worth - upto, off),
+            enter + value + on,
+            np.maximum(enter + upto, before - entry + net) + np.maximum(on + value - upto, off),
         )
         without = np.where(
             pays,
-            np.maximum(before, enter + upto - net) + np.maximum(off, on + worth - upto - toll),
+            np.maximum(before, enter + upto - net) + np.maximum(off, on + value - upto - entry),
             before + off,
         )
         keep = (held >= least).nonzero()[0]
@@ -192,14 +192,14 @@ def _forward(groups: _Groups) -> tuple[list[float], list[float], float]:
     enter: list[float] = []
     before: list[float] = []
     live, shut = -np.inf, 0.0
-    for worth, toll, joined in zip(groups.worth, groups.toll, groups.joined, strict=True):
+    for value, entry, joined in zip(groups.value, groups.entry, groups.joined, strict=True):
         rest = live if live > shut else shut
-        come = (shut if joined else rest) - toll
+        come = (shut if joined else rest) - entry
         if joined and live > come:
             come = live
         enter.append(come)
         before.append(rest)
-        live, shut = come + worth, rest
+        live, shut = come + value, rest
     return enter, before, live if live > shut else shut
 
 
@@ -210,8 +210,8 @@ def _backward(groups: _Groups) -> tuple[list[float], list[float]]:
     on, off = 0.0, 0.0
     for at in range(count - 1, -1, -1):
         behind_on[at], behind_off[at] = on, off
-        taken = groups.worth[at] + on
-        fresh = taken - groups.toll[at]
+        taken = groups.value[at] + on
+        fresh = taken - groups.entry[at]
         onwards = taken if groups.joined[at] else fresh
         on, off = onwards if onwards > off else off, fresh if fresh > off else off
     return behind_on, behind_off

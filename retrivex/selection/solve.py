@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from retrivex.errors import RetrivexError
-from retrivex.selection.constraints import solve_exactly
+from retrivex.selection.exact import solve_exactly
 from retrivex.selection.greedy import choose_greedily
 from retrivex.selection.problem import Limits, Problem, Selection, fits
 

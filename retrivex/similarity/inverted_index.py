@@ -1,6 +1,6 @@
 """An inverted index of trigrams: it counts what one text has in common with all others, without reading them.
 
-Worth its memory where unrelated texts are nearly alike enough, so that no bound tells them apart: counting what two
+Pays for its memory where unrelated texts are nearly similar enough, so that no bound separates them: counting what two
 have in common then costs as much as is in common, and not as much as there is in both. Source: ScanCount in Li, Lu and
 Lu, "Efficient merging and filtering algorithms for approximate string searches", ICDE 2008.
 """

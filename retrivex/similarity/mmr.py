@@ -128,8 +128,8 @@ def pick_diverse(
         raise RetrivexError(
             f"similarity is {quoted(similarity)}: give a TextSimilarity or an EmbeddingSimilarity of the passages"
         )
-    worth = relevance_weight * _brought_to_unit(values)
-    count = len(worth)
+    value = relevance_weight * _brought_to_unit(values)
+    count = len(value)
     family = _families([None] * count if sources is None else as_list(sources))
     if len(family) != count:
         raise RetrivexError(f"{len(family)} sources for {count} passages: give one for each, None where it has none")
@@ -137,7 +137,7 @@ def pick_diverse(
     waiting = np.ones(count, dtype=bool)
     order = []
     for _ in range(count):
-        marginal = worth - (1 - relevance_weight) * repeated - penalty
+        marginal = value - (1 - relevance_weight) * repeated - penalty
         best = int(np.where(waiting, marginal, -np.inf).argmax())
         order.append(best)
         waiting[best] = False

@@ -83,7 +83,7 @@ class _Join:
         count = len(texts)
         self.texts = texts
         self.threshold = threshold
-        self.families = np.arange(count) if families is None else _numbered(families)
+        self.families = np.arange(count) if families is None else _number(families)
         self.open = np.ones(count, dtype=bool)
         self.of = np.arange(count)
         self.similarity = np.ones(count)
@@ -91,7 +91,7 @@ class _Join:
         self.sketches = np.zeros((SKETCH_BITS // 64, count), dtype=np.uint64)
         self.compared = 0
         self.postings: Postings | None = None
-        self.first_words = _words_that_tell(threshold)
+        self.first_words = _count_first_words(threshold)
         self._read()
 
     def _read(self) -> None:
@@ -110,9 +110,9 @@ class _Join:
     def absorb(self, position: int) -> None:
         """Find the open later texts that repeat one, and close them."""
         if self.compared > _COUNTED_FROM * len(self.texts) and self.sizes[position]:
-            later, common = self._counted(position)
+            later, common = self._count(position)
         else:
-            later, common = self._compared(position)
+            later, common = self._compare(position)
         union = self.sizes[later] + self.sizes[position] - common
         similarity = common / np.maximum(union, 1)
         for place in np.flatnonzero(union == 0).tolist():  # only equal texts are alike without trigrams
@@ -121,7 +121,7 @@ class _Join:
         found = later[repeated]
         self.of[found], self.similarity[found], self.open[found] = position, similarity[repeated], False
 
-    def _counted(self, position: int) -> tuple[Ints, Ints]:
+    def _count(self, position: int) -> tuple[Ints, Ints]:
         """Open later texts, and how many trigrams each has in common with one."""
         if self.postings is None:
             self.postings = Postings(self.texts)
@@ -129,7 +129,7 @@ class _Join:
         later = later[self.families[later] != self.families[position]]
         return later, self.postings.common(position)[later]
 
-    def _compared(self, position: int) -> tuple[Ints, Ints]:
+    def _compare(self, position: int) -> tuple[Ints, Ints]:
         """Open later texts that the bounds leave, and how many trigrams each has in common with one."""
         candidates = self._candidates(position)
         later = candidates if candidates is not None and not len(candidates) else self._fitting(position, candidates)
@@ -174,11 +174,11 @@ class _Join:
         return apart
 
 
-def _numbered(families: Sequence[object]) -> Ints:
+def _number(families: Sequence[object]) -> Ints:
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(family, len(numbers)) for family in families], dtype=np.int64)
 
 
-def _words_that_tell(threshold: float) -> int:
-    """How much of a sketch tells most texts apart: the lower the threshold, the more bits may differ."""
+def _count_first_words(threshold: float) -> int:
+    """Return how many words of a sketch separate most texts: the lower the threshold, the more bits may differ."""
     return 16 if threshold >= 0.6 else 24

@@ -59,11 +59,11 @@ class PartTable:
         owners = np.repeat(np.arange(len(counts)), counts)
         inside = np.flatnonzero(classes[batch.rows] >= 0)
         rows, high, low = batch.rows[inside], batch.high[inside], batch.low[inside]
-        # one hash decides on the part, the other tells what is in it
+        # one hash decides on the part, the other hashes its content
         parts = starts[rows] + (high * counts[rows].astype(np.uint64) >> _SHIFT).astype(np.int64)
         sums = np.bincount(parts, low.astype(np.float64), minlength=len(owners)).astype(np.uint64)
         numbers = (np.arange(len(owners)) - starts[owners]).astype(np.uint64)
-        keys = _mixed(sums * _MIX[0] ^ (classes[owners].astype(np.uint64) << _SHIFT | numbers) * _MIX[2])
+        keys = _mix(sums * _MIX[0] ^ (classes[owners].astype(np.uint64) << _SHIFT | numbers) * _MIX[2])
         # key and owner in one number, so that a plain sort brings equal keys together, owners ascending
         bits = self._owner_bits
         self._keys.append(keys >> bits << bits | batch.texts[owners].astype(np.uint64))
@@ -117,7 +117,7 @@ class SharedParts:
         return distinct(self.members[places])
 
 
-def _mixed(keys: Words) -> Words:
+def _mix(keys: Words) -> Words:
     keys ^= keys >> np.uint64(29)
     keys *= _MIX[1]
     keys ^= keys >> _SHIFT

@@ -35,7 +35,7 @@ def trigrams(text: str) -> Ints:
     """
     if len(text) < 3:
         return np.empty(0, dtype=np.int64)
-    return distinct(_coded(_characters(text)))
+    return distinct(_encode(_characters(text)))
 
 
 def trigram_jaccard(left: str, right: str) -> float:
@@ -75,24 +75,24 @@ def common_trigrams(own: Ints, texts: Sequence[str]) -> Ints:
     characters = _characters("".join(texts))
     if not len(own) or len(characters) < 3:
         return np.zeros(len(texts), dtype=np.int64)
-    codes = _coded(characters)
+    codes = _encode(characters)
     rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     codes[rows[:-2] != rows[2:]] = -1  # begun in one text and ended in another
     # which of the trigrams each could be, by a hash; those that share theirs with another are looked for one by one
     numbers = np.arange(len(own))
     held = np.zeros((len(texts), len(own)), dtype=bool)
     table = np.zeros(1 << _TABLE_BITS, dtype=np.int32)
-    table[_hashed(own)] = numbers
-    found = table[_hashed(codes)]
+    table[_hash(own)] = numbers
+    found = table[_hash(codes)]
     at = np.flatnonzero(own[found] == codes)
     held[rows[at], found[at]] = True
-    for number in np.flatnonzero(table[_hashed(own)] != numbers).tolist():
+    for number in np.flatnonzero(table[_hash(own)] != numbers).tolist():
         held[rows[np.flatnonzero(codes == own[number])], number] = True
     counts: Ints = np.count_nonzero(held, axis=1)
     return counts
 
 
-def _hashed(codes: Ints) -> Words:
+def _hash(codes: Ints) -> Words:
     return codes.view(np.uint64) * _MIX[0] >> np.uint64(64 - _TABLE_BITS)
 
 
@@ -106,7 +106,7 @@ def _characters(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
-def _coded(characters: NDArray[np.uint32]) -> Ints:
+def _encode(characters: NDArray[np.uint32]) -> Ints:
     """Three characters as one number, along the last axis."""
     wide = characters.astype(np.int64)
     return wide[..., :-2] | wide[..., 1:-1] << _CODE_POINT | wide[..., 2:] << 2 * _CODE_POINT
@@ -164,7 +164,7 @@ def _batch(texts: Sequence[str], numbers: Ints) -> TrigramBatch:
     characters = np.zeros((len(texts), int(lengths[-1])), dtype=np.uint32)
     for row, text in enumerate(texts):
         characters[row, : len(text)] = _characters(text)
-    codes = _coded(characters)
+    codes = _encode(characters)
     codes[np.arange(codes.shape[1]) >= lengths[:, None] - 2] = -1
     codes.sort(axis=1)
     new = codes >= 0

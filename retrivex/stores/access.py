@@ -10,7 +10,7 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from retrivex.errors import StoreError, quoted
+from retrivex.errors import StoreError, describe_cause, quoted
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
@@ -176,10 +176,10 @@ class StoreAccess:
             ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
-                limit = None if self._time_limit(self.store) is None else _left(deadline)
+                limit = None if self._time_limit(self.store) is None else _compute_time_left(deadline)
                 found += call_in_time(partial(self._fetch, batch), limit, self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
-            return self._partial(request, found, asked, error)
+            return self._make_partial(request, found, asked, error)
         return self._chunks(request, found, asked, ends)
 
     async def arun(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
@@ -196,9 +196,9 @@ class StoreAccess:
             ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
-                found += await await_in_time(partial(self._afetch, batch), _left(deadline), self.timeout_s)
+                found += await await_in_time(partial(self._afetch, batch), _compute_time_left(deadline), self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
-            return self._partial(request, found, asked, error)
+            return self._make_partial(request, found, asked, error)
         return self._chunks(request, found, asked, ends)
 
     def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
@@ -211,7 +211,7 @@ class StoreAccess:
             return _look_up(self.store, batch)
         afetch = None if isinstance(self.store, Mapping) else getattr(self.store, "afetch", None)
         if afetch is not None and not hasattr(self.store, "fetch_counted"):
-            return _checked(await afetch(batch, self.scope))
+            return _check_answer(await afetch(batch, self.scope))
         return await in_thread(partial(self._fetch, batch))
 
     def _deadline(self) -> float | None:
@@ -266,7 +266,7 @@ class StoreAccess:
                     reply.conflicts.append(key)
         return reply
 
-    def _partial(self, request: ChunkRequest, found: Sequence[Chunk], asked: int, error: Exception) -> ChunkReply:
+    def _make_partial(self, request: ChunkRequest, found: Sequence[Chunk], asked: int, error: Exception) -> ChunkReply:
         """Return what came before a store failed."""
         reply = self._chunks(request, found, asked)
         what = "more neighbours: spans end there" if reply.chunks else "neighbours: seeds are used alone"
@@ -279,15 +279,15 @@ class StoreAccess:
     def _problem(self, error: Exception, kind: str, what: str) -> str:
         if self.strict:
             raise error if isinstance(error, StoreError) else StoreError(f"the store failed: {error!r}") from error
-        return f"the {kind} store gave no {what} ({type(error).__name__}: {error})"
+        return f"the {kind} store gave no {what} ({describe_cause(error)})"
 
 
-def _left(deadline: float | None) -> float | None:
+def _compute_time_left(deadline: float | None) -> float | None:
     """Seconds until a deadline; a moment where it is past, so that waiting fails in the usual way."""
     return None if deadline is None else max(deadline - monotonic(), 1e-3)
 
 
-def _checked(answer: Iterable[Any]) -> list[Chunk]:
+def _check_answer(answer: Iterable[Any]) -> list[Chunk]:
     chunks = list(answer)
     for chunk in chunks:
         if not isinstance(chunk, Chunk):
@@ -299,7 +299,7 @@ def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, cache: Token
     """Fetch, and drain what may be a generator while the clock still runs; take over counts made at index time."""
     counted = getattr(store, "fetch_counted", None)
     if counted is None:
-        return _checked(store.fetch(windows, scope))
+        return _check_answer(store.fetch(windows, scope))
     chunks: list[Chunk] = []
     for chunk, count in counted(windows, scope, tokenizer=cache.name):
         if count is not None:

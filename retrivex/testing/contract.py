@@ -49,7 +49,7 @@ class ChunkStoreContract:
     """The contract. pytest collects a subclass whose name begins with `Test`; `make` is what it must give.
 
     `make_down` and `make_hanging` may return None where a store cannot be down or hang. A store that gives embeddings
-    only when told so is made by `make_with_embeddings`. `holds_nul` and `holds_duplicates` say what the store can keep
+    only on request is made by `make_with_embeddings`. `holds_nul` and `holds_duplicates` say what the store can keep
     at all: a NUL in an id, and two records of one place.
 
     Examples
@@ -73,7 +73,7 @@ class ChunkStoreContract:
         raise NotImplementedError  # the one thing that a subclass must say
 
     def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest | None:
-        """Return a store that gives embeddings too, where `make` has to be told so; None where it cannot give any."""
+        """Return a store that gives embeddings too, if `make` gives none; None where it cannot give any."""
         return self.make(chunks)
 
     def make_down(self) -> ChunkStore | None:
@@ -110,7 +110,8 @@ class ChunkStoreContract:
                 assert (back.char_start, back.char_end, back.page) == (known.char_start, known.char_end, known.page)
                 assert tuple(back.heading_path or ()) == tuple(known.heading_path or ())
                 assert (back.timestamp, back.chunk_count, back.scope) == (known.timestamp, known.chunk_count, None)
-                assert back.parent_id == known.parent_id
+                assert (back.parent_id, back.prefix) == (known.parent_id, known.prefix)
+                assert tuple(back.links) == tuple(known.links)
 
     def test_metadata_of_ones_own_come_back(self) -> None:
         chunks = contract_chunks(documents=1, chunks=3)

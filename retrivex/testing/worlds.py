@@ -10,7 +10,7 @@ _DIMENSION = 8
 
 
 def contract_chunks(documents: int = 6, chunks: int = 12, scope: str | None = None, prefix: str = "doc") -> list[Chunk]:
-    """Return the chunks of a few documents, each with every field but links and prefix, and with a vector.
+    """Return the chunks of a few documents, each with every field, and with a vector.
 
     Its own metadata are a text, a whole number, a fraction and a truth value: what every store can keep.
 
@@ -50,6 +50,8 @@ def _chunk(text: str, doc_id: str, n: int, at: int, count: int, scope: str | Non
         timestamp=1_700_000_000.0 + n,
         chunk_count=count,
         scope=scope,
+        links=[(f"{doc_id}'s sister, 2nd", n)] if n % 3 == 0 else (),
+        prefix="| bee | hive |" if n % 3 == 1 else None,
     )
     return Chunk(text, metadata, vector_of(f"{doc_id}|{n}|{scope}"))
 

@@ -38,4 +38,4 @@ UNSPACED_ANSWERS = CJK + SOUTH_EAST_ASIAN
 """Characters of answers that no space parts from the next word."""
 
 HAN = HAN_EXTENSION_A + HAN_BASE + "\U00020000-\U0003134f"
-"""Han up to extension G, without compatibility forms: what tells a Chinese question from others."""
+"""Han up to extension G, without compatibility forms: marks a question as Chinese."""

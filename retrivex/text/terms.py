@@ -43,7 +43,7 @@ class TermPositions(NamedTuple):
     ----------
     places : int32 of shape (n,), offset of the first character of each
     keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
-    fingerprints : uint16 of shape (n,), made of the first two characters, by which most words are told apart
+    fingerprints : uint16 of shape (n,), made of the first two characters, by which most words differ
     begins, ends : whether the text begins with a letter, and ends with one
     text : in lower case
     """

@@ -32,16 +32,16 @@ _WIDE: tuple[tuple[range, str, int], ...] = (
     (range(0xEE, 0xF0), "private use, presentation forms", 300),
     (range(0xF0, 0xF5), "rare Chinese characters, ancient scripts, styled letters", 400),
 )
-# Common signs that share their first byte with dear ones; 0xC0, 0xC1 and 0xF5 occur in no UTF-8 text.
+# Common signs that share their first byte with high-cost ones; 0xC0, 0xC1 and 0xF5 occur in no UTF-8 text.
 _RECODED = ((b"\xe2\x80", b"\xc0"), (b"\xef\xbc", b"\xc1"), (b"\xf0\x9f", b"\xf5"))
 
 # Of the Chinese characters, 64 share their first two bytes. A vocabulary that knows the two as one token spells each of
 # the 64 in two tokens at most, the others need three: bit i stands for the block from U+4E00 + 64 i. The characters
-# below lie in dear blocks and are cheap all the same, being common.
-_DEAR_BLOCKS = 0xB7FFFDB0C003EF701F001831FDFE407083C90009C1CE3CEDE0000FD4000900E400781F404784001400
+# below lie in high-cost blocks and still have a low cost, being common.
+_HIGH_COST_BLOCKS = 0xB7FFFDB0C003EF701F001831FDFE407083C90009C1CE3CEDE0000FD4000900E400781F404784001400
 _CHEAP = "储催傭和噂器型如妬峻您悬慌慧搜操概模潔炬炭点烁烽煌照状知石码系続编獲藏蚌西謁蹄身酌配鞋音饿验高鵜"
-_DEAR_PRICE = 125  # on top of the price of the script
-_DEAR_SIGN_PRICE = 185  # bopomofo, signs in circles, the first half of extension A: priced as kana above
+_HIGH_COST = 125  # on top of the price of the script
+_HIGH_COST_SIGN = 185  # bopomofo, signs in circles, the first half of extension A: priced as kana above
 _RARE_PRICE = 35  # neither among the 3,755 of GB 2312's first level nor among the 2,965 of JIS X 0208's
 
 # ASCII costs by shape, found after each byte is replaced by the letter of its class: a word, lower case or
@@ -55,7 +55,7 @@ _CAPITALS = (100, 110, 135, 180, 225, 230, 245, 270, 306, 342, 378, 414)
 _GLUED_CAPITALS = (96, 140, 140, 165, 210, 252, 255, 297, 342, 387, 432, 477)
 _SIGNS = (128, 130, 171, 216, 261, 306, 351, 396)
 
-# What tells other languages, ciphers and random letters from English, which has little of it: rare letters, longer
+# Signs of other languages, ciphers and random letters, which are rare in English: rare letters, longer
 # words that end in a, i, o or u, doubled vowels and the like, four consonants in a row.
 _COMMON_BYTES = bytes(byte for byte in range(256) if chr(byte) not in "jkqxzJKQXZ")
 _RARE_LETTER = 119
@@ -66,7 +66,7 @@ _FOREIGN_PAIR_PRICE = 730
 _CONSONANTS = bytes(ord("c") if chr(byte) in "bcdfghjklmnpqrstvwxz" else ord(" ") for byte in range(256))
 _FOUR_CONSONANTS_PRICE = 208
 
-# What tells regular expressions, whose signs rarely join to each other.
+# Signs of regular expressions, which rarely form one token with each other.
 _PATTERN_PRICES = ((b"\\", 50), (b"(?", 100), (b"?P<", 100), (b"[^", 60))
 _BAR_PRICE = 80  # with no space at either side, as there is in the cells of a table
 
@@ -184,7 +184,7 @@ def _rare_characters() -> re.Pattern[str]:
     rows = [(lead, trail) for lead in range(0xB0, 0xD8) for trail in range(0xA1, 0xFF)]
     simplified = bytes(byte for pair in rows for byte in pair).decode("gb2312", "ignore")
     japanese = bytes(byte for pair in rows if pair[0] < 0xD0 for byte in pair).decode("euc_jp", "ignore")
-    common = {char for char in simplified + japanese if not _is_dear(char)} | set(_CHEAP)
+    common = {char for char in simplified + japanese if not _has_high_cost(char)} | set(_CHEAP)
     return re.compile(f"[\u3100-\u4dbf{''.join(map(chr, _rare_codes(common)))}]")
 
 
@@ -192,12 +192,12 @@ def _rare_codes(common: set[str]) -> list[int]:
     return [code for code in range(0x4E00, 0xA000) if chr(code) not in common]
 
 
-def _is_dear(char: str) -> bool:
-    return bool(_DEAR_BLOCKS >> (ord(char) - 0x4E00) // 64 & 1)
+def _has_high_cost(char: str) -> bool:
+    return bool(_HIGH_COST_BLOCKS >> (ord(char) - 0x4E00) // 64 & 1)
 
 
 def _rare_price(char: str) -> int:
     """Return what a rare character of the Chinese blocks adds to the price of its script, in hundredths of a token."""
     if char < "\u4e00":
-        return _DEAR_SIGN_PRICE if char < "\u4000" else _DEAR_PRICE
-    return _DEAR_PRICE if _is_dear(char) else _RARE_PRICE
+        return _HIGH_COST_SIGN if char < "\u4000" else _HIGH_COST
+    return _HIGH_COST if _has_high_cost(char) else _RARE_PRICE

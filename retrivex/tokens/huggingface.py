@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from retrivex.errors import TokenizerError
+from retrivex.errors import TokenizerError, install_hint
 from retrivex.tokens.tokenizer import without_surrogates
 
 try:
     from tokenizers import Tokenizer as FastTokenizer
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[tokenizers]'"
-    raise ImportError(f"counting with a tokenizer.json needs the package tokenizers: {hint}") from error
+    raise ImportError(
+        f"counting with a tokenizer.json needs the package tokenizers: {install_hint('tokenizers')}"
+    ) from error
 
 
 class HuggingFaceTokenizer:
@@ -44,7 +45,7 @@ class HuggingFaceTokenizer:
         # Files of embedding models ask for both, and would count every long text as 128 or 512 tokens.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        # The file is always called tokenizer.json: only its content tells vocabularies apart.
+        # The file is always called tokenizer.json: only its content distinguishes vocabularies.
         self.name = f"huggingface:{hashlib.sha256(content).hexdigest()[:16]}"
 
     def __repr__(self) -> str:

@@ -8,21 +8,22 @@ import operator
 import re
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import tiktoken
+import tiktoken.load
 
-from retrivex.errors import TokenizerError, quoted
+from retrivex.errors import TokenizerError, describe_cause, quoted
 from retrivex.tokens.estimate import EstimateTokenizer
 
 DEFAULT_ENCODING = "cl100k_base"
 """What `"auto"` counts with, where its file can be had."""
 
-LOAD_LIMIT_S = 10.0
-"""Seconds tiktoken gets to load an encoding: it downloads without a time-out of its own."""
+DOWNLOAD_LIMIT_S = 10.0
+"""Seconds that tiktoken gets to download a file: it has no time-out of its own. A file that is there has no limit."""
 
 # tiktoken's pre-tokenizer aborts with a panic on some 700,000 white-space characters in a row. Longer runs than this
 # are cut; 128 divides the periods of spaces, tabs and newlines (128, 16, 32), so that a cut does not change the count.
@@ -70,7 +71,7 @@ class TiktokenTokenizer:
     ------
     TokenizerError
         If no encoding or model has that name, or its file is neither in tiktoken's cache nor to be downloaded
-        within `LOAD_LIMIT_S` seconds.
+        within `DOWNLOAD_LIMIT_S` seconds.
 
     Notes
     -----
@@ -88,7 +89,7 @@ class TiktokenTokenizer:
     def __init__(self, encoding: str | tiktoken.Encoding) -> None:
         self._encoding = load_encoding(encoding) if isinstance(encoding, str) else encoding
         self.name = self._encoding.name
-        # their word patterns are known to cut between a letter and a space before a letter, see token_joins.py
+        # their word patterns are known to cut between a letter and a space before a letter, see incremental.py
         self.cuts_before_spaces = self.name in _KNOWN_PATTERNS
 
     def __repr__(self) -> str:
@@ -210,19 +211,16 @@ def resolve_tokenizer(spec: TokenizerSpec = "auto") -> tuple[Tokenizer, tuple[st
 
 
 def load_encoding(name: str) -> tiktoken.Encoding:
-    """Return tiktoken's encoding of that name or of the model of that name, within `LOAD_LIMIT_S` seconds."""
-    future: Future[tiktoken.Encoding] = Future()
-    # A daemon thread of our own: a pool's threads are waited for at exit, and this one may hang in a download.
-    thread = threading.Thread(target=_fulfil, args=(future, _encoding_name(name)), daemon=True)
-    thread.start()
+    """Return tiktoken's encoding of that name or of the model of that name; only a download has a time limit."""
+    encoding = _encoding_name(name)
     try:
-        return future.result(LOAD_LIMIT_S)
-    except (OSError, ValueError, ImportError, FutureTimeoutError) as error:
-        timed_out = isinstance(error, FutureTimeoutError) and not future.done()
-        reason = f"no answer within {LOAD_LIMIT_S:g} s" if timed_out else f"{type(error).__name__}: {error}"
+        with _limited_downloads():
+            return tiktoken.get_encoding(encoding)
+    except (OSError, ValueError, ImportError) as error:
         raise TokenizerError(
-            f"tokenizer {name!r}: tiktoken loads an encoding from its cache or the internet, and could do neither "
-            f"({reason}). Set TIKTOKEN_CACHE_DIR to a folder that holds its file, or accept tokenizer='estimate'"
+            f"tokenizer {name!r}: tiktoken's file is not in its cache and cannot be downloaded "
+            f"({describe_cause(error)}). Set TIKTOKEN_CACHE_DIR to a folder that holds it, or accept "
+            "tokenizer='estimate'"
         ) from error
 
 
@@ -239,14 +237,40 @@ def without_surrogates(text: str) -> str:
 
 _named: dict[str, tuple[Tokenizer, tuple[str, ...]]] = {}
 _named_lock = threading.Lock()
+_download_lock = threading.Lock()
 _warned = threading.Event()
 
 
-def _fulfil(future: Future[tiktoken.Encoding], name: str) -> None:
+@contextmanager
+def _limited_downloads() -> Iterator[None]:
+    """Let tiktoken read files as it does, but give up on a download after `DOWNLOAD_LIMIT_S` seconds."""
+    with _download_lock:
+        read = tiktoken.load.read_file
+
+        def read_in_time(blobpath: str) -> bytes:
+            return _download(read, blobpath) if "://" in blobpath else read(blobpath)
+
+        tiktoken.load.read_file = read_in_time
+        try:
+            yield
+        finally:
+            tiktoken.load.read_file = read
+
+
+def _download(read: Callable[[str], bytes], address: str) -> bytes:
+    content: Future[bytes] = Future()
+    # A daemon thread of our own: a pool's threads are waited for at exit, and this one may hang.
+    threading.Thread(target=_fulfil, args=(content, read, address), daemon=True).start()
+    if not wait([content], DOWNLOAD_LIMIT_S).done:
+        raise TimeoutError(f"no answer within {DOWNLOAD_LIMIT_S:g} s")
+    return content.result()
+
+
+def _fulfil(content: Future[bytes], read: Callable[[str], bytes], address: str) -> None:
     try:
-        future.set_result(tiktoken.get_encoding(name))
+        content.set_result(read(address))
     except Exception as error:  # noqa: BLE001 - it is raised again in the thread that waits
-        future.set_exception(error)
+        content.set_exception(error)
 
 
 def _encoding_name(name: str) -> str:
@@ -276,7 +300,7 @@ def _load_auto() -> tuple[Tokenizer, tuple[str, ...]]:
     try:
         return TiktokenTokenizer(DEFAULT_ENCODING), ()
     except TokenizerError as error:
-        return EstimateTokenizer(), (f"token counts are estimated, on the high side: {error}",)
+        return EstimateTokenizer(), (f"token counts are estimated, on the high side; {error}",)
 
 
 def _adopt(spec: Tokenizer | Callable[[str], int] | tiktoken.Encoding) -> Tokenizer:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.checkout import ROOT, copy_checkout
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 MOST_FILES = {"budget_rule": 6, "order": 4, "guard": 5, "store": 6}
 READ = ("adapters", "docs", "examples", "retrivex", "tests", "pyproject.toml")
 
@@ -28,15 +27,9 @@ def _apply(patch: Path, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a copy of the checkout with all patches applied, one after the other."""
-    folder = tmp_path_factory.mktemp("changed") / "copy"
-    folder.mkdir()
-    for name in READ:
-        source = ROOT / name
-        ignored = shutil.ignore_patterns("__pycache__", "changes")
-        shutil.copytree(source, folder / name, ignore=ignored) if source.is_dir() else shutil.copy(source, folder)
+    folder = copy_checkout(tmp_path_factory.mktemp("changed") / "copy", READ, "changes")
     for kind in MOST_FILES:
         _apply(HERE / f"{kind}.patch", folder)
-    (folder / "retrivex" / "adapters").symlink_to(folder / "adapters", target_is_directory=True)
     return folder
 
 

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
+from retrivex import Chunk, ChunkMetadata, Composition, DroppedHit, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.cli.chunk_map import MAX_ROWS, Cell, ChunkMap, chunk_maps, legend
 from retrivex.cli.explain import Explanation
+from retrivex.scoring.feature_words import describe_feature
+from retrivex.scoring.features import NAMES
 
 
 def draw(item: object, width: int = 80, *, color: bool = False, encoding: str = "utf-8") -> str:
@@ -174,7 +176,7 @@ def composition(**options: object) -> Composition:
 def test_chunk_maps_are_made_of_what_the_composer_noted() -> None:
     made = composition()
     (chunk_map,) = chunk_maps(made)
-    assert chunk_map.caption == str(made.coverage[0])
+    assert chunk_map.caption == f"shown: {str(made.coverage[0]).removesuffix(' of 40')} (40 in all)"
     assert [cell.chunk_id for cell in chunk_map.cells] == [note.chunk_id for note in made.trace.notes]
     assert {cell.reason for cell in chunk_map.cells if cell.outcome == "refused"} == {"heading", "missing"}
     labels = {cell.label: cell.chunk_id for cell in chunk_map.cells if cell.label}
@@ -197,18 +199,74 @@ def test_documents_with_something_shown_come_first() -> None:
 @pytest.mark.parametrize("width", [24, 40, 80, 120])
 def test_the_explanation_has_all_parts_at_every_width(width: int) -> None:
     text = draw(Explanation(composition(token_budget=30)), width)
-    for word in ("Chunks", "Spans", "Steps", "render", "Hits left out", "budget", "Warnings", "missing"):
+    for word in ("Chunks", "Passages", "Steps", "render", "Hits left out", "budget", "Warnings", "missing"):
         assert word in text
     assert all(len(line) <= width for line in text.splitlines())
 
 
-def test_the_explanation_holds_every_factor() -> None:
-    made = composition()
-    span = made.spans[0]
-    lines = [line for line in draw(Explanation(made), 120).splitlines() if line.startswith("[1]")]
-    numbers = (span.sim_score, span.adjacency_score, span.continuity_score, span.parent_bonus, span.score, span.value)
-    assert lines[0].split()[-7:] == [*(f"{number:.2f}" for number in numbers), str(span.token_count)]
-    assert "similarity" in draw(Explanation(made), 120)
+def asked(**options: object) -> Composition:
+    """Compose for a question that one chunk of five answers, with the scorer that reads questions."""
+    texts = [
+        "Drones do not work, and leave in the autumn.",
+        "Bees sleep at night, and winter bees sleep for longer than summer bees do.",
+        "The hive is closed when it is cold.",
+        "A smoker calms the bees.",
+        "Honey is made of nectar.",
+    ]
+    chunks = [Chunk(text, ChunkMetadata("hives", i, chunk_count=5)) for i, text in enumerate(texts)]
+    hits = [SeedHit(chunks[1], 0.9), SeedHit(chunks[3], 0.4)]
+    composer = SpanComposer(RetrievalConfig.model_validate({"tokenizer": "estimate", **options}))
+    return composer.compose(hits, {chunk.key: chunk for chunk in chunks}, query="How long do winter bees sleep?")
+
+
+def test_the_explanation_names_only_what_the_scorer_reads() -> None:
+    calibrated, weighted = (draw(Explanation(asked(scoring=name)), 200) for name in ("calibrated", "weighted"))
+    assert "likely to hold evidence: " in calibrated
+    assert "for it: " in calibrated
+    assert "distance to a hit" not in calibrated
+    span = asked(scoring="weighted").spans[0]
+    assert f"score {span.score:.2f}" in weighted
+    assert f"made of: similarity to the question {span.sim_score:.2f}, distance to a hit" in weighted
+    assert "likely to hold evidence" not in weighted
+
+
+def test_every_passage_says_where_it_comes_from() -> None:
+    text = draw(Explanation(asked(window=0, ordering_strategy="score_desc")), 120)
+    assert "[1] hives, chunk 1, " in text
+    assert "    hit 1 of 2; likely to hold evidence: " in text
+    pinned = asked(window=0, pinned=(Chunk("Wasps sting.", ChunkMetadata("wasps", 0)),))
+    assert "    pinned by the caller; " in draw(Explanation(pinned), 120)
+
+
+def test_a_passage_without_evidence_is_said_to_fill_the_room() -> None:
+    made = asked(window=0)
+    units = tuple(replace(unit, probability=0.004) for unit in made.trace.units)
+    told = replace(made, trace=replace(made.trace, make_unit_notes=lambda: units))
+    assert "likely to hold evidence: 0%, so it only fills the room that is left" in draw(Explanation(told), 120)
+
+
+def test_what_is_said_of_all_hits_is_said_once() -> None:
+    alike = "of the budget hold what is worth more"
+    dropped = tuple(DroppedHit("bees", i, 0.5, "budget", f"{i + 9} tokens; the 30 {alike}") for i in range(8))
+    text = draw(Explanation(replace(composition(), dropped=dropped)), 80)
+    assert text.count(alike) == 1
+    assert f"budget, 8 hits: the 30 {alike}" in text
+    assert "  bees, chunk 0 (score 0.5): 9 tokens\n" in text.replace("tokens ", "tokens")
+    assert "  and 3 more" in text
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_words_are_not_cut(width: int) -> None:
+    made = composition(token_budget=30, ordering_strategy="auto")
+    words = set(draw(Explanation(made), width).split())
+    assert words <= set(draw(Explanation(made), 2000).split())
+    assert "…" not in words
+
+
+def test_every_feature_has_words_and_unknown_ones_stay() -> None:
+    assert len({describe_feature(name) for name in NAMES}) == len(NAMES)
+    assert all(describe_feature(name) != name for name in NAMES)
+    assert describe_feature("moon phase") == "moon phase"
 
 
 def test_the_explanation_can_be_ascii() -> None:
@@ -219,7 +277,7 @@ def test_an_empty_composition_is_explained_too() -> None:
     made = SpanComposer(RetrievalConfig(tokenizer="estimate")).compose([], {})
     text = draw(Explanation(made))
     assert "Steps" in text
-    assert "Spans" not in text
+    assert "Passages" not in text
 
 
 def test_the_explanation_says_what_auto_chose_and_why() -> None:
@@ -233,5 +291,5 @@ def test_units_that_count_for_being_near_are_told() -> None:
     made = SpanComposer().compose([SeedHit(chunk, 0.9)], {chunk.key: chunk}, query="Bees?")
     units = tuple(replace(unit, hedged=True, value=0.56) for unit in made.trace.units)
     told = replace(made, trace=replace(made.trace, make_unit_notes=lambda: units))
-    assert "counts 0.56 as a near hit where the scorer doubts" in draw(Explanation(told), 200)
-    assert "as a near hit" not in draw(Explanation(made), 200)
+    assert "kept because it is among the nearest hits" in draw(Explanation(told), 200)
+    assert "nearest hits" not in draw(Explanation(made), 200)

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
-from retrivex.cli import app
+from retrivex.cli import app, terminal
+from retrivex.cli import compare as command
 from retrivex.evaluation.run.results import RESULTS, Row, Way, write_rows
 
 runner = CliRunner(env={"COLUMNS": "200"})
@@ -51,9 +53,38 @@ def test_figures_are_whole_in_a_pipe(results: Path) -> None:
     options = ["--a", "composer=balanced", "--b", "composer=knn"]
     found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", str(results), *options])
 
-    assert "evidence_tokens_per_1000" in found.stdout
-    assert "+0.000 to +0.000" in found.stdout
+    assert "milliseconds" in found.stdout
+    assert "+0.000 [+0.000, +0.000]" in found.stdout
+    assert not set("┏┃│─") & set(found.stdout)
     assert "…" not in found.stdout
+
+
+def test_a_and_b_are_named_and_measures_are_explained(results: Path) -> None:
+    found = runner.invoke(app, ["compare", str(results), "--a", "composer=balanced", "--b", "composer=knn"])
+    lines = found.stdout.splitlines()
+
+    assert lines[0] == (
+        "No difference between balanced (A) and knn (B) is more than chance: evidence recall 0.750 against 0.500, "
+        "4 questions."
+    )
+    assert {"A: balanced", "B: knn"} <= set(lines)
+    assert "share of the evidence's characters that stand in the context" in found.stdout
+    assert "ours" not in found.stdout
+    assert "theirs" not in found.stdout
+    # what a context costs stands apart, and the rest is named
+    assert found.stdout.index("What they cost") < found.stdout.index("milliseconds")
+    assert "with --measure NAME: evidence_tokens_per_1000" in found.stdout
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_nothing_is_wider_than_the_terminal(results: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setattr(terminal, "console", lambda **_: Console(force_terminal=True, width=width, color_system=None))
+    monkeypatch.setattr(command, "console", terminal.console)
+    options = ["--a", "composer=balanced", "--b", "composer=knn", "--show", "2", "--measure", "evidence_recall"]
+    found = runner.invoke(app, ["compare", str(results), *options, "--measure", "evidence_tokens_per_1000"])
+
+    assert found.exit_code == 0, found.output
+    assert max(map(len, found.stdout.splitlines())) <= width
 
 
 def test_json_and_page(results: Path, tmp_path: Path) -> None:

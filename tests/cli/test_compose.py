@@ -23,7 +23,7 @@ COMPOSITION = json.loads(read_schema("composition-1"))
 REQUEST = json.loads(read_schema("compose-request-1"))
 
 
-def hit(chunk_id: int = 1, score: Any = 0.8, **more: Any) -> dict[str, Any]:
+def hit(chunk_id: int | str = 1, score: Any = 0.8, **more: Any) -> dict[str, Any]:
     return {"doc_id": "bees", "chunk_id": chunk_id, "score": score, **more}
 
 
@@ -61,10 +61,10 @@ def test_order_is_kept_and_a_bad_line_does_not_stop_the_others() -> None:
     assert code == 1
     assert [answer["id"] for answer in answers] == ["a", None, "b", "c", "d"]
     assert [answer.get("error", {}).get("type") for answer in answers] == [
-        None, "RequestError", "RequestError", "ValidationError", None,
+        None, "RequestError", "RequestError", "ConfigError", None,
     ]  # fmt: skip
     assert answers[2]["error"]["line"] == 3
-    assert answers[3]["error"]["message"] == "window: Input should be greater than or equal to 0 (given: -1)"
+    assert answers[3]["error"]["message"] == "window is -1: it should be greater than or equal to 0"
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_each_kind_of_bad_line_says_what_is_wrong(line: str, message: str) -> No
     ("bad", "message"),
     [
         (hit(score=float("nan")), "finite"),
-        (hit(score="high"), "must be a number"),
+        (hit(score="high"), "must be a finite number"),
         (hit(score=None), "lacks 'score'"),
-        (hit("one"), "not among the chunks"),  # type: ignore[arg-type]
+        (hit("one"), "names no chunk and brings no text"),
         ("bees", "must be an object"),
         (hit(3, text="", colour="red"), "colour"),
         (hit(3, text="New.", metadata={"x": float("nan")}), "holds 'x', which JSON cannot"),
@@ -162,7 +162,7 @@ def test_parents_scope_and_embedding_reach_the_composer() -> None:
     assert (hidden["text"], hidden["dropped"][0]["reason"]) == ("", "scope")
     either = one(chunks=chunks, scope=["acme", None])
     assert either["text"]
-    embedded = [{**chunk, "embedding": [1.0, float(chunk["chunk_id"])]} for chunk in CHUNKS]  # type: ignore[arg-type]
+    embedded = [{**chunk, "embedding": [1.0, float(chunk["chunk_id"])]} for chunk in CHUNKS]
     assert one(chunks=embedded, query_embedding=[1.0, 0.5])["text"]
 
 
@@ -278,7 +278,7 @@ def test_any_object_gives_an_answer_or_an_error(record: dict[str, Any]) -> None:
 def test_an_option_that_is_not_finite_is_an_error_that_keeps_the_id() -> None:
     code, (answer,) = compose(json.dumps(request(id="a", config={"run_cost": float("inf")})))
     assert code == 1
-    assert (answer["id"], answer["error"]["type"]) == ("a", "ValidationError")
+    assert (answer["id"], answer["error"]["type"]) == ("a", "ConfigError")
 
 
 def test_an_answer_that_json_cannot_hold_keeps_the_id() -> None:
@@ -287,3 +287,57 @@ def test_an_answer_that_json_cannot_hold_keeps_the_id() -> None:
     assert code == 1
     assert answer["id"] == "a"
     assert "custom_metadata of ('bees', 1) holds 'x', which JSON cannot" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("hits", "message"),
+    [
+        ([{"docId": "bees", "chunkId": 1, "score": 0.8}], "lacks 'doc_id': rename 'docId'"),
+        ([{"doc_id": "bees", "chunkId": 1, "score": 0.8}], "lacks 'chunk_id': rename 'chunkId'"),
+        ([hit(score="high"), hit(2, score="low")], "none of 2 hits can be used: score of ('bees', 1) is 'high'"),
+        ([hit("c-17")], "chunk_id the chunk's position in its document, 0, 1, 2, ...; or give the hit's text"),
+        ([hit(99)], "the only hit cannot be used: ('bees', 99) is not among the chunks and brings no text"),
+        ([[hit(99)], ["bees"]], "none of 2 hits can be used"),
+    ],
+)
+def test_a_line_of_which_no_hit_can_be_read_is_an_error_with_the_way_out(hits: Any, message: str) -> None:
+    code, (bad, good) = compose(request(hits=hits), request())
+    assert code == 1
+    assert message in bad["error"]["message"]
+    assert "error" not in good
+
+
+def test_lines_that_fail_are_counted_on_standard_error() -> None:
+    result = run(app, ["compose"], input=json.dumps(request(hits=[hit(99)])) + "\n")
+    assert "1 line could not be composed" in result.stderr
+
+
+def test_scores_and_chunk_numbers_may_be_texts() -> None:
+    chunks = [{**chunk, "chunk_id": str(chunk["chunk_id"])} for chunk in CHUNKS]
+    as_text = one(hits=[hit("2", "13.4"), hit("0", "7e-1")], chunks=chunks)
+    plain = one(hits=[hit(2, 13.4), hit(0, 0.7)])
+    assert as_text == plain
+    jsonschema.validate(request(hits=[hit("2", "13.4")]), REQUEST)
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "1e999", "", "ten", True, [1]])
+def test_other_texts_are_no_scores(score: Any) -> None:
+    assert "must be a finite number" in one(hits=[hit(score=score)])["error"]["message"]
+
+
+def test_a_hit_with_its_text_may_have_any_id() -> None:
+    named = "0b8e2c1e-6d57-4d5f-9f43-0d6c3f1c9b1a"
+    answer = one(hits=[hit(named, text="Bees dance."), hit("c-17", text="Wasps do not.")], chunks=None)
+    assert [span["text"] for span in answer["spans"]] == ["Bees dance.", "Wasps do not."]
+    assert answer["spans"][0]["chunks"][0]["metadata"]["id"] == named
+    assert "2 of 2 hits stay as they are: their chunk_id is no whole number" in answer["warnings"][0]
+
+
+def test_the_trace_is_written_where_it_was_asked_for() -> None:
+    _, (plain,) = compose(request())
+    _, (traced,) = compose(request(), options=("--trace",))
+    trace = traced.pop("trace")
+    assert plain == traced
+    assert trace["steps"][0]["name"] == "seeds"
+    jsonschema.validate(plain, COMPOSITION)
+    jsonschema.validate({**traced, "trace": trace}, COMPOSITION)

@@ -7,46 +7,55 @@ from typer.testing import CliRunner
 
 from retrivex import Chunk, ChunkMetadata, SeedHit
 from retrivex.cli import app
-from retrivex.cli.demo import QUESTIONS, own_docs, plain_hits
+from retrivex.cli.demo import PAGES, QUESTIONS, plain_hits
+from retrivex.tokens import tokenizer as tokenizers
+from retrivex.tokens.estimate import EstimateTokenizer
 from retrivex.tokens.tokenizer import CallableTokenizer
 
 run = CliRunner().invoke
 
-ANSWERS = ("another heading path", "header", "skips unchanged documents")
 
-
-def test_the_demo_answers_its_questions_from_the_documentation() -> None:
+@pytest.mark.parametrize("network", [True, False])
+def test_the_demo_shows_what_a_model_would_read_with_and_without(
+    network: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not network:
+        monkeypatch.setitem(tokenizers._named, "auto", (EstimateTokenizer(), ("estimated",)))
     result = run(app, ["demo"])
     assert result.exit_code == 0, result.output
-    parts = result.stdout.split("Sources\n")
-    assert len(parts) == 4
-    for question, answer, part in zip(QUESTIONS, ANSWERS, parts, strict=False):
-        assert question in part
-        assert answer in part.partition(question)[2]
-    for part in parts[1:]:
-        assert "hit, shown" in part
-        assert "best hits alone" in part
+    parts = result.stdout.split("Without RetriVex")
+    assert len(parts) == 1 + len(QUESTIONS)
+    for question, before in zip(QUESTIONS, parts, strict=False):
+        assert question.text in before
+    verdicts = [line for line in result.stdout.splitlines() if "answer" in line and "nswer" in line[35:]]
+    assert [line[41:].strip() for line in verdicts] == ["The whole answer"] * 3
+    assert ["Part of the answer" in line for line in verdicts] == [True, True, False]
+
+
+def test_the_answers_stand_in_the_pages() -> None:
+    pages = " ".join(page.read_text(encoding="utf-8") for page in PAGES.glob("*.md"))
+    assert [sentence for question in QUESTIONS for sentence in question.answer if sentence not in pages] == []
+
+
+def test_the_picture_is_drawn_on_request() -> None:
+    assert "hit, shown" not in run(app, ["demo", "--ask", "Is a helmet required?"]).stdout
+    assert "hit, shown" in run(app, ["demo", "--ask", "Is a helmet required?", "--explain"]).stdout
 
 
 def test_a_folder_of_ones_own_with_questions_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "roof.md").write_text("# Meeting\n\nThe roof will be green.\n")
+    (tmp_path / "roof.png").write_bytes(b"?")
     result = run(app, ["demo", str(tmp_path), "--ask", "Which colour has the roof?"])
-    assert "The roof will be green." in result.stdout
+    assert result.stdout.count("The roof will be green.") == 2
     assert "[1] roof.md" in result.stdout
+    assert "answer" not in result.stdout  # nobody knows it
+    assert result.stderr == "note: 1 file of other kinds (1 .png) passed over\n"
 
 
 def test_a_folder_of_ones_own_needs_questions(tmp_path: Path) -> None:
     result = run(app, ["demo", str(tmp_path)])
     assert result.exit_code == 2
-    assert "ask yours with --ask" in result.stderr
-
-
-def test_without_its_documentation_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert own_docs() is not None
-    monkeypatch.setattr("retrivex.cli.demo._OUR_PAGE", "gone.md")
-    result = run(app, ["demo"])
-    assert result.exit_code == 2
-    assert "give a folder of your own and a question" in result.stderr
+    assert "ask one, as in --ask" in result.stderr
 
 
 def test_an_empty_folder_is_told(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from retrivex.cli import app
+from retrivex.encoders.encoder import HashingEncoder
 from retrivex.stores import SQLiteStore
 
 run = CliRunner().invoke
@@ -57,17 +59,43 @@ def test_unreadable_files_are_reported_and_the_rest_goes_on(folder: Path, tmp_pa
     assert [Path(problem["path"]).name for problem in problems] == ["broken.pdf"]
 
 
-def test_files_of_one_kind_share_one_line_of_the_report(folder: Path, tmp_path: Path) -> None:
+def test_files_of_other_kinds_are_one_line_with_counts_and_no_failure(folder: Path, tmp_path: Path) -> None:
     for number in range(30):
         (folder / f"{number}.png").write_bytes(b"\x89PNG")
+    (folder / "program.py").write_text("print()")
     result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db")])
-    assert "and 29 more: .png files are not read" in result.stderr
+    assert result.stderr == "note: 31 files of other kinds (30 .png, 1 .py) passed over\n"
+    assert "could not be read" not in result.stdout
+    report = index(folder, "--db", tmp_path / "store.db")
+    assert (report["problems"], len(report["passed_over"])) == ([], 31)  # type: ignore[arg-type]
+    assert index(folder, "--db", tmp_path / "store.db", "--include", "*.py")["added"] == 1
+
+
+def test_files_with_one_reason_share_a_line_of_the_report(folder: Path, tmp_path: Path) -> None:
+    for number in range(30):
+        (folder / f"{number}.txt").write_bytes(b"")
+    result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db")])
+    assert "0.txt and 29 more: it is empty" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_names_are_shown_as_they_were_given(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "empty.txt").write_text("")
+    (folder / "latin.txt").write_bytes("Bienen schlafen, weil es Nacht ist: früh.".encode("latin-1"))
+    (folder / "picture.png").write_bytes(b"?")
+    monkeypatch.chdir(tmp_path)
+    shown = run(app, ["index", "docs", "--db", "store.db"])
+    assert "skipped: docs/empty.txt: it is empty" in shown.stderr
+    assert "note: docs/latin.txt: " in shown.stderr
+    again = run(app, ["index", "docs", "--db", "store.db", "--json"])
+    assert str(tmp_path) not in shown.output + again.output
+    monkeypatch.chdir(folder)  # and it is the same folder from anywhere
+    assert index(".", "--db", "../store.db")["unchanged"] == 3
 
 
 def test_many_reasons_are_cut_off_with_a_count(folder: Path, tmp_path: Path) -> None:
     for number in range(30):
-        (folder / f"page.x{number}").write_bytes(b"?")
+        (folder / f"{number}.jsonl").write_text("\n" * number + "{")
     result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db")])
     assert "and 10 more (--json lists all)" in result.stderr
 
@@ -196,7 +224,7 @@ def test_scoped_documents_are_for_their_scope_only(folder: Path, tmp_path: Path)
     index(folder, "--db", db, "--scope", "acme")
     blind = run(app, ["query", "bees winter", "--db", str(db)])
     assert blind.stdout == ""
-    assert "no chunk fits" in blind.stderr
+    assert "--scope and --where let none through" in blind.stderr
     assert "cluster" in run(app, ["query", "bees winter", "--db", str(db), "--scope", "acme"]).stdout
 
 
@@ -210,3 +238,64 @@ def test_nothing_indexed_is_an_error_in_json_and_leaves_no_empty_database(folder
         assert json.loads(result.stdout)["added"] == 0
         assert "nothing was indexed" in json.loads(result.stderr)["error"]["message"]
         assert [path.name for path in tmp_path.glob(f"{db.name}*")] == [db.name] * stays
+
+
+class FolderModel(HashingEncoder):
+    """A model of a folder: named by its weights, like those of sentence-transformers."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(8)
+        self.name = f"{Path(folder).name}@{(Path(folder) / 'weights').read_text()}"
+
+
+def test_a_model_of_a_folder_is_remembered(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("retrivex.cli.encoders.load_encoder", FolderModel)
+    Path("minilm").mkdir()
+    Path("minilm/weights").write_text("53aa")
+    index("docs", "--embed", "minilm")
+    monkeypatch.chdir(folder)
+    db = str(tmp_path / "retrivex.db")
+    asked = ["query", "Where do bees sleep?", "--db", db]
+    assert run(app, [*asked, "--mode", "dense"]).exit_code == 0
+    assert run(app, asked).stderr == ""
+    assert index(tmp_path / "docs", "--db", db)["unchanged"] == 2
+
+    (tmp_path / "minilm" / "weights").write_text("77ee")
+    other = run(app, asked)
+    assert "has vectors of 'minilm@53aa', but" in other.stderr
+    assert "holds 'minilm@77ee'; name theirs with --embed MODEL" in other.stderr
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+def test_a_model_that_is_not_there_is_told_at_once_in_a_line(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembered: bool
+) -> None:
+    model, db = tmp_path / "minilm", tmp_path / "store.db"
+    model.mkdir()
+    (model / "weights").write_text("53aa")
+    with monkeypatch.context() as patched:
+        patched.setattr("retrivex.cli.encoders.load_encoder", FolderModel)
+        index(folder, "--db", db, "--embed", model)
+    model.rename(tmp_path / "elsewhere")
+    if not remembered:  # as databases of older versions are
+        with sqlite3.connect(db) as connection:
+            connection.execute("DELETE FROM meta WHERE key = 'model_folder'")
+    monkeypatch.setattr("retrivex.cli.encoders.load_encoder", pytest.fail)
+    result = run(app, ["query", "Where do bees sleep?", "--db", str(db)])
+    assert result.exit_code == 0
+    assert "Bees sleep at night." in result.stdout
+    assert len(result.stderr.splitlines()) == 1
+    assert "only words are searched" in result.stderr
+    assert "is not on this machine; name it with --embed MODEL" in result.stderr
+    assert run(app, ["query", "bees", "--db", str(db), "--mode", "dense"]).exit_code == 3
+
+
+def test_a_model_without_vectors_is_forgotten(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrivex.cli.encoders.load_encoder", FolderModel)
+    db = tmp_path / "store.db"
+    (tmp_path / "weights").write_text("53aa")
+    index(folder, "--db", db, "--embed", tmp_path)
+    index(folder, "--db", db, "--no-embed")
+    with SQLiteStore(db, read_only=True) as store:
+        assert store.model_folder is None

@@ -33,6 +33,13 @@ def test_it_tells_what_is_in_a_database(db: Path) -> None:
     assert "and 3 more documents" in out
 
 
+def test_the_database_is_named_as_everywhere_else(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = run(app, ["inspect", str(db)]).stdout
+    assert run(app, ["inspect", "--db", str(db)]).stdout == shown
+    monkeypatch.setenv("RETRIVEX_DB", str(db))
+    assert run(app, ["inspect"]).stdout == shown
+
+
 def test_json_has_the_same_facts(db: Path) -> None:
     facts = json.loads(run(app, ["inspect", str(db), "--json", "--limit", "2"]).stdout)
     assert (facts["documents"], facts["chunks"], facts["vectors"]) == (13, 14, 14)

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from retrivex.cli import app
+from retrivex.errors import install_hint
 
 run = CliRunner().invoke
 
@@ -23,7 +24,7 @@ def test_the_extra_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pyt
         monkeypatch.delitem(sys.modules, f"retrivex.evaluation.answers.{name}", raising=False)
     done = run(app, command(tmp_path / "m.json"))
     assert done.exit_code == 3
-    assert "asking a model needs openai: pip install 'retrivex-rag[evaluate]'" in done.stderr
+    assert f"asking a model needs openai: {install_hint('evaluate')}" in done.stderr
 
 
 @pytest.mark.parametrize("lengths", ["many", "1000;2000", ""])

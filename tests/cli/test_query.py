@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from retrivex.cli import app
 from retrivex.config import COMMON_OPTIONS
 
 run = CliRunner().invoke
+ROOT = Path(__file__).parents[2]
 
 GUIDE = """# Guide
 
@@ -50,7 +52,7 @@ def ask(db: str, *args: str) -> str:
 
 
 def composed(db: str, *args: str) -> Composition:
-    return Composition.from_dict(json.loads(ask(db, *args, "--format", "json")))
+    return Composition.from_dict(json.loads(ask(db, *args, "--format", "json", "--trace")))
 
 
 def test_text_shows_the_context_and_where_each_number_comes_from(db: str) -> None:
@@ -68,14 +70,15 @@ def test_markdown_lists_sources_as_markdown(db: str) -> None:
     assert "## Sources\n\n1. `guide.md`, " in out
 
 
-def test_json_is_the_whole_composition(db: str) -> None:
+def test_json_is_the_composition(db: str) -> None:
     made = composed(db, "smoker", "--budget", "60")
     assert made.question == "smoker"
     assert 0 < made.tokens <= 60
 
 
 def test_json_flag_is_the_same_as_the_format(db: str) -> None:
-    assert json.loads(ask(db, "smoker", "--json"))["schema"] == "retrivex.composition/1"
+    made = json.loads(ask(db, "smoker", "--json"))
+    assert (made["schema"], "trace" in made) == ("retrivex.composition/1", False)
 
 
 def test_prompt_holds_question_and_context(db: str) -> None:
@@ -135,9 +138,24 @@ def test_explain_leaves_the_standard_output_of_programs_alone(db: str) -> None:
 
 
 def test_warnings_go_to_standard_error(db: str) -> None:
-    result = run(app, ["query", "wasps survive", "--db", db, "--budget", "12"])
+    result = run(app, ["query", "wasps survive", "--db", db, "--budget", "10"])
     assert "note: " in result.stderr
     assert "note: " not in result.stdout
+
+
+def test_an_empty_question_is_wrong_usage(db: str) -> None:
+    for question in ("", " \n"):
+        result = run(app, ["query", question, "--db", db])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "the question is empty" in result.stderr
+
+
+def test_where_nothing_is_found_it_is_told_once_in_words_that_fit_the_command(db: str) -> None:
+    for more in ([], ["--explain"], ["--json"], ["--format", "prompt"]):
+        result = run(app, ["query", "zzzz qqqq", "--db", db, "--mode", "bm25", *more])
+        assert result.exit_code == 0
+        assert result.output.count("no chunk has a word of the question") == 1
+        assert "retriever" not in result.output
 
 
 def test_an_empty_context_is_told_with_its_reason(db: str) -> None:
@@ -151,8 +169,9 @@ def test_an_empty_context_is_told_with_its_reason(db: str) -> None:
     ("options", "code", "message"),
     [
         (["--db", "missing.db"], 3, "missing.db does not exist"),
-        (["--budget", "-1"], 2, "token_budget: Input should be greater than or equal to 0 (given: -1)"),
-        (["--set", "nonsense=1"], 2, "nonsense: there is no such option"),
+        (["--budget", "-1"], 2, "token_budget is -1: it should be greater than or equal to 0"),
+        (["--set", "nonsense=1"], 2, "nonsense: there is no such option; see RetrievalConfig for their names"),
+        (["--set", "token_bugdet=1"], 2, "token_bugdet: there is no such option; did you mean token_budget?"),
         (["--set", "window"], 2, "is not of the form key=value"),
         (["--set", "window=1", "--set", "window=2"], 2, "names 'window' twice"),
         (["--preset", "magic"], 2, "preset 'magic' does not exist"),
@@ -199,3 +218,13 @@ def test_who_names_a_window_means_it(db: str) -> None:
         (window,) = composed(db, *question, *named).trace.windows
         assert len(window) <= 3
     assert max(map(len, free.trace.windows)) > 3
+
+
+def test_the_question_of_the_readme_gets_its_answer(tmp_path: Path) -> None:
+    shown = (ROOT / "README.md").read_text(encoding="utf-8")
+    folder, question = re.search(r'^retrivex index (\S+)\nretrivex query "(.+)" --explain$', shown, re.M).groups()  # type: ignore[union-attr]
+    db = str(tmp_path / "store.db")
+    assert run(app, ["index", str(ROOT / folder), "--db", db]).exit_code == 0
+    for budget in ("100", "200", "1000", "2000"):
+        first = ask(db, question, "--budget", budget).partition("\n[2] ")[0]
+        assert "lunch up to 25 euros and dinner up to 45 euros" in first

@@ -77,7 +77,7 @@ def test_wrong_arguments_are_a_usage_error(said: list[str]) -> None:
     ([], "{}", "holds a dict"),
     (["--jsonl"], "\n[", "line 2 is no JSON"),
     ([], '[{"id": "a"}]', "text"),
-    (["--set", "top_q=3"], "[]", "top_q: there is no such option; see ReorderOptions"),
+    (["--set", "top_q=3"], "[]", "top_q: there is no such option; did you mean top_k?"),
     (["--preset", "best"], "[]", "preset"),
     (["missing.json"], "", "missing.json"),
 ])  # fmt: skip

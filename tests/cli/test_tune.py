@@ -100,7 +100,8 @@ def test_no_improvement_writes_nothing_and_has_its_own_exit_code(folder: Path, t
 
 def test_evidence_that_is_not_found_is_told(folder: Path, tmp_path: Path) -> None:
     lost = {"question": "Where?", "evidence": [{"quote": "Nobody wrote this."}]}
-    text = (folder / "questions.jsonl").read_text() + "\n" + json.dumps(lost)
+    twice = {"question": "What does engine3 run on?", "evidence": ["The engine3 pump runs on"]}  # either will do
+    text = "\n".join([(folder / "questions.jsonl").read_text(), json.dumps(lost), json.dumps(twice)])
     (folder / "lost.jsonl").write_text(text)
     result = tune(folder, "--out", str(tmp_path / "out"), "--json", *FAR_TOO_DEAR, questions="lost.jsonl")
     assert result.exit_code == 0, result.output

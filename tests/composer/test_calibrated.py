@@ -111,7 +111,7 @@ def test_the_trace_says_why_each_unit_got_its_value() -> None:
         text = "".join(chunk.text for chunk in STORE.values())
         assert unit.char_start is not None
         assert text[unit.char_start :].startswith(unit.beginning)
-    assert Composition.from_dict(composed.to_dict()).trace.units == units
+    assert Composition.from_dict(composed.to_dict(trace=True)).trace.units == units
     assert made(scoring="weighted").trace.units == ()
 
 
@@ -330,7 +330,7 @@ def test_a_kept_hit_is_shown_before_a_longer_one_is_cut() -> None:
 
 
 def plain(composed: Composition) -> dict[str, Any]:
-    data = composed.to_dict()
+    data = composed.to_dict(trace=True)
     for step in data["trace"]["steps"]:
         del step["microseconds"]
     return data

@@ -122,7 +122,7 @@ def test_a_tiled_document_comes_back_letter_by_letter(parts: list[str], data: st
     for span in spans:
         assert span.exact
         assert span.text == source[span.char_start : span.char_end]
-    if source.strip():
+    if any(store[key].text.strip() for key in seeds):  # hits of white space are dropped
         assert "".join(span.text for span in spans).strip() == source.strip()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from typing import Any
 
 from support.option_builders import TEN, made, windows
@@ -60,13 +60,16 @@ def test_follow_links() -> None:
 
 
 def test_store_timeout_s() -> None:
+    go_on = threading.Event()
+
     class Slow:
         def fetch(self, windows: Any, scope: Any = None) -> Any:
-            time.sleep(0.3)
+            go_on.wait()
             return [TEN["d", 4]]
 
     hits = hits_of(TEN, {5: 1.0})
     assert shown_ids(compose(hits, Slow(), store_timeout_s=0.02).spans) == [5]
+    go_on.set()
     assert shown_ids(compose(hits, Slow(), store_timeout_s=None).spans) == [4, 5]
 
 

@@ -17,7 +17,9 @@ def test_k() -> None:
 
 def test_score_kind() -> None:
     assert made({1: 0.9, 5: 0.1}, window=0, score_kind="similarity").spans[0].chunk_ids == [1]
-    assert made({1: 0.9, 5: 0.1}, window=0, score_kind="distance").spans[0].chunk_ids == [5]
+    for scale in ("unbounded", "cosine", "unit"):
+        found = made({1: 0.9, 5: 0.1}, window=0, score_kind="distance", score_scale=scale)
+        assert found.spans[0].chunk_ids == [5]
 
 
 def test_score_scale() -> None:

@@ -64,12 +64,6 @@ def test_run_cost() -> None:
     assert ids(SCATTERED, run_cost=1.0, **ROOM_FOR_THREE) == [2, 3, 4]
 
 
-def test_prefer_fewer_spans() -> None:
-    said = {**ROOM_FOR_THREE, "run_cost": 1.0}
-    assert ids(SCATTERED, **said) == [2, 3, 4]
-    assert ids(SCATTERED, prefer_fewer_spans=False, **said) == [2, 4, 8]
-
-
 def test_min_value() -> None:
     assert len(ids({5: 1.0})) == 5
     assert ids({5: 1.0}, min_value=0.9) == [5]

@@ -78,7 +78,7 @@ def test_auto_tells_what_it_chose_and_why(question: str, strategy: str, kind: st
     assert (note["strategy"], note["asked_for"], note["question_type"]) == (strategy, "auto", kind)
     assert note["reason"]
     assert note["coverage"] == {"timestamp": 1.0, "source": 1.0, "section": 1.0}
-    assert Composition.from_dict(made.to_dict()).trace.order == note
+    assert Composition.from_dict(made.to_dict(trace=True)).trace.order == note
 
 
 @pytest.mark.parametrize("strategy", [s.value for s in OrderingStrategy if s != "custom"])

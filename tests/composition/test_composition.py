@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -161,6 +162,37 @@ def test_dictionary_and_json_hold_everything(made: Composition) -> None:
     assert again == made
     assert again.to_dict() == data
     assert again.resolve("[2]") == made.resolve("[2]")
+
+
+def test_the_trace_comes_only_when_asked_for(made: Composition) -> None:
+    assert "trace" not in made.to_dict()
+    whole = Composition.from_dict(json.loads(made.to_json(trace=True)))
+    assert whole.trace.windows == made.trace.windows
+    assert whole.to_dict(trace=True)["trace"] == json.loads(made.to_json(trace=True))["trace"]
+    without = Composition.from_dict(made.to_dict())
+    assert copy.deepcopy(without) == without == made
+    with pytest.raises(RetrivexError, match=r"trace\.windows is missing.*to_dict\(trace=True\)"):
+        without.graph()
+    with pytest.raises(RetrivexError, match=r"trace\.make_unit_notes is missing"):
+        _ = without.trace.units
+
+
+def test_a_composition_prints_as_one_line() -> None:
+    store = bare("d", sentences("d", 12)) | bare("e", sentences("e", 3))
+    hits = [*hits_of(store, {1: 1.0, 9: 0.2}), SeedHit(store["e", 0], 0.5)]
+    made = compose(hits, store, window=0, query="What do\nbees do?")
+    first = str(made)
+    assert re.fullmatch(r"Composition for 'What do bees do\?': 3 passages of 2 documents, \d+ of 2,000 tokens", first)
+    assert repr(made) == f"<{first}>"
+    assert str(compose([], {})) == "Composition: 0 passages of 0 documents, 0 of 2,000 tokens, 1 warning"
+    assert len(str(replace(made, question="why " * 500))) < 160
+
+
+def test_notebooks_show_the_passages_escaped() -> None:
+    chunk = make_chunk("<d>", 0, "Bees & <b>wasps</b>.", heading_path=("Hives",))
+    shown = compose([SeedHit(chunk, 1.0)], make_store(chunk))._repr_html_()
+    assert "&lt;d&gt; &gt; Hives" in shown
+    assert "Bees &amp; &lt;b&gt;wasps&lt;/b&gt;." in shown
 
 
 @pytest.mark.parametrize("data", [{}, {"schema": "retrivex.composition/99"}, {"schema": "retrivex.composition/1"}])

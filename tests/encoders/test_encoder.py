@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrivex.encoders.encoder import Encoder, HashingEncoder, load_encoder
+from retrivex.encoders.encoder import Encoder, HashingEncoder, is_local, load_encoder
 from retrivex.errors import EncoderError
 from retrivex.tokens.tokenizer import get_tokenizer
 
@@ -83,6 +83,25 @@ def test_without_the_extra_a_model_names_it(monkeypatch: pytest.MonkeyPatch) -> 
         load_encoder("all-MiniLM-L6-v2")
 
 
+def test_a_folder_that_is_not_there_is_refused_before_anything_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "retrivex.encoders.sentence_transformers", None)
+    for spec in ("./models/minilm", "models/of/mine", "minilm@53aa51172d14"):
+        with pytest.raises(EncoderError, match="there is no such folder"):
+            load_encoder(spec)
+
+
+def test_what_needs_no_download_is_told_without_loading_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    kept = tmp_path / "models--sentence-transformers--minilm"
+    (kept / "refs").mkdir(parents=True)
+    (kept / "refs" / "main").write_text("abc")
+    (kept / "snapshots" / "abc").mkdir(parents=True)
+    (kept / "snapshots" / "abc" / "config.json").write_text("{}")
+    asked = ("hashing-8", str(tmp_path), "minilm", "other/minilm", "minilm@53aa")
+    assert [is_local(spec) for spec in asked] == [True, True, True, False, False]
+
+
 # --- a real model
 
 
@@ -125,8 +144,6 @@ def test_the_tokenizer_of_a_model_counts(model_dir: Path) -> None:
 
 @pytest.mark.integration
 def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match="cannot load it"):
-        load_encoder(str(tmp_path / "no-such-model"))
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(EncoderError, match="cannot load it"):
         load_encoder(str(tmp_path))

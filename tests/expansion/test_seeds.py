@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import bare, compose, hits_of, make_chunk, sentences
 
-from retrivex import RetrievalConfig, RetrivexError, SeedHit
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
 from retrivex.errors import HitError
 from retrivex.expansion.seeds import normalise, prepare_seeds
 
@@ -128,3 +128,16 @@ def test_a_hit_is_of_a_chunk() -> None:
     text: Any = "Bees sleep."
     with pytest.raises(HitError, match="chunk is str: give a Chunk"):
         SeedHit(text, 0.5)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_white_space_is_no_passage(strict: bool) -> None:
+    texts = ["Bees sleep.", " \n\t", "\u3000"]
+    store = {("d", i): Chunk(text, ChunkMetadata("d", i)) for i, text in enumerate(texts)}
+    hits = [SeedHit(chunk, 0.9) for chunk in store.values()]
+    for query in (None, "Do bees sleep?"):
+        made = SpanComposer(RetrievalConfig(window=0, strict=strict)).compose(hits, store, query=query)
+        assert [span.text for span in made.spans] == ["Bees sleep."]
+        assert [(hit.chunk_id, hit.reason) for hit in made.dropped] == [(1, "no_text"), (2, "no_text")]
+        alone = SpanComposer(RetrievalConfig(strict=strict)).compose(hits[1:], store, query=query)
+        assert "nothing but white space" in alone.dropped[0].detail

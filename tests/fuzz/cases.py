@@ -146,7 +146,6 @@ CHOICES: dict[str, Sequence[Any]] = {
     "selection_unit": ("span", "chunk", "unit"),
     "run_cost": (0.0, 1.0, 5.0),
     "hedge": (0.0, 0.3, 1.0),
-    "prefer_fewer_spans": (False,),
     "min_value": (0.1, 0.5, 1.0),
     "max_spans": (1, 2, 3),
     "max_tokens_per_document": (1, 6, 15, 40, 150),

@@ -461,7 +461,7 @@ def snapshot(case: Case) -> Any:
 
 def without_times(made: Composition) -> dict[str, Any]:
     """Return everything in a composition but how long it took."""
-    data = made.to_dict()
+    data = made.to_dict(trace=True)
     for step in data["trace"]["steps"]:
         del step["microseconds"]
     return data

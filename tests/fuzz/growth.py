@@ -54,7 +54,9 @@ def _seed_keys(case: Case, config: RetrievalConfig) -> set[ChunkKey]:
     return {
         hit.key
         for hit in case.all_hits()
-        if hit.chunk.metadata.scope in scopes and low - 1e-6 <= hit.similarity_score <= high + 1e-6
+        if hit.chunk.metadata.scope in scopes
+        and low - 1e-6 <= hit.similarity_score <= high + 1e-6
+        and not hit.chunk.text.isspace()
     }
 
 

@@ -119,8 +119,8 @@ def check_again(case: Case, composer: SpanComposer, made: Composition, rng: rand
 
 def check_round_trip(made: Composition) -> None:
     """Check that a composition survives JSON."""
-    data = json.loads(made.to_json())
-    expect(json.loads(Composition.from_dict(data).to_json()) == data, "JSON round trip changes it")
+    data = json.loads(made.to_json(trace=True))
+    expect(json.loads(Composition.from_dict(data).to_json(trace=True)) == data, "JSON round trip changes it")
 
 
 def check_exact_beats_greedy(case: Case, config: RetrievalConfig, composer: SpanComposer, made: Composition) -> None:

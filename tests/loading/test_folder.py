@@ -100,7 +100,6 @@ def test_what_cannot_be_read_is_reported_and_the_rest_goes_on(mixed: Path) -> No
         "empty.txt": "it is empty",
         "huge.txt": "it has 2,001 bytes, the limit is 2,000; raise max_bytes or split it",
         "old.doc": ".doc is an old format that is not read; save it as .docx",
-        "program.py": ".py files are not read",
         "pipe.txt": "not a regular file",
         "circle.txt": "the link leads nowhere",
         "up": "links to folders are not followed",
@@ -109,6 +108,8 @@ def test_what_cannot_be_read_is_reported_and_the_rest_goes_on(mixed: Path) -> No
     }
     assert found.keys() == expected.keys()
     assert all(part in found[name] for name, part in expected.items())
+    assert [Path(path).name for path in report.passed_over] == ["program.py"]
+    assert report.summary().endswith("1 file of other kinds (1 .py) passed over")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not bind this user")

@@ -78,6 +78,12 @@ def test_a_chunk_line_as_people_write_it(tmp_path: Path) -> None:
     assert (two.metadata.links, two.metadata.custom_metadata) == ((("b", 3),), {"k": [1]})
 
 
+def test_a_whole_number_may_be_a_text() -> None:
+    record = {"doc_id": "a", "chunk_id": "3", "text": "one", "links": [["b", "12"]]}
+    metadata = chunk_from_dict(record).metadata
+    assert (metadata.chunk_id, metadata.links) == (3, (("b", 12),))
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -86,7 +92,7 @@ def test_a_chunk_line_as_people_write_it(tmp_path: Path) -> None:
         ({"doc_id": None}, "doc_id is missing"),
         ({"doc_id": ""}, "doc_id is ''"),
         ({"doc_id": 7}, "doc_id is 7: it must be a string"),
-        ({"chunk_id": "0"}, "chunk_id is '0': it must be a whole number"),
+        ({"chunk_id": "00"}, "chunk_id is '00': it must be a whole number"),
         ({"chunk_id": True}, "chunk_id is True"),
         ({"chunk_id": 1.0}, "chunk_id is 1.0"),
         ({"chunk_id": -1}, "must be non-negative"),
@@ -98,7 +104,7 @@ def test_a_chunk_line_as_people_write_it(tmp_path: Path) -> None:
         ({"heading_path": [1]}, "heading_path is 1: it must be a string"),
         ({"metadata": []}, "metadata is .*: it must be an object"),
         ({"links": [["b"]]}, "list of .doc_id, chunk_id."),
-        ({"links": [["b", "3"]]}, "links is '3': it must be a whole number"),
+        ({"links": [["b", "c-3"]]}, "links is 'c-3': it must be a whole number"),
         ({"timestamp": "2024"}, "finite number"),
         ({"timestamp": 10**400}, "finite number"),
         ({"embedding": []}, "no numbers"),

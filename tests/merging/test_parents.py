@@ -59,9 +59,24 @@ def test_what_keeps_a_parent_out(said: dict[str, Any]) -> None:
     assert composition.spans[0].text == (TEXTS[0] + TEXTS[1]).rstrip()
 
 
+def test_a_parent_that_is_too_long_is_told() -> None:
+    composition = made({0: 0.9, 1: 0.8}, max_parent_chars=50)
+    warning = "1 parent is longer than max_parent_chars (50), first 'p0' with"
+    assert [said.startswith(warning) for said in composition.warnings].count(True) == 1
+    for options in ({}, {"max_parent_chars": 50, "return_parents": "never"}):
+        assert not any("max_parent_chars" in said for said in made({0: 0.9, 1: 0.8}, **options).warnings)
+
+
 def test_each_parent_for_itself() -> None:
     composition = made({0: 0.9, 1: 0.8, 5: 0.1}, run_cost=0.0)
     assert {span.parent_id for span in composition.spans} == {"p0", None}
+
+
+def test_as_many_parents_are_swapped_in_as_there_is_room_for() -> None:
+    scores = {0: 0.9, 1: 0.8, 3: 0.7, 4: 0.6}
+    assert [span.parent_id for span in made(scores, run_cost=0.0).spans] == ["p0", "p1"]
+    (one, other) = made(scores, run_cost=0.0, token_budget=made(scores, run_cost=0.0).tokens - 1).spans
+    assert {one.parent_id, other.parent_id} == {"p0", None}
 
 
 def test_citations_point_into_the_document() -> None:

@@ -71,6 +71,11 @@ def test_a_chance_overlap_of_a_few_letters_is_not_an_overlap() -> None:
     assert texts_of([("He said no", None), ("no one came", None)]) == ["He said no no one came"]
 
 
+def test_a_short_chunk_that_ends_a_word_by_chance_is_not_in_it() -> None:
+    assert texts_of([("She plays the piano", None), ("no", None)]) == ["She plays the piano no"]
+    assert texts_of([("She said no", None), ("no", None)]) == ["She said no"]
+
+
 @pytest.mark.parametrize(
     ("parts", "liars"),
     [

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from retrivex.errors import OrderingError
+from retrivex.errors import ConfigError, OrderingError
 from retrivex.ordering import AutoSettings, auto, choose_order
 
 
@@ -87,7 +86,7 @@ def test_the_window_needs_token_counts() -> None:
 
 @pytest.mark.parametrize("wrong", [{"near_full": 0}, {"context_window": 0}, {"timestamp_coverage": 1.1}, {"cues": ()}])
 def test_settings_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match=next(iter(wrong))):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
         AutoSettings(**wrong)
 
 

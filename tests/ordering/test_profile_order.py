@@ -21,6 +21,8 @@ from retrivex.ordering import PROFILES, PositionProfile, edge_balanced, place, p
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "orders.json").read_text(encoding="utf-8"))
 CURVE = GOLDEN["lost_in_the_middle_curve"]
 
+TWO_PEAKS = PositionProfile((0.0, 0.25, 0.5, 0.75, 1.0), (0.0, 2.0, 0.5, 1.0, 0.0))
+
 Item = tuple[float, float]
 """Score and length."""
 
@@ -125,6 +127,15 @@ def best_of_all(items: list[Item], curve: PositionProfile) -> float:
             if subset >> i & 1
         )
     return best[-1]
+
+
+@pytest.mark.parametrize("curve", [PROFILES["u_curve"], TWO_PEAKS], ids=["valley", "two peaks"])
+def test_what_is_not_proven_to_be_the_best_order_does_not_claim_to_be(curve: PositionProfile) -> None:
+    rng = np.random.default_rng(3)
+    items = list(zip(rng.random(10).tolist(), rng.integers(20, 600, 10).tolist(), strict=True))
+    made = placed(items, curve)
+    assert made.gap > 0
+    assert made.bound >= best_of_all(items, curve) >= made.value - 1e-9
 
 
 @pytest.mark.parametrize(("count", "name", "gap"), [

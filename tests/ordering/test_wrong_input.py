@@ -84,6 +84,17 @@ def test_what_holds_no_items_is_refused(name: str, items: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SCORED)
+def test_the_score_of_a_dictionary_is_found_without_being_named(name: str) -> None:
+    assert SCORED[name](ROWS) == SCORED[name](ROWS, score="score")
+    inner = [{**row, "metadata": {"score": row["score"]}} for row in ROWS]
+    for row in inner:
+        del row["score"]
+    assert [row["id"] for row in SCORED[name](inner)] == [row["id"] for row in SCORED[name](ROWS)]
+    with pytest.raises(OrderingError, match=r"no score in \{'id': 'a'.*name the field"):
+        SCORED[name]([{**ROWS[0], "id": "a", "score": None}, *ROWS[1:]])
+
+
+@pytest.mark.parametrize("name", SCORED)
 def test_a_score_field_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(OrderingError, match="field is None: give its name"):
         SCORED[name](ROWS, score=None)

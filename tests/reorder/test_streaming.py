@@ -74,7 +74,7 @@ def test_an_event_loop_runs_while_a_sync_input_is_waited_for() -> None:
         def slow() -> Iterator[dict[str, Any]]:
             for one in FIVE:
                 # set by the event loop alone: where reading blocks it, nobody does
-                assert loop_ran.wait(20), "the event loop stood still"
+                assert loop_ran.wait(60), "the event loop stood still"
                 loop_ran.clear()
                 yield one
 
@@ -182,7 +182,7 @@ class Endless:
             for place in itertools.count():
                 self.threads.add(threading.get_ident())
                 self.read.append(place)
-                assert place != self.wait_at or self.go_on.wait(20)
+                assert place != self.wait_at or self.go_on.wait(60)
                 yield passage(str(place), 0.5)
         finally:
             self.threads.add(threading.get_ident())

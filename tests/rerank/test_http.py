@@ -82,7 +82,7 @@ class Endpoint:
         self.url = ""
 
     def hang(self, body: dict[str, Any]) -> Any:
-        self.release.wait(20)
+        self.release.wait()
         return []
 
     def handle(self, body: dict[str, Any], key: str | None) -> Answer:
@@ -285,14 +285,14 @@ def test_how_long_to_wait_is_read(endpoint: Endpoint, wanted: str, seconds: floa
 
 
 def test_a_server_that_hangs_is_given_up_on(endpoint: Endpoint) -> None:
-    said, asked = both(endpoint, [endpoint.hang], timeout_s=0.2)
-    assert "no answer within timeout_s=0.2" in said
+    said, asked = both(endpoint, [endpoint.hang], timeout_s=1.0)
+    assert "no answer within timeout_s=1" in said
     assert asked == 1
 
 
 def test_a_request_that_is_too_late_may_be_repeated(endpoint: Endpoint) -> None:
     endpoint.answers = [endpoint.hang, tei]
-    reranker = HttpReranker(endpoint.url, shape="tei", timeout_s=0.2)
+    reranker = HttpReranker(endpoint.url, shape="tei", timeout_s=2.0)
     assert Reranking(reranker, backoff_s=0).scores("q", TEXTS).scores is not None
 
 
@@ -303,7 +303,7 @@ def test_nobody_at_the_address(endpoint: Endpoint) -> None:
 
 
 def test_batches_go_out_at_once(endpoint: Endpoint) -> None:
-    barrier = threading.Barrier(3, timeout=10)
+    barrier = threading.Barrier(3, timeout=600)
 
     def together(body: dict[str, Any]) -> Any:
         barrier.wait()

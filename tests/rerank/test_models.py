@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,15 @@ def test_a_cross_encoder_gives_a_number_for_each_text_in_their_order(tiny: Path)
     assert len(set(together.tolist())) == 3
     np.testing.assert_allclose(together, alone, atol=1e-5)
     assert reranker.score(QUESTION, []).shape == (0,)
+
+
+def test_a_model_without_a_trained_head_is_refused(tiny: Path, tmp_path: Path) -> None:
+    from transformers import BertConfig, BertModel  # noqa: PLC0415 - see above
+
+    shutil.copytree(tiny, tmp_path / "bare")
+    BertModel(BertConfig.from_pretrained(tiny)).save_pretrained(tmp_path / "bare")
+    with pytest.raises(RerankError, match=r"bare' was saved as BertModel, without a trained head .* at random"):
+        CrossEncoderReranker(tmp_path / "bare")
 
 
 def test_it_scores_as_the_model_itself_does(tiny: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -125,10 +126,34 @@ def test_a_store_that_cannot_be_written_stops_the_run(
         indexer(store).index([folder])
 
 
-def test_progress_goes_from_none_to_all(store: SQLiteStore, folder: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    indexer(store).index([folder], on_file=lambda done, total: seen.append((done, total)))
-    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+def test_progress_names_the_file_and_counts_bytes_from_none_to_all(store: SQLiteStore, folder: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    indexer(store).index([folder], on_progress=lambda *args: seen.append(args))
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    sizes = [file.stat().st_size for file in files]
+    starts = [(str(file), sum(sizes[:number]), sum(sizes)) for number, file in enumerate(files)]
+    assert seen == [*starts, ("", sum(sizes), sum(sizes))]
+
+
+def test_progress_goes_on_while_a_file_is_encoded(store: SQLiteStore, tmp_path: Path) -> None:
+    page = tmp_path / "long.txt"
+    page.write_text("Bees sleep at night. " * 400)
+    seen: list[int] = []
+    made = indexer(store, encoder=HashingEncoder(8))
+    made.index([page], on_progress=lambda _, done, total: seen.append(done))
+    assert len(seen) > 4
+    assert seen == sorted(seen)
+    assert seen[-1] == page.stat().st_size
+
+
+def test_the_progress_of_many_documents_in_a_file_stays_within_it(store: SQLiteStore, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(json.dumps({"id": str(n), "text": "Bees sleep. " * 9}) + "\n" for n in range(5)))
+    seen: list[int] = []
+    indexer(store, encoder=HashingEncoder(8)).index([lines], on_progress=lambda _, done, total: seen.append(done))
+    assert len(set(seen)) == 6
+    assert seen == sorted(seen)
+    assert seen[-1] == lines.stat().st_size
 
 
 def test_the_rows_of_a_cut_table_are_encoded_with_its_header(store: SQLiteStore, tmp_path: Path) -> None:

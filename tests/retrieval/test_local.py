@@ -106,6 +106,12 @@ def test_an_empty_question_finds_nothing(store: SQLiteStore, mode: Any) -> None:
     assert LocalRetriever(fill(store, with_vectors=True), Colours(), mode).retrieve("  \n") == []
 
 
+@pytest.mark.parametrize("wrong", ["retrivex.db", {}])
+def test_what_is_no_store_is_refused(wrong: Any) -> None:
+    with pytest.raises(StoreError, match=r"store is (str|dict): it must be a SQLiteStore, as in SQLiteStore\('retr"):
+        LocalRetriever(wrong)
+
+
 def test_unknown_modes_are_refused(store: SQLiteStore) -> None:
     with pytest.raises(StoreError, match="mode is 'fuzzy': choose one of auto, bm25, dense, hybrid"):
         LocalRetriever(store, mode="fuzzy")  # type: ignore[arg-type]

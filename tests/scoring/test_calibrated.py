@@ -37,6 +37,12 @@ def test_the_shipped_model_is_of_this_version() -> None:
     assert load_coefficients(None) is shipped
 
 
+def test_the_confidence_has_a_slope_and_an_intercept() -> None:
+    made = Coefficients(np.zeros(SIZE), 0.0, np.zeros(SIZE), (2.0, -1.0))
+    assert made.confidence_of(0.5) == 0.5
+    assert made.confidence_of(1.0) == pytest.approx(1 / (1 + math.exp(-1.0)))
+
+
 def test_a_model_survives_its_file(tmp_path: Path) -> None:
     read = load_coefficients(written(tmp_path / "model.json"))
     np.testing.assert_allclose(read.weights, model().weights)
@@ -66,8 +72,11 @@ def _broken(name: str, feature: Any) -> dict[str, Any]:
     [
         ({"format": 99}, "have format 99: this version reads format 1"),
         ({"format": None}, "have format None"),
-        ({"features": _without("words")}, "differ in features words"),
-        ({"features": _broken("phase of the moon", {"weight": 1, "mean": 0})}, "differ in features phase of the moon"),
+        ({"features": _without("words")}, r"fitted for other features than this version has \(words\): leave"),
+        (
+            {"features": _broken("phase of the moon", {"weight": 1, "mean": 0})},
+            r"other features than this version has \(phase of the moon\)",
+        ),
         ({"features": _broken("words", {"weight": 1})}, "are broken"),
         ({"features": _broken("words", {"weight": "much", "mean": 0})}, "are broken"),
         ({"features": _broken("words", {"weight": math.inf, "mean": 0})}, "not finite"),

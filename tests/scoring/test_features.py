@@ -116,6 +116,14 @@ def test_words_of_the_question_tell_units_apart() -> None:
     assert set(column(nothing, "words")) == {0.0}
 
 
+def test_a_word_counts_for_more_in_a_shorter_unit() -> None:
+    texts = ["Honey keeps.", f"Honey {'and more of other matters ' * 8}keeps.", "Drones leave."]
+    store = make_store(*(make_chunk("abc"[at], 0, text, 0) for at, text in enumerate(texts)))
+    hits = [SeedHit(chunk, 1.0) for chunk in store.values()]
+    short, long, _ = column(features(hits, store, "honey", window=0), "words")
+    assert short > long
+
+
 def test_similarity_is_of_all_candidates_where_they_are_embedded() -> None:
     vectors = [[1.0, 0.0], [0.0, 1.0], [0.2, 1.0], [1.0, 0.1]]
     store = make_store(*(make_chunk("d", i, text, embedding=vectors[i]) for i, text in enumerate(TEXTS)))
@@ -132,14 +140,6 @@ def test_a_hit_fades_with_distance() -> None:
     assert fading == sorted(fading, reverse=True)
     assert column(values, "chunks from a hit") == [0.0, 1.0, 2.0, 3.0]
     assert column(values, "is a hit") == [1.0, 0.0, 0.0, 0.0]
-
-
-def test_documents_with_more_hits_say_so() -> None:
-    store = {**STORE, **tile("e", TEXTS)}
-    hits = [*hits_of(store, {0: 0.9, 2: 0.8}), *hits_of(store, {1: 0.5}, "e")]
-    share = column(features(hits, store, window=0), "hits in document")
-    assert share == pytest.approx([2 / 3, 2 / 3, 1 / 3])
-    assert column(features(hits, store, window=0), "best document") == [1.0, 1.0, 0.0]
 
 
 def test_links_count_as_a_way_to_a_chunk() -> None:

@@ -114,7 +114,8 @@ def test_every_hit_is_shown_or_dropped_and_the_budget_holds(case: Any, threshold
     )
     among = {(span.doc_id, chunk_id) for span in made.spans for chunk_id in span.chunk_ids}
     among |= {(hit.doc_id, hit.chunk_id) for hit in made.dropped}
-    assert {hit.key for hit in hits} <= among
+    # the text of a hit that lies within another chunk may be shown by that one
+    assert all(hit.key in among or hit.chunk.text in made.text for hit in hits)
     for hit in made.dropped:
         if hit.reason == "near_duplicate":
             assert "similarity" in hit.detail

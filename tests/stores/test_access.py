@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -52,8 +51,7 @@ def half_way(_: Any) -> Any:
 
 
 def hanging(_: Any) -> Any:
-    time.sleep(3.0)
-    return []
+    threading.Event().wait()
 
 
 @pytest.mark.parametrize(
@@ -71,11 +69,9 @@ def test_a_failing_store_never_loses_the_seeds(answer: Any, word: str) -> None:
         compose(HITS, Store(answer), store_timeout_s=0.05, strict=True)
 
 
-def test_a_hanging_store_is_given_up_in_time() -> None:
-    began = time.perf_counter()
+def test_a_hanging_store_is_given_up_on() -> None:
     with pytest.raises(StoreTimeoutError, match="no answer within"):
         compose(HITS, Store(hanging), store_timeout_s=0.05, strict=True)
-    assert time.perf_counter() - began < 2.5
 
 
 def test_without_a_limit_the_store_is_asked_in_the_callers_thread() -> None:
@@ -130,42 +126,44 @@ class Lazy(dict[Any, Any]):
 
 
 class Slow(dict[Any, Any]):
-    """A mapping that reads from somewhere far away."""
+    """A mapping that answers when it is let go on."""
+
+    def __init__(self, entries: Any) -> None:
+        super().__init__(entries)
+        self.go_on = threading.Event()
 
     def get(self, key: Any, default: Any = None) -> Any:
-        time.sleep(0.2)
+        self.go_on.wait(60)
         return super().get(key, default)
 
     def __contains__(self, key: object) -> bool:
-        time.sleep(1.0)
+        self.go_on.wait(60)
         return super().__contains__(key)
 
 
-def test_a_mapping_that_hangs_is_given_up_in_time() -> None:
-    began = time.perf_counter()
-    made = compose(HITS, Slow(TEN), store_timeout_s=0.1, window=4)
-    assert time.perf_counter() - began < 1.6  # nine chunks take 1.8
+def test_a_mapping_that_hangs_is_given_up_on() -> None:
+    store = Slow(TEN)
+    made = compose(HITS, store, store_timeout_s=0.1, window=4)
     assert shown_ids(made.spans) == [5]
     assert any("store_timeout_s=0.1" in warning for warning in made.warnings)
-    assert shown_ids(compose(HITS, Slow(TEN), window=1).spans) == [4, 5, 6]
+    store.go_on.set()
+    assert shown_ids(compose(HITS, store, window=1).spans) == [4, 5, 6]
 
 
-def test_a_mapping_that_hangs_does_not_hold_up_the_event_loop() -> None:
-    ticks = 0
-
+def test_a_mapping_that_is_slow_does_not_hold_up_the_event_loop() -> None:
     async def both() -> Any:
-        nonlocal ticks
-        task = asyncio.create_task(SpanComposer().acompose(HITS, Slow(TEN), window=1))
-        while not task.done():
-            ticks += 1
-            await asyncio.sleep(0.01)
+        store = Slow(TEN)
+        task = asyncio.create_task(SpanComposer().acompose(HITS, store, window=1))
+        for _ in range(20):
+            await asyncio.sleep(0.001)
+        assert not task.done()
+        store.go_on.set()
         return await task
 
     assert shown_ids(asyncio.run(both()).spans) == [4, 5, 6]
-    assert ticks > 10
 
 
-def test_a_mapping_of_parents_that_hangs_is_given_up_in_time() -> None:
+def test_a_mapping_of_parents_that_hangs_is_given_up_on() -> None:
     store = bare("d", sentences("d", 3), parent_id="p")
     said: dict[str, Any] = {"return_parents": "auto", "store_timeout_s": 0.1}
     made = compose(hits_of(store, {1: 1.0}), store, Slow({"p": "Whole."}), **said)

@@ -8,12 +8,27 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PYTHONPATH = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
 
 
-def run(program: str, name: str, folder: Path | None = None) -> str:
+def run(program: str, name: str, folder: Path | None = None, warnings: str = "error") -> str:
     """Run a program as a user would, in a folder, warnings shown as errors; return what it prints."""
-    paths = [str(ROOT), *filter(None, sys.path)]
-    return _printed([sys.executable, "-W", "error", "-c", program], name, folder, PYTHONPATH=os.pathsep.join(paths))
+    return _printed([sys.executable, "-W", warnings, "-c", program], name, folder, PYTHONPATH=PYTHONPATH)
+
+
+def run_commands(commands: str, name: str, folder: Path) -> str:
+    """Run a block of a shell, to its end or its first failure, in a folder; return what it prints.
+
+    `retrivex` is the command of this checkout.
+    """
+    programs = folder / ".programs"
+    programs.mkdir(exist_ok=True)
+    command = programs / "retrivex"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m retrivex "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    more = {"PATH": path, "PYTHONPATH": PYTHONPATH, "RETRIVEX_CACHE": str(folder / ".cache")}
+    return _printed(["bash", "-euo", "pipefail", "-c", commands], name, folder, **more)
 
 
 def run_example(name: str, warnings: str = "default") -> str:
@@ -26,8 +41,6 @@ def run_example(name: str, warnings: str = "default") -> str:
 
 def _printed(command: list[str], name: str, folder: Path | None = None, **more: str) -> str:
     environment = {**os.environ, "PYTHONUTF8": "1", **more}
-    done = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False
-    )
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, f"{name}:\n{done.stderr}"
     return done.stdout

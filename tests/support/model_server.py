@@ -34,7 +34,7 @@ class ModelServer:
         self._lock = threading.Lock()
 
     def hang(self, body: dict[str, Any]) -> Answer:
-        self.release.wait(20)
+        self.release.wait()
         return 200, {}, {}
 
     def handle(self, body: dict[str, Any], key: str | None) -> Answer:

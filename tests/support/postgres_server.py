@@ -23,7 +23,7 @@ from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
 FLAT = (
     "id text, doc_id text, chunk_id bigint, text text, char_start int, char_end int, page int, heading_path text[], "
     "parent_id text, scope text, chunk_count int, timestamp float8, embedding vector(8), "
-    "author text, year int, weight float8, draft boolean"
+    "author text, year int, weight float8, draft boolean, chunk_prefix text, chunk_links text"
 )
 _NUMBERS = itertools.count()
 
@@ -62,9 +62,11 @@ class Postgres:
             headings = None if m.heading_path is None else list(m.heading_path)
             own = [m.custom_metadata.get(name) for name in ("author", "year", "weight", "draft")]
             place = (make_id(*chunk.key), m.doc_id, m.chunk_id, chunk.text, m.char_start, m.char_end, m.page, headings)
-            rows.append((*place, m.parent_id, m.scope, m.chunk_count, m.timestamp, as_text(chunk.embedding), *own))
+            links = json.dumps([list(link) for link in m.links]) if m.links else None
+            known = (m.parent_id, m.scope, m.chunk_count, m.timestamp, as_text(chunk.embedding))
+            rows.append((*place, *known, *own, m.prefix, links))
         with self.admin.cursor() as cursor:
-            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * 17)})', rows)
+            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * 19)})', rows)
 
     def flat(self, chunks: Sequence[Chunk], make_id: MakeId = colon_id) -> str:
         """Make a flat table with all its indexes."""

@@ -38,6 +38,7 @@ MADE_FOR_IT = [
     Property(name="timestamp", data_type=DataType.NUMBER),
     Property(name="heading_path", data_type=DataType.TEXT_ARRAY),
     Property(name="parent_id", **EXACT),
+    *(Property(name=n, data_type=DataType.TEXT) for n in ("chunk_prefix", "chunk_links")),
     Property(name="author", data_type=DataType.TEXT),
     Property(name="year", data_type=DataType.INT),
     Property(name="weight", data_type=DataType.NUMBER),

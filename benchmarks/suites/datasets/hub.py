@@ -22,7 +22,7 @@ try:
     import datasets
     from datasets.exceptions import DatasetsError
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[evaluate]'"
+    hint = "pip install --group hub, in the checkout"
     raise ImportError(f"benchmarks.suites.datasets.hub needs the package datasets: {hint}") from error
 
 # where the hub keeps a Parquet copy of every set: the package no longer runs the scripts that some sets are read by

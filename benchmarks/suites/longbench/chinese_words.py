@@ -1,4 +1,4 @@
-"""Chinese words, cut as jieba 0.42.1 cuts them, on which published LongBench figures rest (extra `chinese`).
+"""Chinese words, cut as jieba 0.42.1 cuts them, on which published LongBench figures rest (dependency group `chinese`).
 
 jieba was last released in 2020; rjieba carries its dictionary and its hidden Markov model on. It differs in what is
 not Chinese, where it keeps "2014-2016" whole: such words are cut again, as jieba does.
@@ -11,7 +11,7 @@ import re
 try:
     import rjieba
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[chinese]'"
+    hint = "pip install --group chinese, in the checkout"
     raise ImportError(f"cutting Chinese into words needs rjieba: {hint}") from error
 
 _LATIN_WORD = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")

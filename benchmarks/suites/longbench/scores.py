@@ -178,5 +178,5 @@ def _plain_zh(text: str) -> str:
 
 
 def _chinese_words(text: str) -> list[str]:
-    words: list[str] = import_module("benchmarks.suites.longbench.chinese_words").chinese_words(text)  # an extra
+    words: list[str] = import_module("benchmarks.suites.longbench.chinese_words").chinese_words(text)  # of a group
     return words

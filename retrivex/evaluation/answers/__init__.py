@@ -1,6 +1,6 @@
 """Answers: a model called through its endpoint, measures of its answers, and the depths at which it reads well.
 
-`endpoint` needs the extra `evaluate`, Chinese words the extra `chinese`; nothing else here needs more than the core.
+`endpoint` needs the extra `evaluate`; nothing else here needs more than the core.
 """
 
 from retrivex.evaluation.answers.answer_rows import AnsweredRows, answer_rows, answer_sets

@@ -74,7 +74,7 @@ def answer_rows(
     problems: Counter[str] = Counter()
     for at in range(0, len(pairs), _AT_ONCE):
         part = pairs[at : at + _AT_ONCE]
-        answered += _answered(part, model, scorers, judge, problems)
+        answered += _answer(part, model, scorers, judge, problems)
         if report is not None:
             report(len(answered), len(given))
     warnings = tuple(f"{count} of {len(given)} answers: {problem}" for problem, count in problems.items())
@@ -116,7 +116,7 @@ def answer_sets(
             found.questions,
             model,
             judge=judge,
-            report=None if report is None else partial(_forward, report, done, total),
+            report=None if report is None else partial(_report_done, report, done, total),
         )
         made |= dict(zip((at for at, _ in own), answered.rows, strict=True))
         warnings += [f"{found.name}: {warning}" for warning in answered.warnings]
@@ -125,11 +125,11 @@ def answer_sets(
     return AnsweredRows([made[at] for at in sorted(made)], tuple(warnings), model.usage)
 
 
-def _forward(report: Callable[[int, int], None], before: int, total: int, done: int, _of: int) -> None:
+def _report_done(report: Callable[[int, int], None], before: int, total: int, done: int, _of: int) -> None:
     report(before + done, total)
 
 
-def _answered(
+def _answer(
     pairs: Sequence[tuple[Row, Question, str]],
     model: Model,
     scorers: Mapping[str, SetScorer],
@@ -145,10 +145,10 @@ def _answered(
             continue
         found = answer_measures(row.set_name, question, reply.text, context, scorer=scorers[row.set_name])
         made.append(replace(row, answer=reply.text, measures={**row.measures, **found}))
-    return made if judge is None else _judged(made, [question for _, question, _ in pairs], judge, problems)
+    return made if judge is None else _judge(made, [question for _, question, _ in pairs], judge, problems)
 
 
-def _judged(rows: list[Row], questions: Sequence[Question], judge: Judge, problems: Counter[str]) -> list[Row]:
+def _judge(rows: list[Row], questions: Sequence[Question], judge: Judge, problems: Counter[str]) -> list[Row]:
     asked = [at for at, row in enumerate(rows) if row.answer is not None]
     verdicts = judge.judge([(questions[at], rows[at].answer or "") for at in asked])
     made = list(rows)

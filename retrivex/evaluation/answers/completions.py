@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from retrivex.errors import describe_cause, install_hint
 from retrivex.evaluation.answers.answer_cache import KeptAnswer
 from retrivex.timeouts import retry_after
 from retrivex.tokens.tokenizer import without_surrogates
@@ -13,8 +14,7 @@ from retrivex.tokens.tokenizer import without_surrogates
 try:
     import openai
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[evaluate]'"
-    raise ImportError(f"asking a model needs openai: {hint}") from error
+    raise ImportError(f"asking a model needs openai: {install_hint('evaluate')}") from error
 
 _FATAL = {
     401: "see that the API key is right",
@@ -38,6 +38,7 @@ class Failure:
     fatal : whether no request can be answered
     wait_s : seconds that the endpoint asks to wait; None where it does not
     costs : whether the prompt may have to be paid for all the same
+    unreached : whether there was nobody who could have answered
     """
 
     message: str
@@ -45,6 +46,7 @@ class Failure:
     fatal: bool = False
     wait_s: float | None = None
     costs: bool = False
+    unreached: bool = False
 
 
 class ChatCompletions:
@@ -68,15 +70,17 @@ class ChatCompletions:
         except openai.APITimeoutError:
             return Failure(f"{self._url} did not answer in time: raise timeout_s", again=True, costs=True)
         except openai.APIConnectionError as error:
-            return Failure(f"{self._url} cannot be reached ({_short(error.__cause__ or error)})", again=True)
+            cause = error.__cause__ or error
+            unreached = type(cause).__name__ == "ConnectError"  # of the HTTP client, whichever openai has
+            return Failure(f"{self._url} cannot be reached ({describe_cause(cause)})", again=True, unreached=unreached)
         except openai.APIStatusError as error:
             return self._refusal(error)
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:  # a body that is none
-            return self._unreadable(error)
+            return self._make_unreadable(error)
         return self._read(made)
 
     def _refusal(self, error: openai.APIStatusError) -> Failure:
-        status, words = error.status_code, _short(error.response.text)
+        status, words = error.status_code, _shorten(error.response.text)
         if status in _FATAL:
             return Failure(f"{self._url} refused with status {status}: {_FATAL[status]} ({words})", fatal=True)
         if status == _TOO_MANY and error.code == "insufficient_quota":
@@ -95,14 +99,14 @@ class ChatCompletions:
         message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
         text = getattr(message, "content", None)
         if message is None or not isinstance(text, str | None):
-            return self._unreadable(made)
+            return self._make_unreadable(made)
         usage = getattr(made, "usage", None)
         cut = getattr(choices[0], "finish_reason", None) == "length" if isinstance(choices, list) else False
         words = without_surrogates(text or "")  # half a character can be written nowhere
         return KeptAnswer(words, cut, _number(usage, "prompt_tokens"), _number(usage, "completion_tokens"))
 
-    def _unreadable(self, what: object) -> Failure:
-        return Failure(f"{self._url} gave no answer that can be read ({_short(what)})", again=True, costs=True)
+    def _make_unreadable(self, what: object) -> Failure:
+        return Failure(f"{self._url} gave no answer that can be read ({_shorten(what)})", again=True, costs=True)
 
 
 def _number(usage: object, name: str) -> int | None:
@@ -110,5 +114,5 @@ def _number(usage: object, name: str) -> int | None:
     return number if type(number) is int and number >= 0 else None
 
 
-def _short(words: object) -> str:
+def _shorten(words: object) -> str:
     return " ".join(str(words).split())[:_SHOWN] or "it said nothing"

@@ -98,6 +98,7 @@ class Endpoint:
         self._lock = threading.Lock()
         self._usage = Usage()
         self._in_a_row = 0
+        self._was_reached = False
         self._cache = None if cache is None else AnswerCache(cache)
         self._completions = ChatCompletions(url, api_key, timeout_s)
 
@@ -176,15 +177,18 @@ class Endpoint:
         attempt = 0
         while True:
             if not self._enter(prompt_tokens + room, stop):
-                return _STOPPED if stop.is_set() else self._cap_words()
+                return _STOPPED if stop.is_set() else self._describe_cap()
             made = self._completions.attempt(body)
+            self._was_reached |= not (isinstance(made, Failure) and made.unreached)
             self._settle(made, prompt_tokens + room, prompt_tokens)
             if isinstance(made, KeptAnswer):
                 return made
             if made.fatal:
                 raise EndpointError(made.message)
+            if made.unreached and not self._was_reached:
+                raise EndpointError(f"{made.message}: start the server, or see that the address is right")
             if not made.again or attempt == self._retries:
-                return self._given_up(made)
+                return self._give_up(made)
             if stop.wait(self._pause(made, attempt)):
                 return _STOPPED
             attempt += 1
@@ -215,7 +219,7 @@ class Endpoint:
             with self._lock:
                 self._in_a_row = 0
 
-    def _given_up(self, failure: Failure) -> str:
+    def _give_up(self, failure: Failure) -> str:
         with self._lock:
             self._in_a_row += 1
             useless = self._in_a_row >= _IN_A_ROW
@@ -226,14 +230,14 @@ class Endpoint:
         return failure.message
 
     def _pause(self, failure: Failure, attempt: int) -> float:
-        """Seconds to wait before the next attempt; where the endpoint asks for patience, all requests wait."""
+        """Seconds to wait before the next attempt; if the endpoint sends Retry-After, all requests wait."""
         if failure.wait_s is not None:
             if failure.wait_s > _LONGEST_WAIT_S:
                 raise EndpointError(f"{failure.message}; it asks to wait {failure.wait_s:,.0f} s: run again after that")
             self._limit.hold(failure.wait_s)
         return self._backoff.pause(attempt, failure.wait_s)
 
-    def _cap_words(self) -> str:
+    def _describe_cap(self) -> str:
         return f"not asked: the spend cap of {self._spend.most:,} tokens is reached; raise it and run again"
 
     def _count(self, **more: int) -> None:

@@ -147,7 +147,7 @@ def _as_order(order: str | Order) -> Order:
 
 
 def _figures(name: str, cases: Sequence[OrderCase], order: Order, measure: Measure) -> list[float]:
-    row = [_measured(name, at, case, order, measure) for at, case in enumerate(cases)]
+    row = [_measure(name, at, case, order, measure) for at, case in enumerate(cases)]
     for at, figure in enumerate(row):
         if number_row([figure]) is None:
             raise RetrivexError(
@@ -156,7 +156,7 @@ def _figures(name: str, cases: Sequence[OrderCase], order: Order, measure: Measu
     return [float(figure) for figure in row]
 
 
-def _measured(name: str, at: int, case: OrderCase, order: Order, measure: Measure) -> float:
+def _measure(name: str, at: int, case: OrderCase, order: Order, measure: Measure) -> float:
     try:
         return measure(order(case.passages, case.query), case)
     except RetrivexError:

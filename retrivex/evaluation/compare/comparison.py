@@ -42,7 +42,8 @@ class Pair:
     ----------
     asked : set and id
     ours, theirs : the measure, averaged over what else varies
-    our_row, their_row : a row of each, to be read; those of the same budget and seed
+    our_row, their_row : a row of each, to be read: those of the setting in which the winner is furthest ahead
+    settings : budgets, hits and the like that `ours` and `theirs` are means over
     """
 
     asked: QuestionKey
@@ -50,6 +51,7 @@ class Pair:
     theirs: float
     our_row: Row
     their_row: Row
+    settings: int = 1
 
     @property
     def difference(self) -> float:
@@ -99,13 +101,13 @@ class Comparison:
 
     def best(self, number: int) -> list[Pair]:
         """Return the questions in which ours wins most, the widest first."""
-        return [pair for pair in self._ranked() if self._gain(pair.difference) > 0][:number]
+        return [pair for pair in self._rank_pairs() if self._gain(pair.difference) > 0][:number]
 
     def worst(self, number: int) -> list[Pair]:
         """Return the questions in which ours loses most, the widest first."""
-        return [pair for pair in reversed(self._ranked()) if self._gain(pair.difference) < 0][:number]
+        return [pair for pair in reversed(self._rank_pairs()) if self._gain(pair.difference) < 0][:number]
 
-    def _ranked(self) -> list[Pair]:
+    def _rank_pairs(self) -> list[Pair]:
         return sorted(self.pairs, key=lambda pair: (-self._gain(pair.difference), pair.asked))
 
 
@@ -156,7 +158,7 @@ def compare(
     RetrivexError
         If nothing can be paired: no question, no measure, or a field varies on one side only.
     """
-    matched = _matched(ours, theirs)
+    matched = _match_rows(ours, theirs)
     also = set(measures_of(theirs))
     known = [name for name in measures_of(ours) if name in also]
     unknown = [name for name in measures or () if name not in known]
@@ -173,7 +175,7 @@ def compare(
     return [one for made in found.values() for one in made]
 
 
-def _matched(ours: Sequence[Row], theirs: Sequence[Row]) -> dict[QuestionKey, list[tuple[list[Row], list[Row]]]]:
+def _match_rows(ours: Sequence[Row], theirs: Sequence[Row]) -> dict[QuestionKey, list[tuple[list[Row], list[Row]]]]:
     """Return for each question that both sides answered the rows to compare: lists of those that differ in the seed."""
     shared = _shared_fields(ours, theirs)
     first, second = _by_place(ours, shared), _by_place(theirs, shared)
@@ -198,13 +200,14 @@ def _shared_fields(ours: Sequence[Row], theirs: Sequence[Row]) -> list[str]:
             continue
         if min(len(first), len(second)) == 1:
             raise RetrivexError(
-                f"{name} is {_listed(first)} on one side and {_listed(second)} on the other: select one value of each"
+                f"{name} is {_list_values(first)} on one side and {_list_values(second)} on the other: "
+                "select one value of each"
             )
         shared.append(name)
     return shared
 
 
-def _listed(values: set[Any]) -> str:
+def _list_values(values: set[Any]) -> str:
     return ", ".join(sorted(map(str, values)))
 
 
@@ -226,10 +229,18 @@ def _of_measure(
         ]
         both = [(ours, theirs) for ours, theirs in both if ours and theirs]
         if both:
-            mine, other = (fmean(_mean(place[side], name) for place in both) for side in (0, 1))
-            sets.setdefault(asked[0], []).append(Pair(asked, mine, other, both[0][0][0], both[0][1][0]))
+            sets.setdefault(asked[0], []).append(_pair(name, asked, both))
     made = [_comparison(name, set_name, [pairs], resamples, seed) for set_name, pairs in sets.items()]
     return [*made, _comparison(name, EVERY_SET, list(sets.values()), resamples, seed)] if len(sets) > 1 else made
+
+
+def _pair(name: str, asked: QuestionKey, both: Sequence[tuple[list[Row], list[Row]]]) -> Pair:
+    means = [(_mean(ours, name), _mean(theirs, name)) for ours, theirs in both]
+    mine, other = (fmean(side) for side in zip(*means, strict=True))
+    sign = -1 if mine < other else 1
+    furthest = max(range(len(both)), key=lambda at: sign * (means[at][0] - means[at][1]))
+    ours, theirs = both[furthest]
+    return Pair(asked, mine, other, ours[0], theirs[0], len(both))
 
 
 def _mean(rows: Sequence[Row], name: str) -> float:

@@ -139,8 +139,10 @@ class ReorderMonitor:
         there = [move for move in moves if move.after is not None]
         return MonitorReport(
             moves=moves,
-            mean_before=_mean([_relative(move.before, move.count_before) for move in moves]),
-            mean_after=_mean([_relative(move.after or 0, move.count_after) for move in there]) if there else None,
+            mean_before=_mean([_compute_relative(move.before, move.count_before) for move in moves]),
+            mean_after=_mean([_compute_relative(move.after or 0, move.count_after) for move in there])
+            if there
+            else None,
             at_edge_before=_mean([float(move.before in (0, move.count_before - 1)) for move in moves]),
             at_edge_after=_mean([float(move.at_edge) for move in moves]),
             left_out=len(moves) - len(there),
@@ -157,7 +159,7 @@ def _name(passage: Any, read: Callable[[Any], Any], where: str) -> Any:
         ) from error
 
 
-def _relative(place: int, count: int) -> float:
+def _compute_relative(place: int, count: int) -> float:
     return place / (count - 1) if count > 1 else 0.0
 
 

@@ -1,21 +1,42 @@
-"""A page with the contexts of two systems side by side, question by question."""
+"""Two systems side by side: a verdict and a table in words, and the contexts question by question, as an HTML page.
+
+The first system is called A, the second B, as the options of `retrivex compare` call them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
-from retrivex.evaluation.compare.comparison import Comparison, Pair
-from retrivex.evaluation.run.results import Way
+from retrivex.evaluation.compare.comparison import EVERY_SET, LOWER_IS_BETTER, NEITHER_IS_BETTER, Comparison, Pair
+from retrivex.evaluation.run.measure_words import explain_measure, label_measure
+from retrivex.evaluation.run.results import Row, Way
 
+RESULTS = (
+    "evidence_recall", "complete", "answer_in_context", "reciprocal_rank", "score", "judged", "f1", "em",
+    "faithfulness", "answerable",
+)  # fmt: skip
+COSTS = ("tokens", "spans", "broken_sentences", "ms")
+"""What a context costs and looks like: no results, so they stand apart."""
+
+MORE = "More measures"
+EVIDENCE = "evidence"
+NO_CONTEXT = "(no context was kept: run `retrivex evaluate` with --keep-contexts)"
+INTERVAL = (
+    "difference: A less B, with its 95 % interval (paired bootstrap over questions); where it holds 0, it may be "
+    "chance. A : B : level: questions in which A is ahead, in which B is, and in which they are level"
+)
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 100rem; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .8rem; text-align: right; }
-th:first-child, td:first-child, th:nth-child(2), td:nth-child(2), td:last-child { text-align: left; }
-tr + tr { border-top: 1px solid #ddd; } h2 { margin-top: 3rem; } h3 { margin: 2rem 0 .2rem; }
-.both { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; } .both h4 { margin: .5rem 0; color: #555; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 76rem; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+td { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+h2 { margin-top: 2.5rem; } h3 { margin: 2rem 0 .2rem; }
+.both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1rem; }
+.both h4 { margin: .5rem 0; color: #555; }
 .context { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .8rem; max-height: 40rem;
   overflow: auto; font: 13px/1.5 ui-monospace, monospace; }
+mark { background: #f0e442; font-weight: bold; text-decoration: underline; }
 """
 
 
@@ -26,7 +47,7 @@ def page(comparisons: Sequence[Comparison], read: str, *, ours: str, theirs: str
     ----------
     comparisons : of `compare`
     read : the measure whose questions are shown
-    ours, theirs : what the two sides are called
+    ours, theirs : what A and B are
     number : questions shown for each set, of wins and of losses
     """
     parts = [
@@ -34,30 +55,96 @@ def page(comparisons: Sequence[Comparison], read: str, *, ours: str, theirs: str
         '<html lang="en"><head><meta charset="utf-8">',
         f"<title>{escape(ours)} and {escape(theirs)}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(ours)} against {escape(theirs)}</h1>",
-        _table(comparisons, ours, theirs),
+        f"<p><strong>{escape(verdict(comparisons, read, ours, theirs))}</strong></p>",
+        f"<p>A: {escape(ours)}. B: {escape(theirs)}.</p>",
+        *_tables(comparisons),
+        f"<p>In the contexts, evidence is <mark>{EVIDENCE}</mark>.</p>",
     ]
     for found in comparisons:
-        if found.measure == read and len({pair.asked[0] for pair in found.pairs}) == 1:
-            for title, pairs in (("wins", found.best(number)), ("losses", found.worst(number))):
-                parts += _questions(f"{found.set_name}: {title} on {read}", pairs, ours, theirs)
+        if found.measure == read and found.set_name != EVERY_SET:
+            for title, pairs in (("A is ahead", found.best(number)), ("B is ahead", found.worst(number))):
+                parts += _questions(f"{found.set_name}: {title} in {label_measure(read)}", pairs, read)
     return "\n".join([*parts, "</body></html>\n"])
 
 
-def _table(comparisons: Sequence[Comparison], ours: str, theirs: str) -> str:
-    head = (
-        "set",
-        "measure",
-        ours,
-        theirs,
-        "difference",
-        "95 % interval",
-        "effect size",
-        "wins",
-        "losses",
-        "",
-        "verdict",
+def verdict(comparisons: Sequence[Comparison], read: str, ours: str, theirs: str) -> str:
+    """Return in a sentence what one measure says of the two, over all sets."""
+    found = [one for one in comparisons if one.measure == read][-1]
+    said = {
+        "A is better": f"{ours} (A) is better than {theirs} (B)",
+        "B is better": f"{theirs} (B) is better than {ours} (A)",
+        "too few questions": f"Too few questions to tell {ours} (A) from {theirs} (B)",
+        "no effect seen": f"No difference between {ours} (A) and {theirs} (B) is more than chance",
+    }.get(by_letter(found), f"{ours} (A) and {theirs} (B) differ")
+    questions = "1 question" if len(found.pairs) == 1 else f"{len(found.pairs):,} questions"
+    return f"{said}: {label_measure(read)} {found.ours:.3f} against {found.theirs:.3f}, {questions}."
+
+
+def by_letter(found: Comparison) -> str:
+    """Return a verdict with A for ours and B for theirs."""
+    return found.verdict.replace("ours", "A").replace("theirs", "B")
+
+
+def groups(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """Return the comparisons under the titles of their tables: results first, what they cost, then all else.
+
+    Measures that RetriVex does not know are results.
+    """
+    made: dict[str, list[Comparison]] = {"What the contexts hold": [], "What they cost": [], MORE: []}
+    results, costs, more = made.values()
+    for found in comparisons:
+        known = found.measure in RESULTS or not explain_measure(found.measure)
+        (results if known else costs if found.measure in COSTS else more).append(found)
+    return {title: rows for title, rows in made.items() if rows}
+
+
+def explanations(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return a line on each measure of some comparisons, and one on their intervals."""
+    lines = []
+    for name in dict.fromkeys(found.measure for found in comparisons):
+        better = (
+            "lower is better" if name in LOWER_IS_BETTER else "" if name in NEITHER_IS_BETTER else "higher is better"
+        )
+        lines.append(f"{label_measure(name)}: {'; '.join(filter(None, (explain_measure(name), better)))}")
+    return lines
+
+
+def head(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return the names of the columns of `cells`."""
+    sets = ["set"] if len({found.set_name for found in comparisons}) > 1 else []
+    return (*sets, "measure", "A", "B", "difference", "A : B : level", "verdict")
+
+
+def cells(found: Comparison, *, with_set: bool) -> tuple[str, ...]:
+    """Return a comparison as the cells of a table: means, difference, interval, questions won by each, verdict."""
+    difference = found.difference
+    return (
+        *((found.set_name,) if with_set else ()),
+        label_measure(found.measure),
+        _number(found.ours),
+        _number(found.theirs),
+        f"{_number(difference.mean, '+')} [{_number(difference.low, '+')}, {_number(difference.high, '+')}]",
+        f"{found.wins} : {found.losses} : {found.ties}",
+        by_letter(found),
     )
-    rows = [head, *map(cells, comparisons)]
+
+
+def _number(value: float, sign: str = "") -> str:
+    digits = 0 if abs(value) >= 100 else 3
+    return f"{round(value, digits) + 0.0:{sign},.{digits}f}"  # no minus before zero
+
+
+def _tables(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    for title, found in groups(comparisons).items():
+        yield f"<h2>{title}</h2>"
+        yield _table(found)
+        lines = [*explanations(found), INTERVAL]
+        yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+
+
+def _table(comparisons: Sequence[Comparison]) -> str:
+    columns = head(comparisons)
+    rows = [columns, *(cells(found, with_set="set" in columns) for found in comparisons)]
     tags = ["th", *["td"] * len(comparisons)]
     lines = [
         "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
@@ -66,46 +153,43 @@ def _table(comparisons: Sequence[Comparison], ours: str, theirs: str) -> str:
     return "<table>" + "\n".join(lines) + "</table>"
 
 
-def head(ours: str, theirs: str) -> tuple[str, ...]:
-    """Return the names of the columns of `cells`."""
-    columns = ("difference", "95 % interval", "effect size", "wins", "losses", "", "verdict")
-    return ("set", "measure", ours, theirs, *columns)
-
-
-def cells(found: Comparison) -> tuple[str, ...]:
-    """Return a comparison as the cells of a table: set, measure, means, difference, interval, d_z, counts, verdict."""
-    difference = found.difference
-    return (
-        found.set_name,
-        found.measure,
-        f"{found.ours:.3f}",
-        f"{found.theirs:.3f}",
-        f"{difference.mean:+.3f}",
-        f"{difference.low:+.3f} to {difference.high:+.3f}",
-        "–" if found.effect_size is None else f"{found.effect_size:+.2f}",
-        str(found.wins),
-        str(found.losses),
-        f"{found.ties} level",
-        found.verdict,
-    )
-
-
-def _questions(title: str, pairs: Sequence[Pair], ours: str, theirs: str) -> list[str]:
+def _questions(title: str, pairs: Sequence[Pair], measure: str) -> list[str]:
     parts = [f"<h2>{escape(title)}</h2>"] if pairs else []
     for pair in pairs:
         row = pair.our_row
         parts += [
             f"<h3>{escape(row.question or row.question_id)}</h3>",
-            f"<p>{escape(row.set_name)}, {escape(row.question_id)}: {pair.ours:.3f} against {pair.theirs:.3f}</p>",
+            f"<p>{escape(standing(pair, measure))}</p>",
             '<div class="both">',
             *[
-                f"<div><h4>{escape(name)}: {escape(described(side.way))}</h4>"
-                f'<div class="context">{escape(side.context or "(no context was kept)")}</div></div>'
-                for name, side in ((ours, row), (theirs, pair.their_row))
+                f"<div><h4>{letter}: {escape(described(side.way))}</h4>"
+                f'<div class="context">{_with_marks(side)}</div></div>'
+                for letter, side in (("A", row), ("B", pair.their_row))
             ],
             "</div>",
         ]
     return parts
+
+
+def standing(pair: Pair, measure: str) -> str:
+    """Return the figures of a question: of what is shown, and of all settings where there are several."""
+    here = " against ".join(f"{row.measures[measure]:.3f}" for row in (pair.our_row, pair.their_row))
+    over = f"; {pair.ours:.3f} against {pair.theirs:.3f} over {pair.settings} settings" if pair.settings > 1 else ""
+    return f"{label_measure(measure)}: {here} in the contexts below{over}"
+
+
+def marked(row: Row) -> Iterator[tuple[str, bool]]:
+    """Yield a row's context piece by piece, each with whether it is evidence."""
+    text, end = row.context or NO_CONTEXT, 0
+    for start, stop in row.evidence if row.context else ():
+        yield text[end:start], False
+        yield text[start:stop], True
+        end = stop
+    yield text[end:], False
+
+
+def _with_marks(row: Row) -> str:
+    return "".join(f"<mark>{escape(text)}</mark>" if found else escape(text) for text, found in marked(row))
 
 
 def described(way: Way) -> str:

@@ -35,7 +35,7 @@ def normalise_answer(text: str) -> str:
     >>> normalise_answer("《红楼梦》，２０１０年。")
     '红楼梦2010年'
     """
-    return " ".join(_reduced(text).split())
+    return " ".join(_normalize(text).split())
 
 
 def answer_tokens(text: str) -> list[str]:
@@ -46,7 +46,7 @@ def answer_tokens(text: str) -> list[str]:
     >>> answer_tokens("The Three-Body Problem 三体")
     ['threebody', 'problem', '三', '体']
     """
-    return _CJK.sub(lambda character: f" {character[0]} ", _reduced(text)).split()
+    return _CJK.sub(lambda character: f" {character[0]} ", _normalize(text)).split()
 
 
 def exact_match(prediction: str, references: str | Sequence[str]) -> float:
@@ -63,7 +63,7 @@ def exact_match(prediction: str, references: str | Sequence[str]) -> float:
     1.0
     """
     given = normalise_answer(prediction)
-    return float(any(given == normalise_answer(reference) for reference in _all(references)))
+    return float(any(given == normalise_answer(reference) for reference in _list_references(references)))
 
 
 def token_f1(prediction: str, references: str | Sequence[str]) -> float:
@@ -77,7 +77,7 @@ def token_f1(prediction: str, references: str | Sequence[str]) -> float:
     0.5
     """
     given = answer_tokens(prediction)
-    return max(_f1(given, answer_tokens(reference)) for reference in _all(references))
+    return max(_f1(given, answer_tokens(reference)) for reference in _list_references(references))
 
 
 def is_answerable(text: str, *, no_answer: Collection[str] = ()) -> bool:
@@ -100,11 +100,11 @@ def answerability_match(prediction: str, references: str | Sequence[str], *, no_
     >>> answerability_match("Lyon", ["Paris"]), answerability_match("Lyon", [])
     (1.0, 0.0)
     """
-    there_is = any(is_answerable(reference, no_answer=no_answer) for reference in _all(references))
+    there_is = any(is_answerable(reference, no_answer=no_answer) for reference in _list_references(references))
     return float(is_answerable(prediction, no_answer=no_answer) == there_is)
 
 
-def _reduced(text: str) -> str:
+def _normalize(text: str) -> str:
     if not isinstance(text, str):
         raise RetrivexError(f"answer is {type(text).__name__}: give a text, an empty one for no answer")
     if text.isascii():
@@ -116,7 +116,7 @@ def _reduced(text: str) -> str:
     return _ARTICLES.sub(" ", kept)
 
 
-def _all(references: str | Sequence[str]) -> Sequence[str]:
+def _list_references(references: str | Sequence[str]) -> Sequence[str]:
     """Return the references; no answer is the right answer where there are none."""
     return (references,) if isinstance(references, str) else text_list(references, "references") or ("",)
 

@@ -66,7 +66,7 @@ def context_recall(references: Sequence[str], contexts: Sequence[str], *, held: 
     0.5
     """
     _check(held)
-    wanted, shown = _wanted(references), _shown(contexts)
+    wanted, shown = _read_references(references), _read_contexts(contexts)
     return sum(any(_holds(one, part, held) for one in shown) for part in wanted) / len(wanted)
 
 
@@ -79,7 +79,7 @@ def relevance_of(contexts: Sequence[str], references: Sequence[str], *, held: fl
     [False, True]
     """
     _check(held)
-    wanted, shown = _wanted(references), _shown(contexts)
+    wanted, shown = _read_references(references), _read_contexts(contexts)
     return [any(_holds(one, part, held) or _holds(part, one, held) for part in wanted) for one in shown]
 
 
@@ -102,7 +102,7 @@ def _check(held: float) -> None:
         raise RetrivexError(f"held is {quoted(held)}: it must be a share above 0 and up to 1")
 
 
-def _wanted(references: Sequence[str]) -> list[_Passage]:
+def _read_references(references: Sequence[str]) -> list[_Passage]:
     texts = text_list(references, "references")
     if not texts or not all(map(str.strip, texts)):
         found = "empty" if not texts else f"{quoted(texts)}, and one is blank"
@@ -110,7 +110,7 @@ def _wanted(references: Sequence[str]) -> list[_Passage]:
     return [_read(text) for text in texts]
 
 
-def _shown(contexts: Sequence[str]) -> list[_Passage]:
+def _read_contexts(contexts: Sequence[str]) -> list[_Passage]:
     return [_read(text) for text in text_list(contexts, "contexts")]
 
 

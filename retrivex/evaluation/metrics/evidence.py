@@ -86,10 +86,10 @@ def covered(part: Range, shown: Shown) -> int:
     >>> covered(("d", 2, 10), {"d": [(0, 4), (8, 20)]})
     4
     """
-    return _covered(_range(part), _checked(shown))
+    return _count_covered(_range(part), _check_shown(shown))
 
 
-def _covered(part: Range, shown: Shown) -> int:
+def _count_covered(part: Range, shown: Shown) -> int:
     doc_id, start, end = part
     return sum(max(0, min(end, high) - max(start, low)) for low, high in shown.get(doc_id, ()))
 
@@ -102,10 +102,10 @@ def uncovered(part: Range, shown: Shown) -> list[Range]:
     >>> uncovered(("d", 2, 10), {"d": [(0, 4), (6, 8)]})
     [('d', 4, 6), ('d', 8, 10)]
     """
-    return _uncovered(_range(part), _checked(shown))
+    return _list_uncovered(_range(part), _check_shown(shown))
 
 
-def _uncovered(part: Range, shown: Shown) -> list[Range]:
+def _list_uncovered(part: Range, shown: Shown) -> list[Range]:
     doc_id, start, end = part
     pieces = []
     for low, high in shown.get(doc_id, ()):
@@ -153,15 +153,17 @@ def score_context(
     if not gold:
         raise RetrivexError("evidence is empty: leave out questions that the documents do not answer")
     wanted = sum(end - start for _, start, end in gold)
-    right = sum(_covered(part, shown) for part in gold)
+    right = sum(_count_covered(part, shown) for part in gold)
     size = sum(high - low for parts in shown.values() for low, high in parts)
-    rescued = sum(_covered(piece, shown) for part in gold for piece in _uncovered(part, found))
-    lost = sum(_covered(piece, found) for part in gold for piece in _uncovered(part, shown))
+    rescued = sum(_count_covered(piece, shown) for part in gold for piece in _list_uncovered(part, found))
+    lost = sum(_count_covered(piece, found) for part in gold for piece in _list_uncovered(part, shown))
     return ContextScores(
         recall=right / wanted,
         precision=right / size if size else 0.0,
         iou=right / (size + wanted - right),
-        complete=all(_covered(part, shown) / (part[2] - part[1]) >= COMPLETE for part in asked if part[1] < part[2]),
+        complete=all(
+            _count_covered(part, shown) / (part[2] - part[1]) >= COMPLETE for part in asked if part[1] < part[2]
+        ),
         rescued=rescued / wanted,
         lost=lost / wanted,
         spans=sum(map(len, shown.values())),
@@ -190,7 +192,7 @@ def _range(part: Range) -> Range:
     raise RetrivexError(f"a range is {quoted(part)}: give (doc_id, start, end), a text and two whole numbers")
 
 
-def _checked(shown: Shown) -> Shown:
+def _check_shown(shown: Shown) -> Shown:
     if isinstance(shown, Mapping):
         try:
             if all(is_whole(low) and is_whole(high) for parts in shown.values() for low, high in parts):

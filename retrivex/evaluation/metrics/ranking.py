@@ -33,7 +33,7 @@ def recall_at_k(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k
     >>> recall_at_k(["a", "b", "c"], {"a", "c"}, k=2)
     0.5
     """
-    wanted = _wanted(relevant)
+    wanted = _name_relevant(relevant)
     return len(wanted.intersection(_first(retrieved, k))) / len(wanted)
 
 
@@ -45,7 +45,7 @@ def reciprocal_rank(retrieved: Iterable[Hashable], relevant: Collection[Hashable
     >>> reciprocal_rank(["a", "b", "c"], {"b"})
     0.5
     """
-    wanted = _wanted(relevant)
+    wanted = _name_relevant(relevant)
     return next((1 / rank for rank, name in enumerate(_first(retrieved, k), 1) if name in wanted), 0.0)
 
 
@@ -107,8 +107,8 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
             "are, and each passage of the ranking once"
         )
     _, power = np.frexp(best.max(initial=0.0))  # divided by it, which is exact, no sum is too large for a float
-    most = _discounted(np.ldexp(best[:k], -power))
-    return _discounted(np.ldexp(shown[:k], -power)) / most if most else 0.0
+    most = _discount(np.ldexp(best[:k], -power))
+    return _discount(np.ldexp(shown[:k], -power)) / most if most else 0.0
 
 
 def _has_all(best: NDArray[np.float64], shown: NDArray[np.float64]) -> bool:
@@ -117,7 +117,7 @@ def _has_all(best: NDArray[np.float64], shown: NDArray[np.float64]) -> bool:
     return len(relevant) <= len(best) and bool((relevant <= best[: len(relevant)]).all())
 
 
-def _discounted(gains: NDArray[np.float64]) -> float:
+def _discount(gains: NDArray[np.float64]) -> float:
     return float((gains / np.log2(np.arange(len(gains)) + 2)).sum())
 
 
@@ -128,7 +128,7 @@ def _gains(values: ArrayLike) -> NDArray[np.float64]:
     return gains
 
 
-def _wanted(relevant: Collection[Hashable]) -> set[Hashable]:
+def _name_relevant(relevant: Collection[Hashable]) -> set[Hashable]:
     names = set() if isinstance(relevant, str) else set(name_list(relevant, "relevant"))
     if not names:
         raise RetrivexError(f"relevant is {quoted(relevant)}: give the names of the relevant passages, at least one")

@@ -45,7 +45,7 @@ def informative_tokens(text: str, *, stop_words: Collection[str] = STOP_WORDS, m
     >>> sorted(informative_tokens("蜜蜂住"))
     ['蜂住', '蜜蜂']
     """
-    return _informative(one_text(text, "text"), *_rules(stop_words, min_length))
+    return _list_informative(one_text(text, "text"), *_rules(stop_words, min_length))
 
 
 def _rules(stop_words: Collection[str], min_length: int) -> tuple[frozenset[str], int]:
@@ -55,7 +55,7 @@ def _rules(stop_words: Collection[str], min_length: int) -> tuple[frozenset[str]
     return stop_words if stop_words is STOP_WORDS else frozenset(text_list(stop_words, "stop_words")), int(min_length)
 
 
-def _informative(text: str, stop_words: frozenset[str], min_length: int) -> set[str]:
+def _list_informative(text: str, stop_words: frozenset[str], min_length: int) -> set[str]:
     plain = unicodedata.normalize("NFKC", text).lower()
     pairs = {run[i : i + 2] for run in _CJK_RUNS.findall(plain) for i in range(max(1, len(run) - 1))}
     words = {word for word in _WORDS.findall(_CJK_RUNS.sub(" ", plain)) if len(word) >= min_length}
@@ -85,9 +85,9 @@ def faithfulness(
     0.6666666666666666
     """
     passages, rules = text_list(contexts, "contexts"), _rules(stop_words, min_length)
-    said = _informative(one_text(answer, "answer"), *rules)
+    said = _list_informative(one_text(answer, "answer"), *rules)
     # each by itself, so that no word arises where two passages meet
-    known = {token for context in passages for token in _informative(context, *rules) | _characters(context)}
+    known = {token for context in passages for token in _list_informative(context, *rules) | _characters(context)}
     return len(said & known) / len(said) if said else 0.0
 
 

@@ -114,7 +114,7 @@ def fit_positions(
     >>> fit_positions([[1, 0, 1], [0, 1, 1], [1, 1, 0]] * 4, [0.1, 0.5, 0.9]).matters
     False
     """
-    values, places, names = _checked(right, positions, needles, resamples, level)
+    values, places, names = _check_arrays(right, positions, needles, resamples, level)
     accuracy = values.mean(axis=0)
     of_needles = np.stack([values[names == name].mean(axis=0) for name in np.unique(names)])
     bands = [_band(column, resamples, level, seed) for column in of_needles.T]
@@ -169,7 +169,7 @@ def _parts(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
     return smooth
 
 
-def _checked(
+def _check_arrays(
     right: ArrayLike, positions: ArrayLike, needles: ArrayLike | None, resamples: int, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.generic]]:
     values, places = np.asarray(right, dtype=np.float64), np.asarray(positions, dtype=np.float64)

@@ -79,7 +79,7 @@ def read_text(path: Path) -> str:
         raise LoadError(f"{path} cannot be read ({error}): save it as UTF-8") from error
 
 
-def _unmarked(path: Path) -> str:
+def _read_without_mark(path: Path) -> str:
     # only where no offset counts in the file: a byte order mark is its first character
     return read_text(path).removeprefix("\ufeff")
 
@@ -92,7 +92,7 @@ def read_json(path: Path) -> Any:
     LoadError
         If it cannot be read or is no JSON.
     """
-    text = _unmarked(path)
+    text = _read_without_mark(path)
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -117,7 +117,7 @@ def read_list(path: Path) -> Iterator[AnyRecord]:
 
 def read_csv(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a CSV file by the names in its first line; raises as `read_text`."""
-    return list(csv.DictReader(io.StringIO(_unmarked(path), newline=""), restkey="further cells"))
+    return list(csv.DictReader(io.StringIO(_read_without_mark(path), newline=""), restkey="further cells"))
 
 
 def read_lines(path: Path) -> Iterator[AnyRecord]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from retrivex.errors import LoadError
-from retrivex.evaluation.questions.evidence import Evidence
+from retrivex.evaluation.questions.evidence import Copies, Evidence
 from retrivex.expansion.seeds import SeedHits
 from retrivex.model.chunk import Chunk, Embedding, Scope
 from retrivex.stores.protocol import AnyChunkStore
@@ -17,6 +17,9 @@ from retrivex.text.quotes import find_quote, normalise_quote, strip_quote
 
 FORMS = 'a quote as text, {"quote"}, {"doc_id", "quote"} or {"doc_id", "start", "end"}'
 """How a passage of evidence may be given."""
+
+MAX_PLACES = 20
+"""Places of one quote that are taken for the same evidence; a quote with more says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class LabelledQuestion:
     evidence : every passage that is needed; empty for a question that the documents do not answer
     hits, store : as for `SpanComposer.compose`
     query_embedding, scope : the same
+    copies : other places of the same text as passages of `evidence`
     """
 
     text: str
@@ -37,6 +41,12 @@ class LabelledQuestion:
     store: AnyChunkStore
     query_embedding: Embedding | None = None
     scope: Scope = None
+    copies: Copies = field(default_factory=dict)
+
+    @property
+    def places(self) -> list[Evidence]:
+        """All places of the evidence."""
+        return [*self.evidence, *(copy for others in self.copies.values() for copy in others)]
 
     def arguments(self) -> dict[str, Any]:
         """Return what `SpanComposer.compose` and `value_units` are called with."""
@@ -133,6 +143,14 @@ class EvidenceFinder:
         LoadError
             If it is none of them, or stands nowhere, or at several places.
         """
+        places = self.find_all(claim)
+        if len(places) > 1:
+            quote = claim if isinstance(claim, str) else claim["quote"]
+            raise _ambiguous(quote, len(places))
+        return places[0]
+
+    def find_all(self, claim: Any) -> list[Evidence]:
+        """Return every place at which a passage of evidence stands, `MAX_PLACES` at most; see `find`."""
         if isinstance(claim, str):
             return self._of_quote(None, claim)
         if not isinstance(claim, Mapping):
@@ -144,7 +162,7 @@ class EvidenceFinder:
             return self._of_quote(doc_id, quote)
         if quote is not None or doc_id is None:
             raise LoadError(f"evidence is {dict(claim)!r}: it must be one of {FORMS}")
-        return self._of_offsets(doc_id, claim.get("start"), claim.get("end"))
+        return [self._of_offsets(doc_id, claim.get("start"), claim.get("end"))]
 
     def _of_offsets(self, doc_id: str, start: Any, end: Any) -> Evidence:
         length = len(self._documents[doc_id])
@@ -155,7 +173,7 @@ class EvidenceFinder:
             )
         return Evidence(doc_id, start, end)
 
-    def _of_quote(self, doc_id: str | None, quote: str) -> Evidence:
+    def _of_quote(self, doc_id: str | None, quote: str) -> list[Evidence]:
         wanted = strip_quote(quote)
         if not wanted:
             raise LoadError(f"evidence has the quote {quote!r}: it must hold words")
@@ -163,26 +181,33 @@ class EvidenceFinder:
         places = [
             Evidence(name, start, end)
             for name in names
-            if wanted in self._flattened(name)
+            if wanted in self._flatten(name)
             for start, end in find_quote(self._documents[name], quote)
         ]
-        shown = quote if len(quote) <= 60 else f"{quote[:57]}..."
         if not places:
             where = "any document" if doc_id is None else f"document {doc_id!r}"
-            raise LoadError(f"quote {shown!r} is not in {where}: quote the text as it is, without omissions")
-        if len(places) > 1:
-            raise LoadError(
-                f"quote {shown!r} stands at {len(places)} places: give more of it, or doc_id, start and end"
-            )
-        return places[0]
+            raise LoadError(f"quote {_shortened(quote)} is not in {where}: quote the text as it is, without omissions")
+        if len(places) > MAX_PLACES:
+            raise _ambiguous(quote, len(places))
+        return places
 
-    def _flattened(self, doc_id: str) -> str:
+    def _flatten(self, doc_id: str) -> str:
         if doc_id not in self._flat:
             self._flat[doc_id] = normalise_quote(self._documents[doc_id])
         return self._flat[doc_id]
 
 
-def locate(lines: Sequence[QuestionLine], finder: EvidenceFinder) -> tuple[dict[int, tuple[Evidence, ...]], list[str]]:
+def _shortened(quote: str) -> str:
+    return repr(quote if len(quote) <= 60 else f"{quote[:57]}...")
+
+
+def _ambiguous(quote: str, places: int) -> LoadError:
+    return LoadError(f"quote {_shortened(quote)} stands at {places} places: give more of it, or doc_id, start and end")
+
+
+def locate(
+    lines: Sequence[QuestionLine], finder: EvidenceFinder
+) -> tuple[dict[int, tuple[tuple[Evidence, ...], Copies]], list[str]]:
     """Find the evidence of all questions.
 
     A question of which one passage cannot be found is left out as a whole: what is known of its evidence would punish
@@ -190,14 +215,15 @@ def locate(lines: Sequence[QuestionLine], finder: EvidenceFinder) -> tuple[dict[
 
     Returns
     -------
-    found : evidence of each question that can be used, by the number of its line
+    found : evidence of each question that can be used, and where else its quotes stand, by the number of its line
     problems : one sentence for each question that is left out
     """
-    found: dict[int, tuple[Evidence, ...]] = {}
+    found: dict[int, tuple[tuple[Evidence, ...], Copies]] = {}
     problems: list[str] = []
     for line in lines:
         try:
-            found[line.number] = tuple(sorted({finder.find(claim) for claim in line.claims}))
+            places = {found_at[0]: found_at[1:] for found_at in map(finder.find_all, line.claims)}
+            found[line.number] = tuple(sorted(places)), {part: others for part, others in places.items() if others}
         except LoadError as error:
             problems.append(f"line {line.number} left out: {error}")
     return found, problems
@@ -216,10 +242,10 @@ def texts_of(chunks: Iterable[Chunk]) -> dict[str, str]:
     for chunk in chunks:
         if chunk.metadata.char_start is not None:
             parts.setdefault(chunk.metadata.doc_id, []).append((chunk.metadata.char_start, chunk.text))
-    return {doc_id: _written(placed) for doc_id, placed in parts.items()}
+    return {doc_id: _join_text(placed) for doc_id, placed in parts.items()}
 
 
-def _written(placed: list[tuple[int, str]]) -> str:
+def _join_text(placed: list[tuple[int, str]]) -> str:
     made: list[str] = []
     reached = 0
     for start, text in sorted(placed):

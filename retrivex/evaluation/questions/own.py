@@ -15,6 +15,7 @@ from retrivex.evaluation.questions.files import Record, read_each, read_lines
 from retrivex.evaluation.questions.labelled import FORMS, EvidenceFinder
 from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.loading import SUPPORTED_SUFFIXES, LoadProblem, document_from_dict, load_documents
+from retrivex.loading.report import describe_kinds
 from retrivex.model.serialization import as_string, is_finite
 
 Documents: TypeAlias = Mapping[str, str] | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -50,12 +51,12 @@ def own(path: str | Path, documents: Documents | None = None) -> EvidenceSet:
         If the file or no line of it can be used.
     """
     made = EvidenceSetBuilder(Path(path).name.partition(".")[0])
-    reading = _LineReader(made, _shared(made, documents))
+    reading = _LineReader(made, _read_shared(made, documents))
     made.note(read_each(read_lines(Path(path)), reading.read))
     return reading.whole()
 
 
-def _shared(made: EvidenceSetBuilder, documents: Documents | None) -> dict[str, str]:
+def _read_shared(made: EvidenceSetBuilder, documents: Documents | None) -> dict[str, str]:
     """Return the texts of the documents that all questions share, by name."""
     if documents is None:
         return {}
@@ -65,8 +66,10 @@ def _shared(made: EvidenceSetBuilder, documents: Documents | None) -> dict[str, 
     loaded, report = load_documents(roots)
     made.note(f"{_describe_problem(problem, roots)}; left out" for problem in report.problems)
     made.note(_describe_problem(note, roots) for note in report.notes)
+    if report.passed_over:
+        made.note([f"{describe_kinds(report.passed_over)} passed over"])
     if not loaded:
-        why = f": {report.problems[0]}" if report.problems else ""
+        why = f": {report.problems[0] if report.problems else report.summary()}"
         raise LoadError(f"documents {documents!s} hold none that can be read{why}")
     return {made.document(document.doc_id, document.text): document.text for document in loaded}
 
@@ -93,18 +96,18 @@ class _LineReader:
     def read(self, record: Record) -> None:
         """Take down the question of a line."""
         fields = record.fields
-        brought = self._brought(record)
+        brought = self._read_documents(record)
         references = strings_of(fields, "references")
         searched = brought or self._shared
-        own_documents = brought if searched else self._named(record, references, "reference")
+        own_documents = brought if searched else self._name_passages(record, references, "reference")
         claims = _claims(fields, references if searched else (), {} if searched else own_documents)
-        evidence = self._found(claims, own_documents)
+        evidence = self._find_evidence(claims, own_documents)
         question = Question(
             _name(fields, record.name),
             words_of(fields, "question"),
             (),
             answers=_answers(fields),
-            needed=_needed(fields),
+            needed=_read_needed(fields),
             factors=_factors(fields),
         )
         self._made.ask(question)
@@ -116,13 +119,13 @@ class _LineReader:
         within = tuple(names[name] for name in brought)
         self._questions.append((record.place, replace(question, evidence=tuple(placed), within=within)))
 
-    def _brought(self, record: Record) -> dict[str, str]:
+    def _read_documents(self, record: Record) -> dict[str, str]:
         """Return the texts of the documents that a line names or holds, by name."""
         given = record.fields.get("documents")
         if given is None:
             return {}
         if isinstance(given, Mapping):
-            return {name: _searchable(as_string(text, "documents", LoadError)) for name, text in given.items()}
+            return {name: _read_searchable(as_string(text, "documents", LoadError)) for name, text in given.items()}
         texts = {}
         for part in list_of(record.fields, "documents"):
             if isinstance(part, str) and part in self._shared:
@@ -133,21 +136,23 @@ class _LineReader:
                     "doc_id and text"
                 )
             elif isinstance(part, str):
-                texts.update(self._named(record, [part], f"document-{len(texts) + 1}"))
+                texts.update(self._name_passages(record, [part], f"document-{len(texts) + 1}"))
             else:
                 document = document_from_dict(object_of(part, "document"))
                 if texts.setdefault(document.doc_id, document.text) != document.text:
                     raise LoadError(f"documents hold {document.doc_id!r} twice, with two texts: give each a name")
         return texts
 
-    def _named(self, record: Record, texts: Iterable[str], kind: str) -> dict[str, str]:
+    def _name_passages(self, record: Record, texts: Iterable[str], kind: str) -> dict[str, str]:
         """Return passages by a name that equal ones share."""
         return {
-            self._nameless.setdefault(_searchable(text), f"{record.name}/{kind}{f'-{number}' if number else ''}"): text
+            self._nameless.setdefault(
+                _read_searchable(text), f"{record.name}/{kind}{f'-{number}' if number else ''}"
+            ): text
             for number, text in enumerate(texts)
         }
 
-    def _found(self, claims: Sequence[Any], documents: Mapping[str, str]) -> list[Evidence]:
+    def _find_evidence(self, claims: Sequence[Any], documents: Mapping[str, str]) -> list[Evidence]:
         if claims and not documents and not self._shared:
             raise LoadError("there are no documents to find the evidence in: give them, or references")
         finder = EvidenceFinder(documents) if documents else self._finder
@@ -200,13 +205,13 @@ def _is_file_name(text: str) -> bool:
     return len(text.splitlines()) == 1 and Path(text).suffix.lower() in SUPPORTED_SUFFIXES
 
 
-def _searchable(text: str) -> str:
+def _read_searchable(text: str) -> str:
     if not text.strip():
         raise LoadError("documents or references hold a blank text: leave it out")
     return text
 
 
-def _needed(fields: Mapping[str, Any]) -> Literal["any", "all"]:
+def _read_needed(fields: Mapping[str, Any]) -> Literal["any", "all"]:
     needed = fields.get("needed", "any")
     if needed not in ("any", "all"):
         raise LoadError(f"needed is {needed!r}: it must be 'any' or 'all' of the answers")

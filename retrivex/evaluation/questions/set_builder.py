@@ -48,11 +48,11 @@ class EvidenceSetBuilder:
             raise LoadError(f"document {name!r} is blank: there is nothing to search")
         known = self._names.get((name, text))
         if known is None:
-            known = self._names[name, text] = self._free(name)
+            known = self._names[name, text] = self._find_free_name(name)
             self._documents[known] = text
         return known
 
-    def _free(self, name: str) -> str:
+    def _find_free_name(self, name: str) -> str:
         """Return a name that no document has, with a number from 2 on where it must be."""
         doc_id = name
         while doc_id in self._documents:

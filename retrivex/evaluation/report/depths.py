@@ -107,13 +107,13 @@ def depth_differences(rows: Sequence[Row]) -> str:
     several = with_several_hits(rows)
     lines = [
         [line.family, *column_if(several, line.hits), f"{line.budget:,}", line.composer, line.measure,
-         *[_marked(line.at.get(depth)) for depth in places], _marked(line.overall)]
+         *[_mark(line.at.get(depth)) for depth in places], _mark(line.overall)]
         for line in found
     ]  # fmt: skip
     header = ["set", *column_if(several, "hits"), "budget", "composer", "measure",
               *[f"{depth:g} %" for depth in places], "all depths"]  # fmt: skip
     said = f"Points above {BASELINE} (+) or below it (-), with 95 % intervals over the questions that both were asked."
-    return f"{said}\n\n{table(header, lines)}\n\n{_said_of_marks(found)}"
+    return f"{said}\n\n{table(header, lines)}\n\n{_explain_marks(found)}"
 
 
 def _against_baseline(rows: Sequence[Row]) -> Iterator[_Against]:
@@ -153,13 +153,13 @@ def _is_below(found: Difference) -> bool:
     return found.high < 0 and found.questions >= FEWEST
 
 
-def _marked(found: Difference | None) -> str:
+def _mark(found: Difference | None) -> str:
     if found is None:
         return "–"
     return in_points(found.mean, found.low, found.high) + (f" {_BELOW}" if _is_below(found) else "")
 
 
-def _said_of_marks(found: Sequence[_Against]) -> str:
+def _explain_marks(found: Sequence[_Against]) -> str:
     cells: dict[str, list[bool]] = {}
     for line in found:
         cells.setdefault(line.composer, []).extend(map(_is_below, line.at.values()))

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.errors import install_hint
+from retrivex.evaluation.report.colours import SHARES, colours_of
 from retrivex.evaluation.report.grouping import (
     by_depth,
     family_of,
@@ -35,9 +37,8 @@ try:
     from matplotlib.figure import Figure
     from PIL import Image  # which matplotlib needs, too
 except ImportError as error:
-    raise ImportError("plots need matplotlib: pip install 'retrivex-rag[evaluate]'") from error
+    raise ImportError(f"plots need matplotlib: {install_hint('evaluate')}") from error
 
-_COLOURS = ("#777777", "#2277bb", "#cc2222", "#449955", "#bb8844", "#8855aa", "#22aaaa", "#dd77aa")
 _LINES = ("--", "-", "-", "-.", ":", "-.", ":", "-")
 _POINTS = 100  # dots an inch: 12 inches, the widest, fill a page
 _PALETTE = 64  # colours of a file
@@ -56,7 +57,7 @@ def draw(rows: Sequence[Row], *, prefix: str = "") -> list[Plot]:
     """
     made: dict[str, Plot] = {}
     for section, name, shows, figure in _plots(rows):
-        file = _unused(f"{prefix}{_file_name(name)}", made)
+        file = _find_unused_name(f"{prefix}{_file_name(name)}", made)
         made[file] = Plot(section, file, shows, png(figure))
     return list(made.values())
 
@@ -97,7 +98,7 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
-def _unused(name: str, taken: Container[str]) -> str:
+def _find_unused_name(name: str, taken: Container[str]) -> str:
     """Return the name of a file; sets whose names differ in nothing but signs get a number."""
     numbered = (f"{name}_{number}.png" for number in count(2))
     return next(file for file in chain([f"{name}.png"], numbered) if file not in taken)
@@ -111,13 +112,13 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
             title = f"{equal([measure, *same])} against the token budget, with 95 % intervals"
             yield "What reaches the context", f"{measure}_by_budget", title, _by_budget(shown, measure)
     if "evidence_tokens_per_1000" in measures_of(shown):
-        title = "evidence for 1,000 tokens of context"
+        title = "tokens of evidence for each 1,000 tokens of context"
         yield "What reaches the context", "evidence_per_token", title, _bars(shown, "evidence_tokens_per_1000", title)
     for family, found in grouped(shown, family_of).items():
         for measure, *same in group_equal_measures(found, ("complete", "answer_in_context")):
             of = equal([measure, *same])
             # only of questions that were asked at every depth: else depths differ in what was asked, too
-            if len(by_depth(_swept(found, measure, "depth"), measure)) > 1:
+            if len(by_depth(_select_swept(found, measure, "depth"), measure)) > 1:
                 title = f"{family}: {of} by depth and length"
                 yield (
                     "Depth of the evidence",
@@ -125,7 +126,7 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
                     title,
                     _heat_maps(found, measure, "depth"),
                 )
-            if len({row.factors["task"] for row in _swept(found, measure, "task")}) > 1:
+            if len({row.factors["task"] for row in _select_swept(found, measure, "task")}) > 1:
                 title = f"{family}: {of} by task and length"
                 yield "By task", f"{family}_{measure}_by_task", title, _heat_maps(found, measure, "task")
     several = with_several_orders(rows)
@@ -166,6 +167,7 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
     families = grouped(there, lambda row: f"{family_of(row)}, {hits_of(row)} hits")
     figure, axes = _panels(list(families))
     composers = values_of(there, "composer")
+    colours = colours_of(composers)
     lowest = 1.0
     for name, found in families.items():
         budgets = values_of(found, "budget")
@@ -175,7 +177,7 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
             known = [(budget, point) for budget, point in zip(budgets, points, strict=True) if point]
             if known:
                 lowest = min(lowest, *(low for _, (_, low, _) in known))
-                _line(axes[name], known, composer, at)
+                _line(axes[name], known, composer, (colours[composer], _LINES[at % len(_LINES)]))
         axes[name].set_xscale("log", base=2)
         axes[name].set_xticks(budgets, [f"{budget:,}" for budget in budgets])
         axes[name].minorticks_off()
@@ -188,11 +190,13 @@ def _by_budget(rows: Sequence[Row], measure: str) -> Figure:
     return figure
 
 
-def _line(axis: Axes, points: Sequence[tuple[float, tuple[float, float, float]]], label: str, at: int) -> None:
+def _line(
+    axis: Axes, points: Sequence[tuple[float, tuple[float, float, float]]], label: str, style: tuple[str, str]
+) -> None:
     x = [place for place, _ in points]
     mean, low, high = zip(*(point for _, point in points), strict=True)
-    colour = _COLOURS[at % len(_COLOURS)]
-    axis.plot(x, mean, _LINES[at % len(_LINES)], color=colour, marker="o", markersize=3, label=label)
+    colour, line = style
+    axis.plot(x, mean, line, color=colour, marker="o", markersize=3, label=label)
     axis.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
 
 
@@ -203,6 +207,7 @@ def _bars(rows: Sequence[Row], measure: str, label: str) -> Figure:
         lambda row: f"{family_of(row)}, {hits_of(row)} hits" if several else family_of(row),
     )
     composers = values_of(rows, "composer")
+    colours = colours_of(composers)
     budgets = values_of(rows, "budget")
     figure, axes = _panels(list(families))
     width = 0.8 / len(composers)
@@ -211,7 +216,7 @@ def _bars(rows: Sequence[Row], measure: str, label: str) -> Figure:
         for at, composer in enumerate(composers):
             heights = [mean_of(cells.get((composer, budget), []), measure) or 0.0 for budget in budgets]
             places = np.arange(len(budgets)) + (at - (len(composers) - 1) / 2) * width
-            axes[name].bar(places, heights, width, color=_COLOURS[at % len(_COLOURS)], label=composer)
+            axes[name].bar(places, heights, width, color=colours[composer], label=composer)
         axes[name].set_xticks(range(len(budgets)), [f"{budget:,}" for budget in budgets])
         axes[name].grid(alpha=0.3, axis="y")
     figure.supxlabel("token budget", fontsize=10)
@@ -220,7 +225,7 @@ def _bars(rows: Sequence[Row], measure: str, label: str) -> Figure:
     return figure
 
 
-def _swept(rows: Sequence[Row], measure: str, factor: str) -> list[Row]:
+def _select_swept(rows: Sequence[Row], measure: str, factor: str) -> list[Row]:
     """Return the rows of a sweep over lengths and a factor; a user's own may have these names and hold other kinds."""
     kinds = str if factor == "task" else (int, float)
     return [
@@ -234,7 +239,7 @@ def _swept(rows: Sequence[Row], measure: str, factor: str) -> list[Row]:
 
 def _heat_maps(rows: Sequence[Row], measure: str, factor: str) -> Figure:
     """Return a map for each composer, budget and kind of hits: a line for each value, a column for each length."""
-    there = _swept(rows, measure, factor)
+    there = _select_swept(rows, measure, factor)
     values = list(dict.fromkeys(row.factors[factor] for row in there))
     values = values if factor == "task" else sorted(values, key=float)
     lengths = sorted({int(row.factors["tokens"]) for row in there})
@@ -244,7 +249,7 @@ def _heat_maps(rows: Sequence[Row], measure: str, factor: str) -> Figure:
         lambda row: f"{row.way.composer}, {row.way.budget:,} tokens" + (f", {hits_of(row)} hits" if several else ""),
     )
     figure, axes = _panels(list(maps), height=0.28 * len(values) + 0.8)
-    shades = colormaps["RdYlGn"].resampled(_SHADES)
+    shades = colormaps[SHARES].resampled(_SHADES)
     for name, found in maps.items():
         cells = grouped(found, lambda row: (row.factors[factor], int(row.factors["tokens"])))
         means = [[_mean(cells.get((value, length)), measure) for length in lengths] for value in values]
@@ -255,7 +260,7 @@ def _heat_maps(rows: Sequence[Row], measure: str, factor: str) -> Figure:
         for line, row in enumerate(means):
             for column, mean in enumerate(row):
                 if not np.isnan(mean):
-                    ink = "black" if 0.15 <= mean < 0.85 else "white"
+                    ink = "black" if mean >= 0.5 else "white"
                     axes[name].text(column, line, f"{mean:.2f}", ha="center", va="center", fontsize=7, color=ink)
     figure.supxlabel("tokens of the haystack", fontsize=10)
     figure.supylabel(factor, fontsize=10)
@@ -275,13 +280,14 @@ def _places(rows: Sequence[Row]) -> Figure:
     figure, axes = _panels(list(composers))
     edges = np.linspace(0, 1, _BANDS + 1)
     names = values_of(there, "order")
+    colours = colours_of(names)
     for title, found in composers.items():
         for at, order in enumerate(names):
             places = [row.measures["evidence_position"] for row in found if row.way.order == order]
             if places:
                 heights, _ = np.histogram(places, bins=edges)
-                colour = _COLOURS[at % len(_COLOURS)]
-                axes[title].stairs(heights / len(places), edges, color=colour, label=order, linewidth=1.4)
+                line = {"color": colours[order], "linestyle": _LINES[at % len(_LINES)]}
+                axes[title].stairs(heights / len(places), edges, label=order, linewidth=1.4, **line)
         axes[title].grid(alpha=0.3)
     figure.supxlabel("relative place in the context: 0 first, 1 last", fontsize=10)
     figure.supylabel("share of the questions", fontsize=10)

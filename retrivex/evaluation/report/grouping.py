@@ -125,22 +125,32 @@ def with_hits(rows: Sequence[Row]) -> list[Row]:
     What they hold stands in a row for each question, as if of a composer `HITS`; its one measure is `complete`.
     """
     kinds = grouped(rows, lambda row: (family_of(row), row.way.retriever, row.way.hits))
-    return [row for found in kinds.values() for row in (*_held(found), *found)]
+    return [row for found in kinds.values() for row in (*_measure_hits(found), *found)]
 
 
-def _held(rows: Iterable[Row]) -> list[Row]:
-    r"""Return for each question whether the hits hold all of its evidence; one without evidence is left out.
+def held_share(row: Row) -> float | None:
+    r"""Return the share of a question's evidence that the hits hold, in [0, 1]; None where it was not measured.
 
     With the evidence :math:`G`, what is shown :math:`S` and the hits :math:`H`, any composer's row says how much they
     hold: recall + lost - rescued :math:`= (|S \cap G| + |(H \setminus S) \cap G| - |(S \setminus H) \cap G|) / |G|
-    = |H \cap G| / |G|`. All is what `complete` calls so, 99 %, but of all passages of evidence together: rows do not
-    tell them apart.
+    = |H \cap G| / |G|`.
+    """
+    measures = row.measures
+    if not {"evidence_recall", "lost", "rescued_by_neighbours"} <= measures.keys():
+        return None
+    # of figures of four decimal places
+    return max(0.0, measures["evidence_recall"] + measures["lost"] - measures["rescued_by_neighbours"])
+
+
+def _measure_hits(rows: Iterable[Row]) -> list[Row]:
+    """Return for each question whether the hits hold all of its evidence; one without evidence is left out.
+
+    All is what `complete` calls so, 99 %, but of all passages of evidence together: rows do not tell them apart.
     """
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
-        asked, measures = (row.set_name, row.question_id), row.measures
-        if asked not in found and {"evidence_recall", "lost", "rescued_by_neighbours"} <= measures.keys():
-            share = measures["evidence_recall"] + measures["lost"] - measures["rescued_by_neighbours"]
+        asked = (row.set_name, row.question_id)
+        if asked not in found and (share := held_share(row)) is not None:
             way = Way(row.way.retriever, row.way.hits, HITS, "", 0)
             found[asked] = replace(row, way=way, measures={"complete": float(share >= COMPLETE - _ROUNDED)})
     return list(found.values())

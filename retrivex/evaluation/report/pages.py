@@ -16,6 +16,7 @@ from retrivex.errors import LoadError, quoted
 from retrivex.evaluation.report.markdown import cell, table, words
 from retrivex.evaluation.report.plots import Plot, listed_plots, replace_file, write_plots
 from retrivex.evaluation.report.sections import sections
+from retrivex.evaluation.report.verdict import failed_questions, main_table, verdict
 from retrivex.evaluation.run.results import MANIFEST, Row, read_manifest, read_rows, without_nan
 
 REPORT = "report"
@@ -26,10 +27,10 @@ _OF_SETS = ("asked", "documents", "characters", "with_evidence", "with_answers",
 _MOST_ODD = 20
 
 _STYLE = """
-body { font: 16px/1.55 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: block; overflow-x: auto; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; white-space: nowrap; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 76rem; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+td { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; } h2 { margin-top: 2.5rem; } code, pre { background: #f4f4f2; padding: .1rem .3rem; }
 """
 _ALIGNED = ' style="text-align:right"'  # of a cell; quotes in a text are escaped
@@ -90,47 +91,50 @@ def markdown(
     manifest : what was run on what
     plots : title of a section -> files in the folder of figures, and what they show
     title : of the page
-    missing : said at the top
+    missing : said below the main table
     """
-    parts = [f"# {cell(title)}", *map(cell, missing), "## What was run", _run(manifest)]
-    for name, text in sections(rows):
+    parts = [f"# {cell(title)}", verdict(rows), main_table(rows), *map(cell, missing)]
+    for name, text in (("Questions that fail", failed_questions(rows)), *sections(rows)):
         if text or name in plots:
             parts += [f"## {name}", *([text] if text else [])]
             parts += [f"![{cell(shows)}]({FIGURES}/{file})" for file, shows in plots.get(name, ())]
-    return "\n\n".join(parts) + "\n"
+    parts += ["## What was run", _run(manifest)]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _run(manifest: Mapping[str, Any]) -> str:
     """Return what was run: the settings, and the sets in a table."""
-    lines = [[words(name), text] for name, value in manifest.items() if name not in _APART and (text := _said(value))]
+    lines = [
+        [words(name), text] for name, value in manifest.items() if name not in _APART and (text := _write_value(value))
+    ]
     composers = manifest.get("composers")
     lines += [["composers", ", ".join(composers)]] if isinstance(composers, Mapping) else []
     parts = [table(["", ""], lines)] if lines else []
     sets = _sets(manifest)
     if sets:
         parts += [table(["set", *map(words, _OF_SETS)], [_set_line(found) for found in sets])]
-    return "\n\n".join([*parts, *_odd(sets)])
+    return "\n\n".join([*parts, *_list_malformed(sets)])
 
 
 def _sets(manifest: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return what a manifest says of the sets, checked: a run may have been put together by hand."""
     sets = manifest.get("sets", [])
     if not isinstance(sets, list) or not all(isinstance(found, Mapping) for found in sets):
-        raise _bad_manifest("sets", sets, "list of objects")
+        raise _make_manifest_error("sets", sets, "list of objects")
     for found in sets:
         odd = found.get("odd", {})
         if not isinstance(odd, Mapping):
-            raise _bad_manifest("odd", odd, "object")
+            raise _make_manifest_error("odd", odd, "object")
         for key, count in [*((key, found.get(key, 0)) for key in _OF_SETS[:-1]), ("count", odd.get("count", 0))]:
             if not isinstance(count, int):
-                raise _bad_manifest(key, count, "whole number")
+                raise _make_manifest_error(key, count, "whole number")
         records = odd.get("records", [])
         if not isinstance(records, list) or not all(isinstance(record, str) for record in records):
-            raise _bad_manifest("records", records, "list of texts")
+            raise _make_manifest_error("records", records, "list of texts")
     return sets
 
 
-def _bad_manifest(name: str, value: object, kind: str) -> LoadError:
+def _make_manifest_error(name: str, value: object, kind: str) -> LoadError:
     return LoadError(f"{MANIFEST}: {name} is {quoted(value)}, no {kind}: write it again with `retrivex evaluate`")
 
 
@@ -139,25 +143,25 @@ def _set_line(found: Mapping[str, Any]) -> list[str]:
     return [str(found.get("name", "?")), *[f"{found.get(key, 0):,}" for key in _OF_SETS[:-1]], str(odd)]
 
 
-def _odd(sets: Sequence[Mapping[str, Any]]) -> list[str]:
+def _list_malformed(sets: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the first malformed records as a list."""
     lines = [f"- {cell(record)}" for found in sets for record in found.get("odd", {}).get("records", ())]
     more = [f"- … and {len(lines) - _MOST_ODD:,} more, see {MANIFEST}"] if len(lines) > _MOST_ODD else []
     return ["Malformed records:\n\n" + "\n".join([*lines[:_MOST_ODD], *more])] if lines else []
 
 
-def _said(value: Any) -> str:
+def _write_value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := _said(inner)))
+        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := _write_value(inner)))
     if isinstance(value, list):
-        return ", ".join(map(_said, value))
+        return ", ".join(map(_write_value, value))
     return "" if value is None else str(value)
 
 
 def to_html(page: str, folder: Path, *, title: str) -> str:
     """Return a Markdown page as HTML that needs no other file: its images are put into it.
 
-    Of tables the first column stands to the left and the others to the right, as `table` writes them.
+    Cells stand to the left and wrap, so that no table is wider than the window.
 
     Parameters
     ----------
@@ -168,12 +172,12 @@ def to_html(page: str, folder: Path, *, title: str) -> str:
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
     # a large page is mostly cells: how they are aligned is said in the style, and the next cell ends the one before
     body = body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
-    body = _IMAGE.sub(lambda found: f'<img src="{_inlined(folder / found[1])}"', body)
+    body = _IMAGE.sub(lambda found: f'<img src="{_inline(folder / found[1])}"', body)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}</body></html>\n'
 
 
-def _inlined(path: Path) -> str:
+def _inline(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:

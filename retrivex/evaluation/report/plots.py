@@ -48,7 +48,7 @@ def write_plots(plots: Sequence[Plot], folder: Path, *, name: str = "report") ->
     """
     listed = folder / f"{name}.json"
     kept = {plot.file for plot in plots}
-    for file, noted in _noted(listed).items():
+    for file, noted in _read_noted(listed).items():
         path = folder / file
         if file not in kept and path.is_file() and _hash(path.read_bytes()) == noted:
             path.unlink()
@@ -68,7 +68,7 @@ def write_plots(plots: Sequence[Plot], folder: Path, *, name: str = "report") ->
 def listed_plots(folder: Path, *, name: str = "report") -> dict[str, list[tuple[str, str]]]:
     """Return the plots of a list: title of a section -> files and what they show; empty where there is no list."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for entry in _listed(folder / f"{name}.json"):
+    for entry in _read_listed(folder / f"{name}.json"):
         found.setdefault(entry["section"], []).append((entry["file"], entry["shows"]))
     return found
 
@@ -84,12 +84,14 @@ def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _noted(listed: Path) -> Mapping[str, str]:
+def _read_noted(listed: Path) -> Mapping[str, str]:
     # no path that leads out of the folder, whoever wrote the list
-    return {entry["file"]: entry["sha256"] for entry in _listed(listed) if Path(entry["file"]).name == entry["file"]}
+    return {
+        entry["file"]: entry["sha256"] for entry in _read_listed(listed) if Path(entry["file"]).name == entry["file"]
+    }
 
 
-def _listed(path: Path) -> list[dict[str, str]]:
+def _read_listed(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from retrivex.evaluation.compare.comparison import Comparison, compare
 from retrivex.evaluation.questions.evidence import Factor
@@ -25,6 +25,7 @@ from retrivex.evaluation.report.grouping import (
     with_several_orders,
 )
 from retrivex.evaluation.report.markdown import cell, column_if, equal, figure, table, with_interval, words
+from retrivex.evaluation.run.measure_words import explain_measures
 from retrivex.evaluation.run.results import Row, Way, measures_of
 
 HEADLINES = ("evidence_recall", "complete", "answer_in_context")
@@ -36,6 +37,11 @@ _FEW = 20  # values of a factor that a table can show
 _DIFFERENCE = (
     "set", "budget", "hits", "composer", "measure", "difference", "95 % interval", "wins : losses", "verdict"
 )  # fmt: skip
+_OF_DIFFERENCES = (
+    "*Difference*: the composer's mean less the baseline's, question by question, with its 95 % interval (paired "
+    "bootstrap); an interval that holds 0 may be chance. *Wins : losses*: questions in which the composer is above and "
+    "below the baseline."
+)
 _FIFTHS = ("first", "second", "third", "fourth", "last")
 _EDGE = 0.1  # share of the context at each end
 
@@ -52,7 +58,7 @@ def contexts(rows: Sequence[Row]) -> str:
             [
                 f"{budget:,}",
                 composer,
-                *[_measured(of, measure) for measure in measures],
+                *[_write_mean(of, measure) for measure in measures],
                 f"{len({(row.set_name, row.question_id) for row in of})}",
             ]
             for (budget, composer), of in sorted(
@@ -61,10 +67,18 @@ def contexts(rows: Sequence[Row]) -> str:
         ]
         header = ["budget", "composer", *map(words, measures), "questions"]
         parts.append(f"### {cell(name)}, {hits} {retriever} hits\n\n{table(header, lines)}")
-    return "\n\n".join(parts)
+    brackets = "In brackets: the 95 % interval of the mean, by the bootstrap over questions."
+    explanations = explained(measures_of(rows), (*HEADLINES, *_COSTS))
+    return "\n\n".join([*parts, brackets, *explanations]) if parts else ""
 
 
-def _measured(rows: Sequence[Row], measure: str) -> str:
+def explained(known: Collection[str], measures: Iterable[str]) -> list[str]:
+    """Return a list of what those of some measures are that are known; none where there is nothing to explain."""
+    lines = [f"- *{label}*: {said}" for label, said in explain_measures(name for name in measures if name in known)]
+    return ["\n".join(lines)] if lines else []
+
+
+def _write_mean(rows: Sequence[Row], measure: str) -> str:
     if measure in HEADLINES:
         return with_interval(interval_of(rows, measure))
     return figure(mean_of(rows, measure), 0 if measure == "tokens" else 2)
@@ -85,7 +99,7 @@ def differences(rows: Sequence[Row]) -> list[tuple[str, Comparison]]:
             if composer != baseline:
                 ours = [row for row in there if row.way.composer == composer]
                 names = {same[0]: equal(same) for same in group_equal_measures([*ours, *theirs], HEADLINES)}
-                known = [name for name in names if _asked(ours, name) & _asked(theirs, name)]
+                known = [name for name in names if _list_questions(ours, name) & _list_questions(theirs, name)]
                 made = compare(ours, theirs, known, resamples=2_000) if known else []
                 found += [(names[one.measure], one) for one in made]
     return found
@@ -95,7 +109,7 @@ def _cell(row: Row) -> tuple[str, str, int, int]:
     return (row.set_name, row.way.retriever, row.way.hits, row.way.budget)
 
 
-def _asked(rows: Sequence[Row], measure: str) -> set[str]:
+def _list_questions(rows: Sequence[Row], measure: str) -> set[str]:
     return {row.question_id for row in rows if measure in row.measures}
 
 
@@ -103,8 +117,9 @@ def against_baseline(found: Sequence[tuple[str, Comparison]]) -> str:
     """Return the differences to the baseline with their intervals."""
     lines = [_difference_line(name, one) for name, one in found if one.wins or one.losses]
     level = len(found) - len(lines)
-    said = f"{level:,} comparisons in which every question is level are not listed.\n\n" if level else ""
-    return f"{said}{table(_DIFFERENCE, lines)}" if lines else said.strip()
+    counted = "1 comparison" if level == 1 else f"{level:,} comparisons"
+    said = f"Not listed: {counted} in which every question is level.\n\n" if level else ""
+    return f"{_OF_DIFFERENCES}\n\n{said}{table(_DIFFERENCE, lines)}" if lines else said.strip()
 
 
 def losses(found: Sequence[tuple[str, Comparison]]) -> str:
@@ -164,7 +179,7 @@ def orders(rows: Sequence[Row]) -> str:
     there = [row for row in with_several_orders(rows) if "evidence_position" in row.measures]
     known = _answers(rows)
     lines = []
-    given = _given(there)
+    given = _make_namer(there)
     for (name, (_, gold), retriever, budget, composer, order), found in grouped(
         sorted(there, key=lambda row: given(row)[0]), lambda row: (family_of(row), given(row), *_order_cell(row.way))
     ).items():
@@ -179,14 +194,15 @@ def orders(rows: Sequence[Row]) -> str:
         )  # fmt: skip
     header = ["set", "given at", "hits", "budget", "composer", "order", "place of the evidence (0 first, 1 last)",
               "in the outer tenths", "in the middle third", *map(words, known)]  # fmt: skip
-    return table(header, lines) if lines else ""
+    explanation = explained(known, known)
+    return "\n\n".join([table(header, lines), *explanation]) if lines else ""
 
 
 def _order_cell(way: Way) -> tuple[str, int, str, str]:
     return (way.retriever, way.budget, way.composer, way.order)
 
 
-def _given(rows: Sequence[Row]) -> Callable[[Row], tuple[int, str]]:
+def _make_namer(rows: Sequence[Row]) -> Callable[[Row], tuple[int, str]]:
     """Return what names the place at which a set says that evidence is given: where places are many, the fifth.
 
     Before the name stands the number of the fifth, by which lines are put in order, or 0.
@@ -225,7 +241,8 @@ def answers(rows: Sequence[Row]) -> str:
             rows, lambda row: (row.set_name, hits_of(row), row.way.budget, row.way.composer, row.way.order)
         ).items()
     ]  # fmt: skip
-    return table(["set", *column_if(several, "hits"), "budget", "composer", "order", *map(words, known)], lines)
+    header = ["set", *column_if(several, "hits"), "budget", "composer", "order", *map(words, known)]
+    return "\n\n".join([table(header, lines), *explained(known, known)])
 
 
 def latency(rows: Sequence[Row]) -> str:
@@ -238,7 +255,8 @@ def latency(rows: Sequence[Row]) -> str:
             ).items()
         )
     ]
-    return table(["composer", "hits", "budget", "median ms"], lines) if "ms" in measures_of(rows) else ""
+    header = ["composer", "hits", "budget", "median ms"]
+    return "\n\n".join([table(header, lines), *explained(["ms"], ["ms"])]) if "ms" in measures_of(rows) else ""
 
 
 def sections(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:

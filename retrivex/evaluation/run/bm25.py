@@ -100,13 +100,13 @@ class BM25:
             self._k1 * (1 - self._b + self._b * lengths / (float(lengths.mean()) or 1.0)) if len(lengths) else scores
         )
         for term, weight in Counter(self._terms(question)).items():
-            places, times = self._found(term, among)
+            places, times = self._find_places(term, among)
             if len(places):
                 idf = np.log1p((len(lengths) - len(places) + 0.5) / (len(places) + 0.5))
                 scores[places] += weight * idf * times * (self._k1 + 1) / (times + norms[places])
         return scores
 
-    def _found(self, term: str, among: Places | None) -> tuple[Places, NDArray[np.float64]]:
+    def _find_places(self, term: str, among: Places | None) -> tuple[Places, NDArray[np.float64]]:
         """Places of a term, counted in `among`, and how often it stands there."""
         places, times = self._postings.get(term, (np.empty(0, np.int64), np.empty(0)))
         if among is None or not len(among) or not len(places):

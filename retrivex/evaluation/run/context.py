@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from retrivex.composer.explain import citations_of
 from retrivex.composer.order import order_spans
 from retrivex.composition.composition import Citation
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics import Range
+from retrivex.evaluation.run.index import Index
 from retrivex.model.chunk import Chunk, ChunkKey, Embedding
 from retrivex.model.hit import SeedHit
 from retrivex.model.span import Span
@@ -31,16 +33,39 @@ class Case:
     ----------
     question : its text
     hits : best first
-    store : where chunks and their neighbours are read
-    documents : doc_id -> text
-    embedding : of the question, shape (d,); None where the hits were found by words alone
+    index : what was searched
+    budget : tokens of the context at most
+    retriever : where the hits come from, one of `RETRIEVERS`
+    embedding : of the question, shape (d,); None without an encoder
+    places : of the hits in the index, best first; it follows from the hits
     """
 
     question: str
-    hits: list[SeedHit]
-    store: Mapping[ChunkKey, Chunk]
-    documents: Mapping[str, str]
+    hits: Sequence[SeedHit]
+    index: Index
+    budget: int
+    retriever: str = "bm25"
     embedding: Embedding | None = None
+    places: Sequence[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", [self.index.positions[hit.key] for hit in self.hits])
+
+    @property
+    def store(self) -> Mapping[ChunkKey, Chunk]:
+        """Where a composer reads chunks and their neighbours."""
+        return self.index.store_for(self.retriever)
+
+    @property
+    def similarities(self) -> list[float]:
+        """Scores in [0, 1] for methods that ask for such: cosines as they are, others as a share of the best."""
+        scores = [hit.similarity_score for hit in self.hits]
+        best = 1.0 if self.retriever == "dense" else max(scores, default=1.0)
+        return [min(1.0, max(0.0, score / best)) for score in scores]
+
+    def hit_ranges(self) -> list[Range]:
+        """Return where the hits stand, best first."""
+        return [self.index.range_of(place) for place in self.places]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -11,15 +13,17 @@ from numpy.typing import NDArray
 
 from retrivex.chunking import get_chunker
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Question
-from retrivex.evaluation.run.bm25 import BM25
+from retrivex.evaluation.run.bm25 import BM25, index_terms
 from retrivex.evaluation.run.chunks import sentence_packed
 from retrivex.evaluation.run.vector_cache import Report, VectorCache, Vectors
 from retrivex.expansion.fusion import reciprocal_rank_fusion
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.document import Document
 from retrivex.model.hit import SeedHit
-from retrivex.tokens.tokenizer import TokenizerSpec
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 RetrieverName: TypeAlias = Literal["bm25", "dense", "fused", "given"]
 RETRIEVERS: tuple[str, ...] = get_args(RetrieverName)
@@ -75,9 +79,12 @@ class Index:
     Parameters
     ----------
     documents : doc_id -> text
-    chunker, size, tokenizer : see `cut`
+    chunker, size, tokenizer : see `cut`; the tokenizer counts budgets as well
     encoder : for the retrievers "dense" and "fused"; None where there is none
     report : called with the progress
+    terms : of a text, for BM25
+    chunks : in document order, document by document; None cuts the documents
+    vectors : shape (n, d), unit length, a row for each chunk; None asks the encoder
 
     Examples
     --------
@@ -85,6 +92,8 @@ class Index:
     >>> asked = Question("1", "What do ants do?", (), within=("bees", "ants"))
     >>> [hit.key for hit in index.hits([asked], "bm25", 5)[0]]
     [('ants', 0)]
+    >>> index.range_of(1), index.neighbours(1, 2), index.count(("ants", 0, 4))
+    (('ants', 0, 10), range(1, 2), 2)
     """
 
     def __init__(
@@ -96,18 +105,78 @@ class Index:
         tokenizer: TokenizerSpec = "cl100k_base",
         encoder: VectorCache | None = None,
         report: Report | None = None,
+        terms: Callable[[str], list[str]] = index_terms,
+        chunks: Sequence[Chunk] | None = None,
+        vectors: Vectors | None = None,
     ) -> None:
         self.documents = documents
-        self._places: dict[str, range] = {}
-        chunks: list[Chunk] = []
-        for doc_id, made in zip(documents, cut(documents, chunker, size, tokenizer), strict=True):
-            self._places[doc_id] = range(len(chunks), len(chunks) + len(made))
-            chunks += made
-        self.chunks: Sequence[Chunk] = chunks
+        self.size = size
         self.encoder = encoder
-        self.vectors: Vectors | None = None
-        if encoder is not None:
-            self.vectors = encoder.encode([chunk.text for chunk in chunks], "chunks", report)
+        self.tokenizer = get_tokenizer(tokenizer)
+        self._terms = terms
+        made = cut(documents, chunker, size, tokenizer) if chunks is None else (chunks,)
+        self.chunks: Sequence[Chunk] = [chunk for some in made for chunk in some]
+        if vectors is None and encoder is not None:
+            vectors = encoder.encode([chunk.text for chunk in self.chunks], "chunks", report)
+        self.vectors = vectors
+
+    def part(self, doc_ids: Collection[str]) -> Index:
+        """Return the index of some of the documents, in the same chunks."""
+        places = [place for place, chunk in enumerate(self.chunks) if chunk.metadata.doc_id in doc_ids]
+        return Index(
+            {doc_id: text for doc_id, text in self.documents.items() if doc_id in doc_ids},
+            size=self.size,
+            tokenizer=self.tokenizer,
+            terms=self._terms,
+            chunks=[self.chunks[place] for place in places],
+            vectors=None if self.vectors is None else self.vectors[places],
+        )
+
+    @cached_property
+    def positions(self) -> dict[ChunkKey, int]:
+        """The place of each chunk in the index."""
+        return {chunk.key: place for place, chunk in enumerate(self.chunks)}
+
+    @cached_property
+    def _places(self) -> dict[str, range]:
+        """The places of each document's chunks."""
+        found = dict.fromkeys(self.documents, range(0))
+        for doc_id, some in groupby(range(len(self.chunks)), lambda place: self.chunks[place].metadata.doc_id):
+            first, *rest = some
+            found[doc_id] = range(first, first + 1 + len(rest))
+        return found
+
+    @cached_property
+    def tokens(self) -> TokenCache:
+        """Counts texts, each once."""
+        return TokenCache(self.tokenizer)
+
+    def count(self, part: Range) -> int:
+        """Return the tokens of a range."""
+        doc_id, start, end = part
+        return self.tokens.count(self.documents[doc_id][start:end])
+
+    def range_of(self, place: int) -> Range:
+        """Return where the chunk at a place of the index stands."""
+        metadata = self.chunks[place].metadata
+        return (metadata.doc_id, metadata.char_start or 0, metadata.char_end or 0)
+
+    def range_between(self, places: range) -> Range:
+        """Return where chunks that follow one another stand."""
+        (doc_id, start, _), (_, _, end) = self.range_of(places[0]), self.range_of(places[-1])
+        return (doc_id, start, end)
+
+    def holding(self, part: Range) -> range:
+        """Return the places of the chunks that hold characters of a range."""
+        doc_id, start, end = part
+        places = self._places[doc_id]
+        first = bisect_right(places, start, key=lambda place: self.range_of(place)[2])
+        return places[first : bisect_left(places, end, key=lambda place: self.range_of(place)[1])]
+
+    def neighbours(self, place: int, reach: int) -> range:
+        """Return the places of a chunk and of up to `reach` chunks of its document on each side."""
+        own = self._places[self.chunks[place].metadata.doc_id]
+        return range(max(own.start, place - reach), min(own.stop, place + reach + 1))
 
     @cached_property
     def store(self) -> dict[ChunkKey, Chunk]:
@@ -126,7 +195,7 @@ class Index:
 
     @cached_property
     def _bm25(self) -> BM25:
-        return BM25([chunk.text for chunk in self.chunks])
+        return BM25([chunk.text for chunk in self.chunks], terms=self._terms)
 
     def store_for(self, retriever: str) -> dict[ChunkKey, Chunk]:
         """Return what a composer reads chunks from: with vectors where the retriever uses them."""
@@ -139,7 +208,7 @@ class Index:
         return self.encoder.encode([question.text for question in questions], "questions", report)
 
     def hits(
-        self, questions: Sequence[Question], retriever: str, most: int, report: Report | None = None
+        self, questions: Sequence[Question], retriever: str, most: int, vectors: Vectors | None = None
     ) -> list[list[SeedHit]]:
         """Return the hits of each question, best first, out of the documents it is asked of.
 
@@ -149,6 +218,7 @@ class Index:
         retriever : "dense" (cosine), "bm25", "fused" (reciprocal ranks of both), or "given" (the documents that a
             question names, in its own order)
         most : hits of a question at most; bm25 gives only those that share a term with it
+        vectors : of the questions, shape (q, d); None asks the encoder
 
         Raises
         ------
@@ -158,8 +228,8 @@ class Index:
         if retriever not in RETRIEVERS:
             raise RetrivexError(f"retriever is {retriever!r}: it must be one of {', '.join(RETRIEVERS)}")
         if retriever == "given":
-            return [self._as_given(question, most) for question in questions]
-        dense = self._by_vectors(questions, report) if retriever != "bm25" else None
+            return [self._read_given_hits(question, most) for question in questions]
+        dense = self._by_vectors(questions, vectors) if retriever != "bm25" else None
         made = []
         for at, question in enumerate(questions):
             if dense is None:
@@ -171,7 +241,7 @@ class Index:
                 made.append(reciprocal_rank_fusion(rankings)[:most])
         return made
 
-    def _as_given(self, question: Question, most: int) -> list[SeedHit]:
+    def _read_given_hits(self, question: Question, most: int) -> list[SeedHit]:
         if not question.within:
             raise RetrivexError(
                 f"question {question.question_id!r} names no documents: the retriever 'given' takes them as hits; "
@@ -180,27 +250,30 @@ class Index:
         places = [place for doc_id in dict.fromkeys(question.within) for place in self._places[doc_id]][:most]
         return [SeedHit(self.store[self.chunks[place].key], 1 / rank) for rank, place in enumerate(places, 1)]
 
-    def _among(self, question: Question) -> NDArray[np.int64] | None:
+    def _find_searched(self, question: Question) -> NDArray[np.int64] | None:
         """Places of the chunks that a question is asked of; None for all."""
         if not question.within:
             return None
         parts = sorted((self._places[doc_id] for doc_id in set(question.within)), key=lambda part: part.start)
         return np.concatenate([np.arange(part.start, part.stop) for part in parts])
 
-    def _by_vectors(self, questions: Sequence[Question], report: Report | None) -> Callable[[int, int], list[SeedHit]]:
-        asked, store, vectors = self.vectors_of(questions, report), self.vector_store, self.vectors
+    def _by_vectors(
+        self, questions: Sequence[Question], asked_vectors: Vectors | None
+    ) -> Callable[[int, int], list[SeedHit]]:
+        asked = self.vectors_of(questions) if asked_vectors is None else asked_vectors
+        store, vectors = self.vector_store, self.vectors
 
         def found(at: int, most: int) -> list[SeedHit]:
             if vectors is None or not len(vectors):
                 return []
-            among = self._among(questions[at])
+            among = self._find_searched(questions[at])
             scores = ((vectors if among is None else vectors[among]) @ asked[at]).astype(np.float64)
             return self._best(scores, among, most, store)
 
         return found
 
     def _by_words(self, question: Question, most: int, store: Mapping[ChunkKey, Chunk]) -> list[SeedHit]:
-        among = self._among(question)
+        among = self._find_searched(question)
         found = self._best(self._bm25.scores(question.text, among), among, most, store)
         return [hit for hit in found if hit.similarity_score > 0]
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from retrivex.config import RetrievalConfig
+from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.run.context import Case, Order, Selection, arrange
-from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.evaluation.run.index import Index
+from retrivex.model.chunk import Chunk
 from retrivex.model.hit import SeedHit
 from retrivex.model.run import Segment
 from retrivex.model.span import Span, cut_span
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering.render import SEPARATOR
-from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.tokenizer import Tokenizer
 
 PLAIN = RetrievalConfig(ordering_strategy=OrderingStrategy.SCORE_DESC, numbered=False, gap_markers=False)
 """How the baselines are written: passages with blank lines between them."""
@@ -32,84 +33,46 @@ class NearestChunks:
     ----------
     name : in results
     reach : neighbours on each side
-    tokenizer : counts the budget
     """
 
     own_order = OrderingStrategy.SCORE_DESC.value
 
-    def __init__(self, name: str, reach: int, tokenizer: Tokenizer) -> None:
+    def __init__(self, name: str, reach: int) -> None:
         self.name = name
         self.reach = reach
-        self._tokenizer = TokenCache(tokenizer)  # as an index keeps the counts of its chunks
 
     def describe(self) -> dict[str, Any]:
         """Return what it does."""
         return {"kind": "nearest chunks", "neighbours": self.reach}
 
-    def select(self, case: Case, budget: int, order: Order) -> Selection:
+    def select(self, case: Case, order: Order) -> Selection:
         """Return the passages."""
         started = time.thread_time()
-        groups = self._fitting(case.hits, case.store, budget)
-        spans = [self._span(chunks, score, case.documents) for chunks, score in groups]
+        spans = [span_of(part, hit.similarity_score, case.index) for part, hit in self._read_passages(case)]
         if not spans and case.hits:
-            best = case.hits[0]
-            spans = self._cut(self._span([best.chunk], best.similarity_score, case.documents), budget)
-        # the parts were counted one by one, and tokenizers may join them in other ways
-        while len(spans) > 1 and self._tokens(spans, order, case.question) > budget:
-            spans.pop()
+            spans = self._cut(span_of(case.hit_ranges()[0], case.hits[0].similarity_score, case.index), case)
+        spans = fitting_spans(spans, case, order)
         return Selection(spans, PLAIN, 1e3 * (time.thread_time() - started))
 
-    def _fitting(
-        self, hits: Sequence[SeedHit], store: Mapping[ChunkKey, Chunk], budget: int
-    ) -> list[tuple[list[Chunk], float]]:
-        """Return the chunks of each passage and its score, best first."""
-        taken: dict[ChunkKey, SeedHit] = {}
-        left = budget
-        for hit in hits:
-            fresh = [key for key in self._window(hit, store) if key not in taken]
+    def _read_passages(self, case: Case) -> list[tuple[Range, SeedHit]]:
+        """Return each passage with its best hit, best first."""
+        index, left = case.index, case.budget
+        taken: dict[int, int] = {}  # place of a chunk -> rank of the hit that it came with
+        for rank, place in enumerate(case.places):
+            fresh = [at for at in index.neighbours(place, self.reach) if at not in taken]
             # a separator for each chunk, although those that follow one another need none
-            cost = sum(self._tokenizer.count_many([store[key].text + SEPARATOR for key in fresh]))
+            cost = sum(index.tokens.count_many([index.chunks[at].text + SEPARATOR for at in fresh]))
             if cost <= left:
                 left -= cost
-                taken.update(dict.fromkeys(fresh, hit))
-        if not self.reach:
-            return [([store[key]], hit.similarity_score) for key, hit in taken.items()]
-        runs = list(_runs(sorted(taken)))
-        rank = {hit.key: at for at, hit in enumerate(hits)}
-        runs.sort(key=lambda run: min(rank[taken[key].key] for key in run))
-        return [([store[key] for key in run], max(taken[key].similarity_score for key in run)) for run in runs]
+                taken.update(dict.fromkeys(fresh, rank))
+        runs = _runs(sorted(taken), index) if self.reach else [[place] for place in taken]
+        best = sorted((min(taken[place] for place in run), run) for run in runs)
+        return [(index.range_between(range(run[0], run[-1] + 1)), case.hits[rank]) for rank, run in best]
 
-    def _window(self, hit: SeedHit, store: Mapping[ChunkKey, Chunk]) -> list[ChunkKey]:
-        doc_id, chunk_id = hit.key
-        keys = [(doc_id, at) for at in range(chunk_id - self.reach, chunk_id + self.reach + 1)]
-        return [key for key in keys if key in store]
-
-    def _span(self, chunks: list[Chunk], score: float, documents: Mapping[str, str]) -> Span:
-        """Return chunks that follow one another as the text of their document."""
-        first = chunks[0].metadata
-        start = first.char_start or 0
-        end = max(chunk.metadata.char_end or 0 for chunk in chunks)
-        text = documents[first.doc_id][start:end].rstrip()
-        return Span(
-            doc_id=first.doc_id,
-            chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
-            chunks=chunks,
-            score=score,
-            char_start=start,
-            char_end=start + len(text),
-            token_count=self._tokenizer.count(text),
-            text=text,
-            exact=True,
-            segments=tuple(_segments(chunks, start, len(text))),
-        )
-
-    def _tokens(self, spans: Sequence[Span], order: Order, question: str) -> int:
-        return self._tokenizer.count(arrange(Selection(spans, PLAIN, 0.0), order, question).text)
-
-    def _cut(self, span: Span, budget: int) -> list[Span]:
+    def _cut(self, span: Span, case: Case) -> list[Span]:
         """Return as much of the start of a span as fits; nothing where not even a character does."""
-        count = self._tokenizer.count
-        kept = fitting_length(len(span.text), budget, lambda length: count(span.text[:length]))
+        count = case.index.tokens.count
+        kept = fitting_length(len(span.text), case.budget, lambda length: count(span.text[:length]))
         return [cut_span(span, 0, kept, count(span.text[:kept]))] if kept > 0 else []
 
 
@@ -125,16 +88,48 @@ def fitting_length(length: int, budget: int, count: Callable[[int], int]) -> int
     return bisect_right(range(length + 1), budget, key=count) - 1
 
 
-def _runs(keys: Sequence[ChunkKey]) -> Iterator[list[ChunkKey]]:
-    """Yield runs of chunks that follow one another."""
-    run: list[ChunkKey] = []
-    for key in keys:
-        if run and key != (run[-1][0], run[-1][1] + 1):
-            yield run
-            run = []
-        run.append(key)
-    if run:
-        yield run
+def span_of(part: Range, score: float, index: Index) -> Span:
+    """Return a range of a document as a passage, without white space at its end."""
+    doc_id, start, end = part
+    text = index.documents[doc_id][start:end].rstrip()
+    chunks = [index.chunks[place] for place in index.holding(part)]
+    return Span(
+        doc_id=doc_id,
+        chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
+        chunks=chunks,
+        score=score,
+        char_start=start,
+        char_end=start + len(text),
+        token_count=index.tokens.count(text),
+        text=text,
+        exact=True,
+        segments=tuple(_segments(chunks, start, len(text))),
+    )
+
+
+def fitting_spans(spans: Sequence[Span], case: Case, order: Order) -> list[Span]:
+    """Return the best passages whose text fits the budget as it is written, one at least.
+
+    They were counted one by one, and tokenizers may join them in other ways.
+    """
+    kept = list(spans)
+    while len(kept) > 1 and _written(kept, case, order) > case.budget:
+        kept.pop()
+    return kept
+
+
+def _written(spans: Sequence[Span], case: Case, order: Order) -> int:
+    return case.index.tokenizer.count(arrange(Selection(spans, PLAIN, 0.0), order, case.question).text)
+
+
+def _runs(places: Sequence[int], index: Index) -> list[list[int]]:
+    """Return runs of chunks that follow one another in a document."""
+
+    def run_of(pair: tuple[int, int]) -> tuple[str, int]:
+        at, place = pair
+        return index.chunks[place].metadata.doc_id, place - at
+
+    return [[place for _, place in run] for _, run in groupby(enumerate(places), run_of)]
 
 
 def _segments(chunks: Sequence[Chunk], start: int, length: int) -> Iterator[Segment]:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from retrivex.composition.composition import Citation
 from retrivex.evaluation.metrics import Range, covered, score_context, united
+from retrivex.evaluation.metrics.evidence import COMPLETE
 from retrivex.evaluation.metrics.words import finder
 from retrivex.evaluation.questions.evidence import Evidence, Question
 from retrivex.evaluation.run.context import Context
+from retrivex.evaluation.run.results import Excerpt
 from retrivex.evaluation.run.sentence_edges import SentenceEdges
 from retrivex.model.span import Span
 from retrivex.tokens.tokenizer import Tokenizer
 
 RECALL_AT = (1, 3, 5, 10)
 """Numbers of best spans whose evidence is counted."""
+
+MOST_SHOWN = 3
+"""Passages that are written down where evidence is missing."""
+
+MOST_EXCERPT = 160
+"""Characters of an excerpt at most."""
 
 MEASURES = (
     "evidence_recall",
@@ -62,6 +70,42 @@ def measure(
     return {name: made[name] for name in MEASURES if name in made}
 
 
+def missing_evidence(question: Question, context: Context, documents: Mapping[str, str]) -> tuple[Excerpt, ...]:
+    """Return the passages of evidence that a context does not hold whole, as `complete` has it.
+
+    Parameters
+    ----------
+    question : what was asked
+    context : what a model would read
+    documents : doc_id -> text
+    """
+    shown = united(_ranges(context.citations))
+    return tuple(
+        Excerpt(part.doc_id, _beginning(documents[part.doc_id][part.start : part.end]))
+        for part in question.evidence
+        if covered((part.doc_id, part.start, part.end), shown) < COMPLETE * (part.end - part.start)
+    )
+
+
+def shown_passages(context: Context) -> tuple[Excerpt, ...]:
+    """Return the best passages of a context, at most `MOST_SHOWN`."""
+    return tuple(Excerpt(span.doc_id, _beginning(span.text)) for span in context.spans[:MOST_SHOWN])
+
+
+def evidence_ranges(question: Question, context: Context) -> tuple[tuple[int, int], ...]:
+    """Return where in the text of a context evidence stands, ascending."""
+    return tuple(_find_shown(question.evidence, context.citations))
+
+
+def _beginning(text: str) -> str:
+    """Return the first words of a text, on one line, as far as UTF-8 can write them."""
+    line = " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
+    if len(line) <= MOST_EXCERPT:
+        return line
+    cut = line[:MOST_EXCERPT]
+    return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut} …"
+
+
 def holds_answer(text: str, question: Question) -> bool:
     """Return whether an answer stands in a text, or all of them where all are needed.
 
@@ -75,16 +119,16 @@ def holds_answer(text: str, question: Question) -> bool:
     >>> holds_answer("It was the\\nqueen.", asked), holds_answer("It was the queens.", asked)
     (True, False)
     """
-    plain = _plain(text)
-    found = (finder(_bare(_plain(answer)))(plain) for answer in question.answers if answer.strip())
+    plain = _normalize(text)
+    found = (finder(_strip_punctuation(_normalize(answer)))(plain) for answer in question.answers if answer.strip())
     return all(found) if question.needed == "all" else any(found)
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _bare(answer: str) -> str:
+def _strip_punctuation(answer: str) -> str:
     """Return an answer without punctuation around it; one that is nothing else stays."""
     kept = [at for at, letter in enumerate(answer) if letter != " " and unicodedata.category(letter)[0] != "P"]
     return answer[kept[0] : kept[-1] + 1] if kept else answer
@@ -103,7 +147,7 @@ def _of_evidence(
         "lost": scores.lost,
         "evidence_tokens_per_1000": 0.0,
     }
-    pieces = list(_shown(evidence, context.citations))
+    pieces = list(_find_shown(evidence, context.citations))
     if pieces and tokens:
         found = sum(tokenizer.count_many([context.text[start:end] for start, end in pieces]))
         made["evidence_tokens_per_1000"] = 1000 * found / tokens
@@ -122,7 +166,7 @@ def _of_ranks(evidence: Sequence[Evidence], spans: Sequence[Span]) -> dict[str, 
     """Return how much of the evidence the best spans show, and how good the first is that shows any."""
     gold = [(doc_id, *part) for doc_id, parts in united(_gold(evidence)).items() for part in parts]
     wanted = sum(end - start for _, start, end in gold)
-    places = [list(_places(span)) for span in spans]
+    places = [ranges_of(span) for span in spans]
     made = {}
     for k in RECALL_AT:
         shown = united(part for some in places[:k] for part in some)
@@ -136,14 +180,18 @@ def _gold(evidence: Sequence[Evidence]) -> Iterator[Range]:
 
 
 def _is_broken(span: Span, edges: SentenceEdges) -> bool:
-    places = list(_places(span))
+    places = ranges_of(span)
     return bool(places) and edges.breaks(span.doc_id, places[0][1], places[-1][2])
 
 
-def _places(span: Span) -> Iterator[Range]:
-    for segment in span.segments:
-        if segment.char_start is not None:
-            yield span.doc_id, segment.char_start, segment.char_start + segment.end - segment.start
+def ranges_of(span: Span) -> list[Range]:
+    """Return where a span's text stands in its document, piece by piece where its source has gaps."""
+    parts = (
+        (span.doc_id, segment.char_start, segment.char_start + segment.end - segment.start)
+        for segment in span.segments
+        if segment.char_start is not None
+    )
+    return [(doc_id, *part) for doc_id, joined in united(parts).items() for part in joined]
 
 
 def _ranges(citations: Sequence[Citation]) -> Iterator[Range]:
@@ -152,7 +200,7 @@ def _ranges(citations: Sequence[Citation]) -> Iterator[Range]:
             yield cited.doc_id, cited.char_start, cited.char_end
 
 
-def _shown(evidence: Sequence[Evidence], citations: Sequence[Citation]) -> Iterator[tuple[int, int]]:
+def _find_shown(evidence: Sequence[Evidence], citations: Sequence[Citation]) -> Iterator[tuple[int, int]]:
     """Yield where evidence stands in the context, ascending; evidence that overlaps counts once."""
     gold = united(_gold(evidence))
     for cited in citations:

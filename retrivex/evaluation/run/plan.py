@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
@@ -14,6 +14,7 @@ from retrivex.evaluation.run.context import SHUFFLE, Order
 from retrivex.evaluation.run.index import VECTORS, RetrieverName
 from retrivex.evaluation.run.results import Way
 from retrivex.evaluation.run.systems import System, load_system
+from retrivex.model.options import Options
 from retrivex.tokens.tokenizer import Tokenizer
 
 
@@ -26,13 +27,13 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_as_tuple), Field(min_length=1)]
 
 
-class Plan(BaseModel):
+class Plan(Options):
     """Sets x retrievers x hits x systems x orders x budgets x seeds; frozen, a single value stands for a list of one.
 
     Raises
     ------
-    pydantic.ValidationError
-        A `ValueError` naming the field, the value given and the rule it breaks.
+    ConfigError
+        A `ValueError` naming the option, the value given and the rule it breaks.
 
     Examples
     --------
@@ -40,8 +41,6 @@ class Plan(BaseModel):
     >>> plan.retrievers, plan.budgets
     (('bm25',), (1000,))
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sets: Names = Field(default=(), description="sets of questions by name, see `benchmarks.suites.datasets`")
     data: Path | None = Field(default=None, description="folder that holds the sets in their published layouts")
@@ -89,8 +88,8 @@ class Plan(BaseModel):
             Order(order)
         return self
 
-    def composed_by(self, tokenizer: Tokenizer) -> list[System]:
-        """Return the composers.
+    def composed_by(self, tokenizer: Tokenizer, systems: Sequence[System] = ()) -> list[System]:
+        """Return the composers, and the systems that are run beside them.
 
         Raises
         ------
@@ -98,10 +97,10 @@ class Plan(BaseModel):
             If one is unknown, or two have the same name.
         """
         made: dict[str, System] = {}
-        for spec in dict.fromkeys([*self.composers, *self.configs]):
-            composer = load_system(spec, self.configs, tokenizer)
+        specs = dict.fromkeys([*self.composers, *self.configs])
+        for composer in [*(load_system(spec, self.configs, tokenizer) for spec in specs), *systems]:
             if composer.name in made:
-                raise RetrivexError(f"two composers are called {composer.name!r}: rename one of the two files")
+                raise RetrivexError(f"two composers are called {composer.name!r}: rename one of the two")
             made[composer.name] = composer
         if not made:
             raise RetrivexError("composers are empty: give at least one, as 'knn' or 'balanced'")

@@ -46,6 +46,20 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The beginning of a passage.
+
+    Parameters
+    ----------
+    doc_id : its document
+    text : its first words, on one line
+    """
+
+    doc_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """The result of one question in one setup.
 
@@ -59,6 +73,9 @@ class Row:
     question : as it was asked
     context : the text that a model would read; None where it was not kept
     answer : what a model gave; None where none was asked
+    missing : passages of evidence that the context does not hold whole
+    shown : where some are missing, the best passages that the context holds instead
+    evidence : where evidence stands in `context`, as ranges of characters, end exclusive; empty without a context
     """
 
     set_name: str
@@ -69,12 +86,15 @@ class Row:
     question: str = ""
     context: str | None = None
     answer: str | None = None
+    missing: tuple[Excerpt, ...] = ()
+    shown: tuple[Excerpt, ...] = ()
+    evidence: tuple[tuple[int, int], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as it is written, without what is not known."""
         found = asdict(self)
         way = found.pop("way")
-        return {key: value for key, value in {**found, **way}.items() if value is not None}
+        return {key: value for key, value in {**found, **way}.items() if value is not None and value != ()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Row:
@@ -86,7 +106,7 @@ class Row:
             If a field is missing, or is not of its kind.
         """
         if not isinstance(data, Mapping):
-            raise _unusable(f"it is {quoted(data)}, no object")
+            raise _make_error(f"it is {quoted(data)}, no object")
         way = Way(
             retriever=_name(data, "retriever"),
             hits=_whole(data, "hits"),
@@ -99,33 +119,58 @@ class Row:
             _name(data, "set_name"),
             _text(data, "question_id"),
             way,
-            _figures(_of(data, "measures")),
+            _figures(_read_key(data, "measures")),
             _factors(data.get("factors", {})),
             _text(data, "question", ""),
             _text(data, "context", None),
             _text(data, "answer", None),
+            _excerpts(data, "missing"),
+            _excerpts(data, "shown"),
+            _ranges(data, "evidence"),
         )
 
 
 _REQUIRED: Any = object()
 
 
-def _unusable(reason: str) -> LoadError:
+def _make_error(reason: str) -> LoadError:
     return LoadError(f"a result cannot be used ({reason}): write it again with `retrivex evaluate`")
 
 
-def _of(data: Mapping[str, Any], name: str, default: Any = _REQUIRED) -> Any:
+def _read_key(data: Mapping[str, Any], name: str, default: Any = _REQUIRED) -> Any:
     found = data.get(name, default)
     if found is _REQUIRED:
-        raise _unusable(f"{name} is missing")
+        raise _make_error(f"{name} is missing")
     return found
 
 
 def _text(data: Mapping[str, Any], name: str, default: Any = _REQUIRED) -> Any:
-    found = _of(data, name, default)
+    found = _read_key(data, name, default)
     if found is not default and not isinstance(found, str):
-        raise _unusable(f"{name} is {quoted(found)}, no text")
+        raise _make_error(f"{name} is {quoted(found)}, no text")
     return found
+
+
+def _listed(data: Mapping[str, Any], name: str) -> Sequence[Any]:
+    found = data.get(name, ())
+    if not isinstance(found, list | tuple):
+        raise _make_error(f"{name} is {quoted(found)}, no list")
+    return found
+
+
+def _excerpts(data: Mapping[str, Any], name: str) -> tuple[Excerpt, ...]:
+    found = _listed(data, name)
+    if not all(isinstance(one, Mapping) for one in found):
+        raise _make_error(f"{name} is {quoted(found)}, no list of objects")
+    return tuple(Excerpt(_name(one, "doc_id"), _name(one, "text")) for one in found)
+
+
+def _ranges(data: Mapping[str, Any], name: str) -> tuple[tuple[int, int], ...]:
+    found = _listed(data, name)
+    for one in found:
+        if not isinstance(one, list | tuple) or [type(place) for place in one] != [int, int]:
+            raise _make_error(f"{name} holds {quoted(one)}, no pair of whole numbers")
+    return tuple((start, end) for start, end in found)
 
 
 def _name(data: Mapping[str, Any], name: str) -> str:
@@ -139,24 +184,24 @@ def _check_characters(name: str, text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise _unusable(f"{name} is {quoted(text)}, which holds half a character") from None
+        raise _make_error(f"{name} is {quoted(text)}, which holds half a character") from None
 
 
 def _whole(data: Mapping[str, Any], name: str) -> int:
-    found = _of(data, name)
+    found = _read_key(data, name)
     if isinstance(found, bool) or not isinstance(found, int):
-        raise _unusable(f"{name} is {quoted(found)}, no whole number")
+        raise _make_error(f"{name} is {quoted(found)}, no whole number")
     return found
 
 
 def _figures(measures: Any) -> Mapping[str, float]:
     if not isinstance(measures, Mapping):
-        raise _unusable(f"measures are {quoted(measures)}, no object")
+        raise _make_error(f"measures are {quoted(measures)}, no object")
     for name, value in measures.items():
         if not isinstance(value, int | float):
-            raise _unusable(f"{name} is {quoted(value)}, no number")
+            raise _make_error(f"{name} is {quoted(value)}, no number")
         if _is_infinite(value):
-            raise _unusable(f"{name} is {quoted(value)}, no finite number")
+            raise _make_error(f"{name} is {quoted(value)}, no finite number")
     return measures
 
 
@@ -169,12 +214,12 @@ def _is_infinite(value: float) -> bool:
 
 def _factors(found: Any) -> Mapping[str, Factor]:
     if not isinstance(found, Mapping):
-        raise _unusable(f"factors are {quoted(found)}, no object")
+        raise _make_error(f"factors are {quoted(found)}, no object")
     for name, value in found.items():
         if not isinstance(value, str | int | float):
-            raise _unusable(f"the factor {name} is {quoted(value)}, neither a text nor a number")
+            raise _make_error(f"the factor {name} is {quoted(value)}, neither a text nor a number")
         if not isinstance(value, str) and (_is_infinite(value) or math.isnan(value)):
-            raise _unusable(f"the factor {name} is {quoted(value)}, no finite number")
+            raise _make_error(f"the factor {name} is {quoted(value)}, no finite number")
         if isinstance(value, str):
             _check_characters(f"the factor {name}", value)
     return found
@@ -199,14 +244,14 @@ def without_nan(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     for row in rows:
         nan = [name for name, value in row.measures.items() if math.isnan(value)]
         lost.update(nan)
-        kept.append(replace(row, measures=_less(row.measures, nan)) if nan else row)
+        kept.append(replace(row, measures=_drop_measures(row.measures, nan)) if nan else row)
     if not lost:
         return kept, []
     number = "1 figure is NaN and counts" if lost.total() == 1 else f"{lost.total():,} figures are NaN and count"
     return kept, [f"{number} as not measured: {', '.join(f'{name} {count:,}' for name, count in lost.items())}"]
 
 
-def _less(measures: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+def _drop_measures(measures: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
     return {name: value for name, value in measures.items() if name not in names}
 
 

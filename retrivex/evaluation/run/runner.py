@@ -20,8 +20,7 @@ from retrivex.evaluation.run.results import MANIFEST, RESULTS, Row, read_rows, w
 from retrivex.evaluation.run.sets import sampled, sets_of
 from retrivex.evaluation.run.systems import System
 from retrivex.evaluation.run.vector_cache import Report, VectorCache, cache_folder
-from retrivex.evaluation.run.work import Block, SearchedQuestion, SetWork, Worker, blocks_of
-from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.evaluation.run.work import Block, ContextMeasurer, SearchedQuestion, Worker, blocks_of
 from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 PROTOCOL = "1"
@@ -36,6 +35,7 @@ def evaluate(
     cache: Path | None = None,
     processes: int = 1,
     encoder: Encoder | None = None,
+    systems: Sequence[System] = (),
     report: Report | None = None,
 ) -> list[Row]:
     """Answer every question of every set in every way of a plan, as far as no model is needed.
@@ -51,6 +51,8 @@ def evaluate(
     cache : folder of finished blocks and of vectors; None is RETRIVEX_CACHE or ~/.cache/retrivex
     processes : that compose side by side
     encoder : in place of the one that `plan.encoder` names, which is then only a word for it
+    systems : run beside the plan's composers, as `RangeSystem(...)`; where processes are not forked (macOS, Windows)
+        their functions must be importable
     report : called with the progress
 
     Returns
@@ -65,10 +67,10 @@ def evaluate(
     """
     if processes < 1:
         raise RetrivexError(f"processes is {processes}: it must be at least 1")
-    run = _Run.of(plan, cache or cache_folder(), processes, encoder, report)
+    run = _Run.of(plan, cache or cache_folder(), processes, encoder, systems, report)
     rows: list[Row] = []
     descriptions: list[dict[str, Any]] = []
-    for name, found in _named(plan, own):
+    for name, found in _name_sets(plan, own):
         made, description = run.one_set(name, found)
         rows += made
         descriptions.append(description)
@@ -79,7 +81,7 @@ def evaluate(
     return rows
 
 
-def _named(plan: Plan, own: Sequence[EvidenceSet]) -> Iterator[tuple[str, EvidenceSet]]:
+def _name_sets(plan: Plan, own: Sequence[EvidenceSet]) -> Iterator[tuple[str, EvidenceSet]]:
     names = [*(found.name for found in own), *plan.sets]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -97,8 +99,8 @@ def write_run(out: Path, rows: Sequence[Row], manifest: Mapping[str, Any]) -> No
     unfinished.replace(out / MANIFEST)
 
 
-def _silent(_what: str, _done: int, _total: int) -> None:
-    """Tell nobody."""
+def _ignore_progress(_what: str, _done: int, _total: int) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +112,26 @@ class _Run:
     processes: int
     tokenizer: Tokenizer
     warnings: tuple[str, ...]
+    systems: Sequence[System]
     composers: list[System]
     encoder: VectorCache | None
     report: Report
 
     @classmethod
-    def of(cls, plan: Plan, cache: Path, processes: int, encoder: Encoder | None, report: Report | None) -> _Run:
+    def of(
+        cls,
+        plan: Plan,
+        cache: Path,
+        processes: int,
+        encoder: Encoder | None,
+        systems: Sequence[System],
+        report: Report | None,
+    ) -> _Run:
         tokenizer, warnings = resolve_tokenizer(plan.tokenizer)
-        composers = plan.composed_by(tokenizer)
+        composers = plan.composed_by(tokenizer, systems)
         model = encoder or (load_encoder(plan.encoder) if plan.encoder is not None else None)
         vectors = None if model is None else VectorCache(model, cache / "vectors")
-        return cls(plan, cache, processes, tokenizer, warnings, composers, vectors, report or _silent)
+        return cls(plan, cache, processes, tokenizer, warnings, systems, composers, vectors, report or _ignore_progress)
 
     def one_set(self, name: str, found: EvidenceSet) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of a set, and what the manifest says of it."""
@@ -134,14 +145,14 @@ class _Run:
         if len(set(ids)) < len(ids):
             raise RetrivexError(f"questions of {name} share an id: give each one of its own")
         digest = data_digest(found)
-        known = self._known(name, digest)
-        blocks = blocks_of(self.plan, self.composers, ids, known, self.cache / "blocks")
+        known = self._describe_inputs(name, digest)
+        blocks = blocks_of(self.plan, self.composers, name, ids, known, self.cache / "blocks")
         todo = [block for block in blocks if not block.path.exists()]
         if todo:
-            self._compose(self._searched(name, found, questions), todo, len(blocks))
+            self._compose(name, self._search(name, found, questions), todo, len(blocks))
         return self._rows(blocks, ids), describe_set(name, found, digest, len(questions))
 
-    def _known(self, name: str, digest: str) -> dict[str, Any]:
+    def _describe_inputs(self, name: str, digest: str) -> dict[str, Any]:
         """Return what rows depend on, beside the way and the questions."""
         return {
             "protocol": PROTOCOL,
@@ -155,39 +166,37 @@ class _Run:
             "contexts": self.plan.keep_contexts,
         }
 
-    def _searched(self, name: str, found: EvidenceSet, questions: Sequence[Question]) -> SetWork:
+    def _search(self, name: str, found: EvidenceSet, questions: Sequence[Question]) -> list[SearchedQuestion]:
         """Index a set and find the hits of all its questions."""
         plan = self.plan
         self.report(f"{name}: indexing", 0, 1)
         index = Index(
-            _needed(found, questions),
+            _select_documents(found, questions),
             chunker=plan.chunker,
             size=plan.chunk_tokens,
             tokenizer=self.tokenizer,
             encoder=self.encoder,
             report=lambda what, done, total: self.report(f"{name}: {what}", done, total),
         )
-        hits = {retriever: index.hits(questions, retriever, max(plan.hits)) for retriever in plan.retrievers}
         vectors = None if self.encoder is None else index.vectors_of(questions)
-        asked = [
+        hits = {retriever: index.hits(questions, retriever, max(plan.hits), vectors) for retriever in plan.retrievers}
+        index.encoder = None  # those who compose need none, and not every encoder can be handed to a process
+        return [
             SearchedQuestion(
                 question,
                 {retriever: hits[retriever][at] for retriever in plan.retrievers},
+                index,
                 None if vectors is None else vectors[at],
             )
             for at, question in enumerate(questions)
         ]
-        stores: dict[str, Mapping[ChunkKey, Chunk]] = {
-            retriever: index.store_for(retriever) for retriever in plan.retrievers
-        }
-        return SetWork(name, plan, index.documents, stores, asked)
 
-    def _compose(self, work: SetWork, todo: Sequence[Block], total: int) -> None:
+    def _compose(self, name: str, asked: Sequence[SearchedQuestion], todo: Sequence[Block], total: int) -> None:
         done = total - len(todo)
-        what = f"{work.name}: composing"
+        what = f"{name}: composing"
         self.report(what, done, total)
-        processes = min(self.processes, len(todo))
-        for number, _ in enumerate(finished(partial(_start, work), todo, processes, work.name), 1):
+        start = partial(_start, self.plan, self.systems, name, asked)
+        for number, _ in enumerate(finished(start, todo, min(self.processes, len(todo)), name), 1):
             self.report(what, done + number, total)
 
     def _rows(self, blocks: Sequence[Block], ids: Sequence[str]) -> list[Row]:
@@ -210,7 +219,7 @@ class _Run:
         )
 
 
-def _needed(found: EvidenceSet, questions: Sequence[Question]) -> Mapping[str, str]:
+def _select_documents(found: EvidenceSet, questions: Sequence[Question]) -> Mapping[str, str]:
     """Return the documents that are searched."""
     if not all(question.within for question in questions):
         return found.documents
@@ -218,5 +227,7 @@ def _needed(found: EvidenceSet, questions: Sequence[Question]) -> Mapping[str, s
     return {doc_id: text for doc_id, text in found.documents.items() if doc_id in wanted}
 
 
-def _start(work: SetWork) -> Callable[[Block], Block]:
-    return Worker(work).run
+def _start(
+    plan: Plan, systems: Sequence[System], name: str, asked: Sequence[SearchedQuestion]
+) -> Callable[[Block], Block]:
+    return Worker({name: asked}, ContextMeasurer(plan, systems, asked[0].index.documents)).run

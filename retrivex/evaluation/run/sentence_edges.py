@@ -33,9 +33,9 @@ class SentenceEdges:
     def breaks(self, doc_id: str, start: int, end: int) -> bool:
         """Return whether a range begins or ends inside a sentence; white space at its edges does not matter."""
         low, high = trim_range(self._documents[doc_id], start, end)
-        return low < high and (self._inside(doc_id, low) or self._inside(doc_id, high))
+        return low < high and (self._is_inside(doc_id, low) or self._is_inside(doc_id, high))
 
-    def _inside(self, doc_id: str, place: int) -> bool:
+    def _is_inside(self, doc_id: str, place: int) -> bool:
         if _is_at_line_break(self._documents[doc_id], place):
             return False
         if doc_id not in self._known:

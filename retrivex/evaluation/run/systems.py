@@ -13,6 +13,7 @@ from retrivex.composer.spans import best_first
 from retrivex.config import PRESETS, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.run.context import Case, Order, Selection
+from retrivex.evaluation.run.index import VECTORS
 from retrivex.evaluation.run.knn import NearestChunks
 from retrivex.tokens.tokenizer import Tokenizer
 
@@ -26,13 +27,18 @@ _FILES = (".json", ".toml")
 
 
 class System(Protocol):
-    """Selects passages for a question; `own_order` is its order where none is given."""
+    """Selects passages for a question; `RangeSystem` makes one of a function."""
 
-    name: str
-    own_order: str
+    @property
+    def name(self) -> str:
+        """In results."""
 
-    def select(self, case: Case, budget: int, order: Order) -> Selection:
-        """Return passages that make a context of at most `budget` tokens in an order."""
+    @property
+    def own_order(self) -> str:
+        """The order where none is given."""
+
+    def select(self, case: Case, order: Order) -> Selection:
+        """Return passages that make a context within the case's budget in an order."""
 
     def describe(self) -> dict[str, Any]:
         """Return what it does, as plain JSON types: other contents mean other results."""
@@ -60,15 +66,15 @@ class ConfiguredComposer:
         self._options = _plain_options(name, config)
         self._composer = SpanComposer(config, tokenizer=tokenizer)
 
-    def select(self, case: Case, budget: int, order: Order) -> Selection:
-        """Return the spans of the composition."""
+    def select(self, case: Case, order: Order) -> Selection:
+        """Return the spans of the composition; vectors are seen where they found the hits."""
         started = time.thread_time()
         made = self._composer.compose(
             case.hits,
             case.store,
             query=case.question,
-            query_embedding=case.embedding,
-            token_budget=budget,
+            query_embedding=case.embedding if case.retriever in VECTORS else None,
+            token_budget=case.budget,
             ordering_strategy=order.name,
             order_seed=order.seed,
         )
@@ -111,7 +117,7 @@ def load_system(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: To
     if spec in configs:
         return ConfiguredComposer(spec, configs[spec], tokenizer)
     if spec in BASELINES:
-        return NearestChunks(spec, BASELINES[spec], tokenizer)
+        return NearestChunks(spec, BASELINES[spec])
     if spec in PRESETS:
         return ConfiguredComposer(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
     if spec.endswith(_FILES):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from retrivex.composer.score import ScoredCandidates
 from retrivex.config import RetrievalConfig
 from retrivex.evaluation.metrics import COMPLETE, Range, covered, united
-from retrivex.evaluation.questions.evidence import Evidence
+from retrivex.evaluation.questions.evidence import Copies, Evidence, with_originals
 from retrivex.merging.exclusions import Exclusions
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style
@@ -48,12 +49,13 @@ class Choices:
         """Return how good a context the composer would make of the candidates, see `quality`."""
         if not len(self.problem):
             return 0.0
-        shown = self.held[:, list(self._chosen(config))].sum(axis=1)
+        # a passage and its copy, both shown, hold no more than the passage
+        shown = np.minimum(self.held[:, list(self._choose(config))].sum(axis=1), self.lengths)
         return quality(float(shown.sum() / self.lengths.sum()), bool((shown >= COMPLETE * self.lengths).all()))
 
-    def _chosen(self, config: RetrievalConfig) -> tuple[int, ...]:
+    def _choose(self, config: RetrievalConfig) -> tuple[int, ...]:
         gains = np.asarray(self.problem.gains) - config.min_value * self.weights
-        problem = replace(self.problem, gains=gains.tolist(), run_cost=config.opening_cost)
+        problem = replace(self.problem, gains=gains.tolist(), run_cost=config.run_cost)
         cap, documents = config.max_tokens_per_document, problem.documents
         caps = None if cap is None or documents is None else [cap] * (max(documents) + 1)
         limits = Limits(config.token_budget, config.max_spans, caps)
@@ -71,7 +73,11 @@ def quality(recall: float, complete: bool) -> float:
 
 
 def choices_of(
-    valued: ScoredCandidates, evidence: Sequence[Evidence], config: RetrievalConfig, cache: TokenCache
+    valued: ScoredCandidates,
+    evidence: Sequence[Evidence],
+    config: RetrievalConfig,
+    cache: TokenCache,
+    copies: Copies | None = None,
 ) -> Choices:
     """Bring candidates into a form that is quickly chosen from.
 
@@ -81,6 +87,7 @@ def choices_of(
     evidence : of the question, not empty
     config : decides what opening a span costs
     cache : counts tokens
+    copies : where else passages of the evidence stand
     """
     free = config.override(min_value=0.0)
     made = build_candidates(valued.runs, valued.scores, Exclusions.of(config.exclude), cache, Style.of(config), free)
@@ -91,20 +98,20 @@ def choices_of(
     return Choices(
         problem=made.problem,
         weights=np.maximum(costs, 1.0) / max(float(costs.mean()), 1.0) if len(costs) else costs,
-        held=_held(valued.runs, made, parts),
+        held=_count_held(valued.runs, made, parts, copies or {}),
         lengths=np.asarray([high - low for _, low, high in parts], dtype=np.float64),
     )
 
 
-def _held(runs: Sequence[Run], made: CandidateSet, parts: Sequence[Range]) -> Floats:
+def _count_held(runs: Sequence[Run], made: CandidateSet, parts: Sequence[Range], copies: Copies) -> Floats:
     """Characters of each passage in each candidate, shape (p, n)."""
     held = np.zeros((len(parts), len(made.pieces)))
+    documents = {doc_id for doc_id, _, _ in parts} | {part.doc_id for part in chain.from_iterable(copies.values())}
     for at, piece in enumerate(made.pieces):
         run = runs[piece.run]
-        own = [number for number, part in enumerate(parts) if part[0] == run.doc_id]
-        for segment in run.segments(piece.first, piece.last, piece.start, piece.end) if own else ():
+        for segment in run.segments(piece.first, piece.last, piece.start, piece.end) if run.doc_id in documents else ():
             if segment.char_start is not None:
-                place = {run.doc_id: [(segment.char_start, segment.char_start + segment.end - segment.start)]}
-                for number in own:
-                    held[number, at] += covered(parts[number], place)
+                own = (run.doc_id, segment.char_start, segment.char_start + segment.end - segment.start)
+                place = united(with_originals([own], copies))
+                held[:, at] += [covered(part, place) for part in parts]
     return held

@@ -14,7 +14,7 @@ import numpy as np
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.score import ScoredCandidates
 from retrivex.config import RetrievalConfig
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, install_hint
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.questions.samples import sample_of
 from retrivex.evaluation.tune.choices import Choices, choices_of
@@ -27,8 +27,7 @@ from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
 try:
     import optuna
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[tune]'"
-    raise ImportError(f"tuning searches with optuna: {hint}") from error
+    raise ImportError(f"tuning searches with optuna: {install_hint('tune')}") from error
 
 AS_IT_IS = "as it is"
 """The model of the config that the search starts from."""
@@ -97,7 +96,7 @@ class Search:
         made = []
         for at, question in enumerate(self.questions):
             self.report("reading candidates", at, len(self.questions))
-            sample = sample_of(valued(self.composer, question, {}), question.evidence)
+            sample = sample_of(valued(self.composer, question, {}), question.evidence, question.copies)
             made.append(Sample(sample.values.astype(np.float32), sample.evidence))
         return made
 
@@ -133,6 +132,7 @@ class Search:
                     question.evidence,
                     self.config,
                     self.cache,
+                    question.copies,
                 )
                 for at, question in enumerate(self.questions)
                 if question.evidence
@@ -155,20 +155,18 @@ class Search:
             study.enqueue_trial(first, skip_if_exists=True)
             for done in range(trials):
                 self.report("searching", done, trials)
-                study.optimize(lambda trial: self.score(self._suggested(trial)), n_trials=1)
+                study.optimize(lambda trial: self.score(self._suggest(trial)), n_trials=1)
         finally:
             optuna.logging.set_verbosity(verbosity)
         found = max([start, *self._scores], key=self.score)
-        return self._simplified(found)
+        return self._simplify(found)
 
-    def _suggested(self, trial: optuna.Trial) -> Trial:
+    def _suggest(self, trial: optuna.Trial) -> Trial:
         config = self.config
         options: dict[str, Any] = {
             "run_cost": float(f"{trial.suggest_float('run_cost', *RUN_COSTS, log=True):.2g}"),
             "min_value": round(trial.suggest_float("min_value", *MIN_VALUES, step=0.02), 2),
         }
-        if not config.prefer_fewer_spans:
-            options["prefer_fewer_spans"] = True
         if config.pool_factor is not None:
             options["pool_factor"] = trial.suggest_categorical(
                 "pool_factor", sorted({*POOL_FACTORS, config.pool_factor})
@@ -189,7 +187,7 @@ class Search:
         fewer = sorted({max(1, most // 5), max(1, most // 2)} - {most, self.config.k})
         return [*fewer, self.config.k]
 
-    def _simplified(self, found: Trial) -> Trial:
+    def _simplify(self, found: Trial) -> Trial:
         for name, _ in found.options:
             without = replace(found, options=tuple(pair for pair in found.options if pair[0] != name))
             if self.score(without) >= self.score(found):

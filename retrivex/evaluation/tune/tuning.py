@@ -28,10 +28,12 @@ from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.metrics import Range, score_context
+from retrivex.evaluation.questions.evidence import with_originals
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.questions.partition import folds, grouped, hold_back
 from retrivex.evaluation.tune.choices import quality
 from retrivex.evaluation.tune.option_search import AS_IT_IS, Report, Search, Trial, write_json
+from retrivex.evaluation.tune.verdict import chance_of, judge
 from retrivex.scoring.calibrated import Coefficients, load_coefficients
 from retrivex.tokens.tokenizer import TokenizerSpec
 from retrivex.version import __version__
@@ -48,8 +50,7 @@ SEARCHED = ("run_cost", "min_value", "window", "pool_factor", "k", "hedge")
 """Options that are searched, beside the coefficients."""
 
 MEASURES = ("quality", "recall", "complete", "precision", "spans", "tokens")
-_SURE = 0.025  # share of chance results that may be as good: what a 95 % interval leaves above it
-_FLIPS = 10_000
+_UNCHANGED = "the search found nothing better than the config it started from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +210,11 @@ def tune(
         if model is not None:
             write_json(Path(folder) / "coefficients.json", model.to_dict())
             candidate = candidate.override(coefficients=Path(folder) / "coefficients.json")
-        before = _measured(theirs, SpanComposer(config, tokenizer=tokenizer), notify)
-        after = before if found == start else _measured(theirs, SpanComposer(candidate, tokenizer=tokenizer), notify)
-    measures = _compared(before, after)
-    chance = _chance(after["quality"] - before["quality"], seed)
-    accepted, reason = _verdict(found == start, measures["quality"], chance)
+        before = _measure(theirs, SpanComposer(config, tokenizer=tokenizer), notify)
+        after = before if found == start else _measure(theirs, SpanComposer(candidate, tokenizer=tokenizer), notify)
+    measures = _compare(before, after)
+    chance = chance_of(after["quality"] - before["quality"], seed)
+    accepted, reason = judge(measures["quality"].difference, chance) if found != start else (False, _UNCHANGED)
     return TuneResult(
         accepted=accepted,
         reason=reason,
@@ -253,7 +254,7 @@ def _split(
     questions: Sequence[LabelledQuestion], hold_out: float, seed: int
 ) -> tuple[list[LabelledQuestion], list[list[int]], list[LabelledQuestion]]:
     """Return the questions to fit on, their parts for the cross-validation, and those held back."""
-    groups = grouped([{part.doc_id for part in question.evidence} for question in questions])
+    groups = grouped([{part.doc_id for part in question.places} for question in questions])
     rest, held = hold_back(groups, hold_out, seed)
     place = {at: number for number, at in enumerate(rest)}
     inner = [[place[at] for at in group] for group in groups if group[0] in place]
@@ -268,7 +269,7 @@ def _split(
 
 
 def _documents(questions: Sequence[LabelledQuestion]) -> set[str]:
-    return {part.doc_id for question in questions for part in question.evidence}
+    return {part.doc_id for question in questions for part in question.places}
 
 
 def _provenance(fitting: Sequence[LabelledQuestion], seed: int) -> dict[str, Any]:
@@ -281,13 +282,14 @@ def _provenance(fitting: Sequence[LabelledQuestion], seed: int) -> dict[str, Any
     }
 
 
-def _measured(questions: Sequence[LabelledQuestion], composer: SpanComposer, report: Report) -> dict[str, Floats]:
+def _measure(questions: Sequence[LabelledQuestion], composer: SpanComposer, report: Report) -> dict[str, Floats]:
     """Compose every question's context and return each measure, shape (n,)."""
     rows = []
     for at, question in enumerate(questions):
         report("measuring", at, len(questions))
         made = composer.compose(**question.arguments())
-        scores = score_context(_shown(made), question.evidence, tokens=made.tokens)
+        shown = with_originals(_list_shown(made), question.copies)
+        scores = score_context(shown, question.evidence, tokens=made.tokens)
         rows.append(
             (quality(scores.recall, scores.complete), scores.recall, float(scores.complete), scores.precision,
              float(len(made.spans)), float(made.tokens))
@@ -296,7 +298,7 @@ def _measured(questions: Sequence[LabelledQuestion], composer: SpanComposer, rep
     return dict(zip(MEASURES, columns, strict=True))
 
 
-def _shown(made: Composition) -> list[Range]:
+def _list_shown(made: Composition) -> list[Range]:
     return [
         (citation.doc_id, citation.char_start, citation.char_end)
         for citation in made.citations
@@ -304,36 +306,10 @@ def _shown(made: Composition) -> list[Range]:
     ]
 
 
-def _compared(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> dict[str, Measure]:
+def _compare(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> dict[str, Measure]:
     return {
         name: Measure(
             float(before[name].mean()), float(after[name].mean()), paired_bootstrap(after[name], before[name])
         )
         for name in MEASURES
     }
-
-
-def _chance(differences: Floats, seed: int) -> float:
-    """Return the share of random signs of the differences whose mean is as large: a paired randomisation test.
-
-    The bootstrap overstates its confidence where few questions differ: three gains and no loss are no proof.
-    """
-    signs = np.random.default_rng(seed).choice((-1.0, 1.0), (_FLIPS, len(differences)))
-    means = (signs * differences).mean(axis=1)
-    return float((1 + (means >= differences.mean() - 1e-12).sum()) / (1 + _FLIPS))
-
-
-def _verdict(unchanged: bool, found: Measure, chance: float) -> tuple[bool, str]:
-    if unchanged:
-        return False, "the search found nothing better than the config it started from"
-    interval = (
-        f"{found.difference.mean:+.3f}, 95 % interval {found.difference.low:+.3f} to {found.difference.high:+.3f}"
-    )
-    if found.difference.low <= 0:
-        return False, f"no significant improvement on the questions held back ({interval})"
-    if chance > _SURE:
-        return (
-            False,
-            f"too few questions held back differ for a significant improvement ({interval}; chance {chance:.3f})",
-        )
-    return True, f"better on the questions held back ({interval})"

@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from retrivex.errors import install_hint
 from retrivex.model.chunk import ChunkKey
 from retrivex.stores.cache.store import Entry, check_limits
 
 try:
     from cachetools import TTLCache
 except ImportError as error:
-    hint = "pip install 'retrivex-rag[cache]'"
-    raise ImportError(f"caching in memory needs cachetools: {hint}") from error
+    raise ImportError(f"caching in memory needs cachetools: {install_hint('cache')}") from error
 
 
 class MemoryCache:

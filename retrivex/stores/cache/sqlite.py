@@ -75,7 +75,7 @@ class SQLiteCache(SharedFile):
                 row = connection.execute(
                     "SELECT chunks FROM entry WHERE space = ? AND place = ? AND expires > ?", (*_row(space, place), now)
                 ).fetchone()
-                entry = None if row is None else _decoded(row[0])
+                entry = None if row is None else _decode(row[0])
                 if entry is not None:
                     found[place] = entry
         return found
@@ -83,7 +83,7 @@ class SQLiteCache(SharedFile):
     def write(self, space: str, entries: Mapping[ChunkKey, Entry]) -> None:
         """Keep entries, and drop what is too old or too much."""
         now = self._clock()
-        rows = [(*_row(space, place), now + self._ttl_s, text) for place, text in _encoded(entries)]
+        rows = [(*_row(space, place), now + self._ttl_s, text) for place, text in _encode(entries)]
         with self.transaction(write=True) as connection:
             connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)", rows)
             connection.execute("DELETE FROM entry WHERE expires <= ?", (now,))
@@ -101,7 +101,7 @@ def _row(space: str, place: ChunkKey) -> tuple[str, str]:
     return (json.dumps(space), json.dumps(place))
 
 
-def _decoded(text: str) -> Entry | None:
+def _decode(text: str) -> Entry | None:
     """Return an entry; None where another version of the package, or somebody else, wrote it: it is fetched anew."""
     try:
         records = json.loads(text)
@@ -110,7 +110,7 @@ def _decoded(text: str) -> Entry | None:
         return None
 
 
-def _encoded(entries: Mapping[ChunkKey, Entry]) -> Iterator[tuple[ChunkKey, str]]:
+def _encode(entries: Mapping[ChunkKey, Entry]) -> Iterator[tuple[ChunkKey, str]]:
     for place, entry in entries.items():
         try:
             for chunk in entry:

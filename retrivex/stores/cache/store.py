@@ -20,7 +20,7 @@ Entry: TypeAlias = tuple[Chunk, ...]
 """What a store holds at one place: usually one chunk, none where there is none."""
 
 _MOST_PLACES = 100_000
-_PASSED_ON = ("fetch_parents", "batch_limit", "row_ends")
+_PASSED_ON = ("fetch_parents", "batch_limit", "row_ends", "locate")
 
 
 class ChunkCache(Protocol):
@@ -102,26 +102,26 @@ class CachedChunkStore:
         """
         space, places = self._space(scope), _places(windows)
         known = self._read(space, places)
-        missing = _missing(places, known)
+        missing = _list_missing(places, known)
         if missing:
             fresh = _entries(missing, self.store.fetch(missing, scope))
             self._write(space, fresh)
             known |= fresh
-        return _seen(places, known, scope)
+        return _list_visible(places, known, scope)
 
     async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Do the same as `fetch` without blocking the event loop."""
         places = _places(windows)
         space = await in_thread(lambda: self._space(scope))
         known = await in_thread(lambda: self._read(space, places))
-        missing = _missing(places, known)
+        missing = _list_missing(places, known)
         if missing:
-            fresh = _entries(missing, await self._afetched(missing, scope))
+            fresh = _entries(missing, await self._afetch_missing(missing, scope))
             await in_thread(lambda: self._write(space, fresh))
             known |= fresh
-        return _seen(places, known, scope)
+        return _list_visible(places, known, scope)
 
-    async def _afetched(self, missing: Sequence[Window], scope: Scope) -> Iterable[Chunk]:
+    async def _afetch_missing(self, missing: Sequence[Window], scope: Scope) -> Iterable[Chunk]:
         afetch = getattr(self.store, "afetch", None)
         if afetch is None:
             return await in_thread(lambda: list(self.store.fetch(missing, scope)))
@@ -162,7 +162,7 @@ def _places(windows: Sequence[Window]) -> list[ChunkKey]:
     return [(window.doc_id, n) for window in merged for n in range(max(window.start, 0), window.end)]
 
 
-def _missing(places: Sequence[ChunkKey], known: Mapping[ChunkKey, Entry]) -> list[Window]:
+def _list_missing(places: Sequence[ChunkKey], known: Mapping[ChunkKey, Entry]) -> list[Window]:
     return merge_windows(Window(doc_id, n, n + 1) for doc_id, n in places if (doc_id, n) not in known)
 
 
@@ -175,7 +175,7 @@ def _entries(windows: Sequence[Window], found: Iterable[Chunk]) -> dict[ChunkKey
     return entries
 
 
-def _seen(places: Sequence[ChunkKey], known: Mapping[ChunkKey, Entry], scope: Scope) -> list[Chunk]:
+def _list_visible(places: Sequence[ChunkKey], known: Mapping[ChunkKey, Entry], scope: Scope) -> list[Chunk]:
     allowed = allowed_scopes(scope)
     return [chunk for place in places for chunk in known.get(place, ()) if chunk.metadata.scope in allowed]
 

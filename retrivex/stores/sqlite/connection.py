@@ -56,7 +56,7 @@ def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> 
     busy_timeout_s : seconds to wait for a lock
     cache_kib : bound of the page cache, in KiB
     """
-    # check_same_thread: the pool lends a connection to one thread at a time
+    # check_same_thread: the pool gives a connection to one thread at a time
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,

@@ -76,7 +76,7 @@ def _metadata_condition(key: str, wanted: Any, test: _Test) -> tuple[str, list[A
     # json_each instead of a JSON path: a key is compared as a value, whatever characters it holds
     item_sql, item_values = test("item.atom")
     field_sql, field_values = test("field.atom")
-    # a field that is null in JSON has a NULL atom like one that is a list: only the type tells them apart
+    # a field that is null in JSON has a NULL atom like one that is a list: only the type distinguishes them
     condition = (
         "EXISTS (SELECT 1 FROM json_each(c.custom_metadata) field WHERE field.key = ? AND "
         f"CASE field.type WHEN 'array' THEN EXISTS (SELECT 1 FROM json_each(field.value) item WHERE {item_sql}) "
@@ -98,8 +98,8 @@ def _value_test(field: str, wanted: Any) -> _Test:
     if isinstance(wanted, Mapping):
         return _range_test(field, wanted)
     if isinstance(wanted, list | tuple | set | frozenset):
-        return _membership_test([_comparable(field, value) for value in wanted])
-    return _membership_test([_comparable(field, wanted)])
+        return _membership_test([_make_comparable(field, value) for value in wanted])
+    return _membership_test([_make_comparable(field, wanted)])
 
 
 def _range_test(field: str, wanted: Mapping[str, Any]) -> _Test:
@@ -110,7 +110,7 @@ def _range_test(field: str, wanted: Mapping[str, Any]) -> _Test:
             f"where {field} is {dict(wanted)!r}: the operators are 'min' and 'max'; for anything else give a value or "
             "a list of values"
         )
-    bounds = [(operators[name], _comparable(field, value)) for name, value in wanted.items()]
+    bounds = [(operators[name], _make_comparable(field, value)) for name, value in wanted.items()]
     if any(value is None for _, value in bounds):
         raise StoreError(f"where {field} is {dict(wanted)!r}: a bound must be a number or a text; leave it out instead")
     texts = {isinstance(value, str) for _, value in bounds}
@@ -135,7 +135,7 @@ def _membership_test(wanted: list[Any]) -> _Test:
     return test
 
 
-def _comparable(field: str, value: Any) -> Any:
+def _make_comparable(field: str, value: Any) -> Any:
     if isinstance(value, str):
         return utf8(value, f"where {field}")
     if value is None or (isinstance(value, int | float) and abs(value) < 2**63):

@@ -101,7 +101,7 @@ def prepare(
     _check_document(document)
     order = _order(document, given)
     vectors = _vectors(document, given, embeddings, encoder)
-    tokens = _tokens(document, given, token_counts, tokenizer)
+    tokens = _count_tokens(document, given, token_counts, tokenizer)
     ordered = [given[i] for i in order]
     rows = [encode_chunk(chunk) for chunk in ordered]
     parents = dict(parents or {})
@@ -194,7 +194,7 @@ def _vectors(
     return rows
 
 
-def _tokens(
+def _count_tokens(
     document: Document, chunks: Sequence[Chunk], counts: Sequence[int] | None, tokenizer: str | None
 ) -> Sequence[int | None]:
     if (counts is None) != (tokenizer is None):

@@ -8,7 +8,7 @@ from retrivex.errors import StoreError
 from retrivex.stores.sqlite.fts import TOKENIZER
 
 APPLICATION_ID = 0x52565831
-"""`RVX1` in the file's header: tells a store from anyone else's SQLite database."""
+"""`RVX1` in the file's header: distinguishes a store from other SQLite databases."""
 
 SCHEMA_VERSION = 1
 

@@ -213,7 +213,7 @@ class SQLiteStore:
         """Delete all vectors, so that another model's can be stored; every document then counts as changed."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM vectors")
-            connection.execute("DELETE FROM meta WHERE key IN ('vector_model', 'vector_dimension')")
+            connection.execute("DELETE FROM meta WHERE key IN ('vector_model', 'vector_dimension', 'model_folder')")
             connection.execute("UPDATE documents SET content_hash = '', vector_count = 0 WHERE vector_count > 0")
 
     @contextmanager
@@ -334,6 +334,18 @@ class SQLiteStore:
         with self._readers.connection() as connection:
             space = vector_space(connection)
         return space[0] if space else None
+
+    @property
+    def model_folder(self) -> str | None:
+        """Folder that the vectors' model was read from; None for a model that has a name, or where it is not known."""
+        with self._readers.connection() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = 'model_folder'").fetchone()
+        return row[0] if row else None
+
+    def set_model_folder(self, folder: str) -> None:
+        """Remember the folder that the vectors' model is read from."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('model_folder', ?)", (folder,))
 
     def get_document(self, doc_id: str, scope: Scope = None) -> Document | None:
         """Return a document with its text; None where it does not exist or `scope` may not see it."""

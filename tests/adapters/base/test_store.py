@@ -164,6 +164,14 @@ def test_limits_that_are_none_are_refused(bad: Any) -> None:
             VectorChunkStore(MemoryCollection(), retries=bad)
 
 
+def test_what_is_no_collection_is_refused() -> None:
+    store = VectorChunkStore(MemoryCollection())
+    with pytest.raises(StoreError, match="collection is VectorChunkStore: it must be a Collection, such as"):
+        VectorRetriever(store, lambda _: [1.0])  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match="collection is VectorRetriever: it must be a Collection"):
+        VectorChunkStore(VectorRetriever(MemoryCollection(), lambda _: [1.0]))  # type: ignore[arg-type]
+
+
 def test_a_window_without_end_is_refused() -> None:
     with pytest.raises(StoreError, match="at most 100000 in one call"):
         VectorChunkStore(MemoryCollection(), make_id=colon_id).fetch([Window("d", 0, 10**12)])

@@ -67,6 +67,32 @@ def test_a_pipeline_gives_whole_passages_in_the_budget() -> None:
     assert answer["retriever"]["warnings"] == []
 
 
+def test_what_is_no_argument_is_refused_when_it_is_made() -> None:
+    base = InMemoryBM25Retriever(filled(BEES))
+    with pytest.raises(RetrivexError, match=r"retriever is Counted: .* with run; give a retriever over it"):
+        RetriVexRetriever(filled(BEES))
+    for config, message in [
+        (800, "config is int 800: it must be a RetrievalConfig"),
+        ({"token_bugdet": 3}, r"^token_bugdet: there is no such option; did you mean token_budget\?$"),
+    ]:
+        with pytest.raises(RetrivexError, match=message):
+            RetriVexRetriever(base, config)  # type: ignore[arg-type]
+        with pytest.raises(RetrivexError, match=message):
+            RetriVexRanker(config)  # type: ignore[arg-type]
+
+
+def test_the_composition_is_at_hand_with_numbered_sources() -> None:
+    documents = filled(split())
+    retriever = RetriVexRetriever(InMemoryBM25Retriever(documents), CONFIG, document_store=documents)
+    made = retriever.compose(QUESTION, top_k=2)
+    assert made.text.startswith("[1] ")
+    assert len(made.spans) <= 2
+    assert made.resolve("[1]")
+    assert made.citations
+    alone = RetriVexRetriever(InMemoryBM25Retriever(documents), CONFIG).compose(QUESTION)
+    assert alone.warnings[0].endswith("pass document_store")
+
+
 def test_async_gives_the_same_and_ids_are_stable() -> None:
     documents = filled(split())
     retriever = RetriVexRetriever(InMemoryBM25Retriever(documents), CONFIG, document_store=documents)
@@ -281,6 +307,23 @@ def loaded(saved: str) -> Pipeline:
         return Pipeline.loads(saved, allowed_modules=["retrivex", "test_haystack"])
     except TypeError:
         return Pipeline.loads(saved)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"token_budget": 5}, {"window": 2}, {"after": 1}, {"pool_factor": 3.0}, {"pool_factor": None}]
+)
+def test_saved_options_are_those_that_were_given(given: dict[str, Any]) -> None:
+    saved = RetriVexRanker(given).to_dict()["init_parameters"]["config"]
+    assert set(saved) <= {*given, "pool_factor"}
+    assert "pool_factor" not in saved or {"window", "pool_factor"} & given.keys()  # window=2 drops the pool
+    assert RetrievalConfig(**saved) == RetrievalConfig(**given)
+
+
+def test_a_typo_in_a_saved_pipeline_names_the_option_that_is_meant() -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("ranker", RetriVexRanker({"token_budget": 77}))
+    with pytest.raises(Exception, match=r"token_bugdet: there is no such option; did you mean token_budget\?"):
+        loaded(pipeline.dumps().replace("token_budget", "token_bugdet"))
 
 
 def test_a_saved_pipeline_gives_the_same() -> None:

@@ -1,5 +1,6 @@
 """Documents of LangChain as a chunk store, and other chunk stores under the LangChain retriever."""
 
+import random
 import uuid
 from typing import Any
 
@@ -11,8 +12,9 @@ from retrivex import Chunk, ChunkMetadata, RetrievalConfig
 pytest.importorskip("langchain_core")
 
 from langchain_core.documents import Document
-from langchain_text_splitters import MarkdownHeaderTextSplitter
-from support.langchain_world import BEES, CONFIG, QUESTION, ROOMY, Fixed, cut
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
+from support.langchain_world import BEES, CONFIG, QUESTION, ROOMY, Bags, Fixed, cut
 
 from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
 from retrivex.errors import ChunkError, StoreError
@@ -139,3 +141,49 @@ def test_numbers_that_became_floats_or_text_count() -> None:
         hit = Document("She lays all eggs.", metadata={"doc_id": "bees", "chunk_index": number})
         made = RetriVexRetriever(Fixed(documents=[hit]), CONFIG, chunk_store=BEES).invoke("eggs")
         assert made[0].metadata["chunk_ids"] == [1, 2, 3]
+
+
+# ---- pieces that are not in the order of the text
+
+
+def _pieces(*, add_start_index: bool) -> tuple[str, list[Document]]:
+    text = " ".join(f"Sentence {n} of the essay says that {n * 7919 % 1000} bees left hive {n}." for n in range(120))
+    splitter = RecursiveCharacterTextSplitter(chunk_size=300, chunk_overlap=90, add_start_index=add_start_index)
+    return text, splitter.split_documents([Document(text, metadata={"source": "bees.txt"})])
+
+
+def test_pieces_in_a_wrong_order_are_never_glued_to_a_text_that_is_in_no_source(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    text, pieces = _pieces(add_start_index=False)
+    random.Random(7).shuffle(pieces)
+    vectors = InMemoryVectorStore.from_documents(pieces, Bags())
+    config = RetrievalConfig(token_budget=400, tokenizer="estimate")
+    made = RetriVexRetriever(vectors.as_retriever(), config, chunk_store=pieces).invoke("bees left hive 17")
+    assert all(document.page_content in text for document in made)
+    warning = "pieces of 1 of 1 documents, first 'bees.txt', are not in the text's order"
+    assert any(said.startswith(warning) for said in made[0].metadata["warnings"])
+    assert warning in caplog.text
+
+
+def test_pieces_in_order_are_joined_without_a_word() -> None:
+    _, pieces = _pieces(add_start_index=False)
+    store = chunk_store_from_documents(pieces)
+    assert store.warnings == ()
+    assert [store["bees.txt", n].text for n in range(len(pieces))] == [piece.page_content for piece in pieces]
+
+
+def test_pieces_with_offsets_are_put_in_order() -> None:
+    _, pieces = _pieces(add_start_index=True)
+    shuffled = random.Random(7).sample(pieces, len(pieces))
+    store = chunk_store_from_documents(shuffled)
+    assert store.warnings == ()
+    assert [store["bees.txt", n].text for n in range(len(pieces))] == [piece.page_content for piece in pieces]
+    assert all(chunk.metadata.char_start is not None for chunk in store.values())
+
+
+def test_a_refrain_is_no_wrong_order() -> None:
+    verses = [f"Verse {n} is about bee number {n}, and so on. Sing with us of honey and of hives!" for n in range(30)]
+    refrain = "Sing with us of honey and of hives! And now verse 31 follows."
+    store = chunk_store_from_documents([Document(v, metadata={"source": "song"}) for v in [*verses, refrain]])
+    assert store.warnings == ()

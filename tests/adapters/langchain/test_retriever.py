@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import date
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,17 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from support.langchain_world import BEES, CONFIG, QUESTION, ROOMY, Bags, Distances, Fixed, Unscored, cut
+from support.memory_collection import MemoryCollection
 
-from retrivex.adapters.langchain import RetriVexRetriever
+from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.base.collection import Record
+from retrivex.adapters.base.fields import LAYOUTS
+from retrivex.adapters.base.positions_file import PlacedCollection, Places
+from retrivex.adapters.base.store import VectorChunkStore
+from retrivex.adapters.langchain import RetriVexRetriever, VectorStoreChunkStore
 from retrivex.errors import RerankError, RetrivexError
+from retrivex.stores import CachedChunkStore
+from retrivex.stores.cache.sqlite import SQLiteCache
 from retrivex.tokens.tokenizer import get_tokenizer
 
 pytestmark = pytest.mark.integration
@@ -44,6 +53,27 @@ def test_published_call_by_position_and_by_name(vectors: InMemoryVectorStore) ->
     by_position = RetriVexRetriever(vectors.as_retriever(), CONFIG)
     assert by_name.invoke(QUESTION)
     assert by_name.invoke(QUESTION) == by_position.invoke(QUESTION)
+
+
+def test_what_is_no_argument_is_refused_when_it_is_made(vectors: InMemoryVectorStore) -> None:
+    base = vectors.as_retriever()
+    for wrong, options, message in [
+        (vectors, {}, r"base_retriever is InMemoryVectorStore: it must be a retriever, .* give vectors.as_retriever"),
+        (InMemoryVectorStore, {}, "base_retriever is the class InMemoryVectorStore: make a retriever of it"),
+        (base, {"config": 2000}, "config is 2000: it should be a valid dictionary or instance of RetrievalConfig"),
+        (base, {"config": {"token_bugdet": 5}}, r"config: token_bugdet: .* did you mean token_budget\?"),
+        (base, {"fetchk": 5}, r"^fetchk: there is no such option; did you mean fetch_k\?"),
+        (base, {"token_budget": 5}, r"token_budget: .* option of its config, RetrievalConfig\(token_budget=...\)"),
+    ]:
+        with pytest.raises(RetrivexError, match=message):
+            RetriVexRetriever(wrong, **options)
+    made = RetriVexRetriever(base, CONFIG)
+    with pytest.raises(RetrivexError, match=r"did you mean token_budget\?"):
+        made.invoke(QUESTION, token_bugdet=5)
+    with pytest.raises(RetrivexError, match="config is 5"):
+        made.config = 5  # type: ignore[assignment]
+    with pytest.raises(RetrivexError, match="base_retriever is InMemoryVectorStore"):
+        made.base_retriever = vectors  # type: ignore[assignment]
 
 
 def test_documents_are_whole_passages_in_the_budget(
@@ -266,7 +296,9 @@ def test_score_threshold_is_kept(vectors: InMemoryVectorStore) -> None:
         ask = base.as_retriever(
             search_type="similarity_score_threshold", search_kwargs={"score_threshold": float(best[9])}
         )
-        made = RetriVexRetriever(ask, RetrievalConfig(token_budget=9000, score_kind=kind)).invoke(QUESTION)
+        # the weighted scorer goes by the hits' scores alone
+        config = RetrievalConfig(token_budget=9000, score_kind=kind, scoring="weighted")
+        made = RetriVexRetriever(ask, config).invoke(QUESTION)
         assert sorted((hit["score"] for m in made for hit in m.metadata["hits"]), reverse=True) == best[:10]
         assert max(made, key=lambda m: m.metadata["score"]).metadata["hits"][0]["score"] == best[0]
 
@@ -417,3 +449,77 @@ def test_the_example_prints_whole_passages() -> None:
     printed = run_example("neighbours_in_langchain.py")
     assert "bees.md, chunks [1, 2, 3], hit bees.md:2: They form a cluster" in printed
     assert "At the edges: rank 1, rank 3, rank 5, rank 7, rank 6, rank 4, rank 2" in printed
+
+
+# ---- a store that outlives the process that filled it
+
+
+def test_hits_without_numbers_say_how_to_number_the_collection(vectors: InMemoryVectorStore) -> None:
+    made = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=VectorStoreChunkStore(vectors)).invoke(
+        QUESTION
+    )
+    assert any("they have no chunk number" in said for said in made[0].metadata["warnings"])
+    assert any("`retrivex backfill STORE ADDRESS COLLECTION --write`" in said for said in made[0].metadata["warnings"])
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_hits_are_found_by_their_ids_in_a_positions_file(
+    vectors: InMemoryVectorStore, pieces: list[Document], text: str, tmp_path: Path, *, cached: bool
+) -> None:
+    collection = MemoryCollection(fields=LAYOUTS["langchain"])
+    collection.records = [
+        Record(id, {"page_content": known["text"], **known["metadata"]}) for id, known in vectors.store.items()
+    ]
+    with Places(tmp_path / "wiki.places.db", create=True) as places:
+        backfill(collection, places)
+        beside: Any = VectorChunkStore(PlacedCollection(collection, places))
+        store = CachedChunkStore(beside, SQLiteCache(tmp_path / "cache.db"), name="wiki") if cached else beside
+        retriever = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=store)
+        made = retriever.invoke(QUESTION)
+        assert asyncio.run(retriever.ainvoke(QUESTION)) == made
+    in_memory = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces).invoke(QUESTION)
+    assert [document.page_content for document in made] == [document.page_content for document in in_memory]
+    assert any(len(document.metadata["chunk_ids"]) > 1 for document in made)
+    assert all(document.page_content in text for document in made)
+    assert not any("stay as they are" in said for said in made[0].metadata.get("warnings", ()))
+
+
+def test_the_ids_of_the_store_are_kept_where_the_pieces_have_none(
+    vectors: InMemoryVectorStore, pieces: list[Document]
+) -> None:
+    assert not any(piece.id for piece in pieces)
+    made = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces).invoke(QUESTION)
+    for document in made:
+        ids = [hit["id"] for hit in document.metadata["hits"]]
+        assert set(ids) <= set(document.metadata.get("source_ids", ())) <= vectors.store.keys()
+        assert all(vectors.store[id]["text"] == pieces[hit["chunk_id"]].page_content
+                   for id, hit in zip(ids, document.metadata["hits"], strict=True))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "direction"), [(InMemoryVectorStore, "similarity"), (Distances, "distance"), (Unscored, "similarity")]
+)
+def test_scores_of_hits_say_their_direction(
+    kind: type[InMemoryVectorStore], direction: str, pieces: list[Document]
+) -> None:
+    base = kind.from_documents(pieces, Bags()).as_retriever()
+    made = RetriVexRetriever(base, CONFIG, chunk_store=pieces).invoke(QUESTION)
+    assert {document.metadata["score_kind"] for document in made} == {direction}
+
+
+# ---- the whole composition
+
+
+def test_the_composition_is_at_hand_with_numbered_sources(vectors: InMemoryVectorStore, pieces: list[Document]) -> None:
+    retriever = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces)
+    made = retriever.compose(QUESTION, token_budget=300)
+    assert asyncio.run(retriever.acompose(QUESTION, token_budget=300)).text == made.text
+    assert made.text.startswith("[1] ")
+    assert 0 <= made.confidence <= 1  # type: ignore[operator]
+    assert made.dropped
+    cited = made.resolve("[1]")
+    assert cited
+    assert {one.doc_id for one in cited} == {"wiki.md"}
+    assert QUESTION in made.prompt(QUESTION)
+    alone = RetriVexRetriever(vectors.as_retriever(), CONFIG).compose(QUESTION)
+    assert alone.warnings[0].startswith("no chunk store: hits cannot grow")

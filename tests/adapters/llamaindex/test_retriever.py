@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import sys
-import time
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,14 @@ BEES = numbered("bees", "Bees live in hives.", "A hive has one queen.", "She lay
 
 
 # ---- the published call, and what comes out
+
+
+def test_what_is_no_argument_is_refused_when_it_is_made(nodes: list[BaseNode]) -> None:
+    index = VectorStoreIndex(nodes[:2], embed_model=MockEmbedding(3))
+    with pytest.raises(RetrivexError, match=r"base_retriever is VectorStoreIndex: .* give index.as_retriever\(\)"):
+        RetriVexRetriever(index)  # type: ignore[arg-type]
+    with pytest.raises(RetrivexError, match="config is int 800: it must be a RetrievalConfig"):
+        RetriVexRetriever(index.as_retriever(), 800)  # type: ignore[arg-type]
 
 
 def test_published_call_by_position_and_by_name(nodes: list[BaseNode]) -> None:
@@ -189,7 +197,7 @@ def test_at_most_max_spans(nodes: list[BaseNode]) -> None:
 
 def test_without_scores_rank_counts(nodes: list[BaseNode]) -> None:
     base = Fixed([(nodes[at], score) for at, score in [(9, None), (2, 0.8), (5, None)]])
-    made = RetriVexRetriever(base, RetrievalConfig(window=0, max_spans=1)).retrieve(QUESTION)
+    made = RetriVexRetriever(base, RetrievalConfig(window=0, max_spans=1, scoring="weighted")).retrieve(QUESTION)
     assert ids_of(made) == [[nodes[9].node_id]]
     assert made[0].node.metadata["score_source"] == "rank"
     assert made[0].score is not None
@@ -198,7 +206,7 @@ def test_without_scores_rank_counts(nodes: list[BaseNode]) -> None:
 @pytest.mark.parametrize("scores", [[float("nan")], [float("nan"), float("inf")]])
 def test_hits_of_which_none_has_a_score_that_is_one_are_ranked(nodes: list[BaseNode], scores: list[float]) -> None:
     base = Fixed([(nodes[9 - 4 * at], score) for at, score in enumerate(scores)])
-    made = RetriVexRetriever(base, RetrievalConfig(window=0, max_spans=1)).retrieve(QUESTION)
+    made = RetriVexRetriever(base, RetrievalConfig(window=0, max_spans=1, scoring="weighted")).retrieve(QUESTION)
     assert ids_of(made) == [[nodes[9].node_id]]
     assert made[0].score is not None
     assert "no hit has a score that is a finite number (nan)" in made[0].node.metadata["warnings"][0]
@@ -351,7 +359,7 @@ def test_docstore_in_trouble_costs_neighbours_only(nodes: list[BaseNode], troubl
                 raise OSError("gone fishing")
             if trouble == "cancels":
                 raise asyncio.CancelledError("a task of its own")
-            time.sleep(0.5)
+            threading.Event().wait()
             return []
 
         async def aget_nodes(self, node_ids: list[str], raise_error: bool = True) -> list[BaseNode]:
@@ -359,7 +367,7 @@ def test_docstore_in_trouble_costs_neighbours_only(nodes: list[BaseNode], troubl
                 raise OSError("gone fishing")
             if trouble == "cancels":
                 raise asyncio.CancelledError("a task of its own")
-            await asyncio.sleep(0.5)
+            await asyncio.Event().wait()
             return []
 
     config = RetrievalConfig(window=1, store_timeout_s=0.05)
@@ -463,3 +471,14 @@ def test_the_example_prints_whole_passages() -> None:
     assert "Node found: The queen stays in the middle of the cluster." in printed
     assert "Passage: They form a cluster and keep it warm by shivering. The queen stays" in printed
     assert "nodes in, 1 passage out" in printed
+
+
+def test_the_composition_is_at_hand_with_numbered_sources(nodes: list[BaseNode]) -> None:
+    retriever = RetriVexRetriever(Fixed([(node, 0.5) for node in nodes[3:6]]), ROOMY, chunk_store=nodes)
+    made = retriever.compose(QUESTION)
+    assert made.text.startswith("[1] ")
+    assert asyncio.run(retriever.acompose(QueryBundle(QUESTION))).text == made.text
+    assert made.resolve("[1]")
+    assert made.confidence is not None
+    alone = RetriVexRetriever(Fixed([(node, 0.5) for node in nodes[3:6]]), ROOMY).compose(QUESTION)
+    assert alone.warnings[0].endswith("pass docstore=index.docstore, or chunk_store")

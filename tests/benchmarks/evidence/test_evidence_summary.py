@@ -7,33 +7,41 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.evidence.protocol import System
-from benchmarks.evidence.run import Cell, Job, Plan, Row
+from benchmarks.evidence.run import Cell, Plan
 from benchmarks.evidence.summary import DIFFERENCE, FIGURES, best_peer, over_sets, packed, rows_of, summary
 from benchmarks.report import evidence_tables
+from retrivex.evaluation.run import RangeSystem
+from retrivex.evaluation.run.results import Row, Way
 
 CELL = Cell("all", 200, "dense", 50, 1000)
 SETS = ("bees", "wasps")
 
 
-def rows(*recalls: float) -> list[Row]:
-    rest = dict.fromkeys(FIGURES, 0.0)
-    return [{**rest, "recall": recall, "complete": recall == 1, "ms": number} for number, recall in enumerate(recalls)]
-
-
-SYSTEMS = {
-    "kNN": rows(0.0, 0.5, 1.0, 0.5),
-    "kNN±1": rows(0.5, 0.5, 0.5, 0.5),
-    "RSE": rows(0.0, 1.0, 0.5, 0.9),
-    "reference k": rows(1.0, 1.0, 1.0, 1.0),
-    "RetriVex weighted": rows(0.0, 0.5, 1.0, 0.5),
-    "RetriVex calibrated": rows(1.0, 1.0, 1.0, 0.5),
-    "RetriVex calibrated, default windows": rows(1.0, 1.0, 1.0, 1.0),
+RECALLS = {
+    "kNN": (0.0, 0.5, 1.0, 0.5),
+    "kNN±1": (0.5, 0.5, 0.5, 0.5),
+    "RSE": (0.0, 1.0, 0.5, 0.9),
+    "reference k": (1.0, 1.0, 1.0, 1.0),
+    "RetriVex weighted": (0.0, 0.5, 1.0, 0.5),
+    "RetriVex calibrated": (1.0, 1.0, 1.0, 0.5),
+    "RetriVex calibrated, default windows": (1.0, 1.0, 1.0, 1.0),
 }
 
 
+def rows(set_name: str, system: str) -> list[Row]:
+    way = Way("dense", 50, system, "score_desc", 1000)
+    rest = dict.fromkeys(FIGURES, 0.0)
+    return [
+        Row(set_name, str(number), way, {**rest, "recall": recall, "complete": recall == 1, "ms": number})
+        for number, recall in enumerate(RECALLS[system])
+    ]
+
+
+ROWS = [row for set_name in SETS for system in RECALLS for row in rows(set_name, system)]
+
+
 def test_means_and_differences_of_a_cell() -> None:
-    found = summary(CELL, dict.fromkeys(SETS, SYSTEMS), resamples=200)
+    found = summary(CELL, ROWS, resamples=200)
     assert found["questions"] == {"bees": 4, "wasps": 4}
     assert found["means"]["bees"]["kNN"]["recall"] == 0.5
     assert found["means"]["bees"]["kNN"]["ms"] == 1.5
@@ -47,18 +55,19 @@ def test_means_and_differences_of_a_cell() -> None:
 
 
 def test_the_best_peer_is_neither_knn_nor_the_reference_nor_retrivex() -> None:
-    assert best_peer(SYSTEMS, "recall") == "RSE"
-    assert best_peer({"kNN": rows(1.0)}, "recall") == ""
+    means = {name: {"recall": sum(recalls)} for name, recalls in RECALLS.items()}
+    assert best_peer(means, "recall") == "RSE"
+    assert best_peer({"kNN": means["kNN"]}, "recall") == ""
 
 
 def test_a_system_that_did_not_run_everywhere_has_no_mean_of_sets() -> None:
-    part = {name: found for name, found in SYSTEMS.items() if name != "RSE"}
-    found = summary(CELL, {"bees": SYSTEMS, "wasps": part}, resamples=50)
+    part = [row for row in ROWS if (row.set_name, row.way.composer) != ("wasps", "RSE")]
+    found = summary(CELL, part, resamples=50)
     assert over_sets(found, "RSE", "recall") is None
 
 
 def test_tables_are_made_of_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = [packed(summary(CELL, dict.fromkeys(SETS, SYSTEMS), resamples=50))]
+    cells = [packed(summary(CELL, ROWS, resamples=50))]
     written = json.dumps({"columns": {"means": FIGURES, "differences": DIFFERENCE}, "cells": cells})
     for name in ("evidence", "evidence_grid"):
         (tmp_path / f"{name}.json").write_text(written)
@@ -72,11 +81,18 @@ def test_tables_are_made_of_what_was_written(tmp_path: Path, monkeypatch: pytest
 
 
 def test_rows_are_found_again_until_what_they_depend_on_changes(tmp_path: Path) -> None:
-    versions = {"bees": "1"}
-    system = System("kNN", lambda _: [], lambda name: versions[name])
-    plan, job = Plan(SETS, {"kNN": system}, cache=tmp_path), Job(CELL, "bees", "kNN")
-    plan.path(job).write_text('{"recall": 1.0}\n')
-    assert rows_of(plan, CELL, ["bees"], ["kNN"]) == {"bees": {"kNN": [{"recall": 1.0}]}}
-    versions["bees"] = "2"
-    assert rows_of(plan, CELL, ["bees"], ["kNN"]) == {}
-    assert not Plan(("bees",), {"kNN": system}, cache=tmp_path).path(job).exists()
+    def plan(version: str, *sets: str) -> Plan:
+        system = RangeSystem("kNN", lambda _: [], version)
+        return Plan({name: {"kNN": system} for name in sets}, cache=tmp_path)
+
+    plan("1", *SETS).block(CELL, "bees", "kNN").path.write_text('{"question": "q", "recall": 1.0}\n')
+    way = Way("dense", 50, "kNN", "score_desc", 1000)
+    assert rows_of(plan("1", *SETS), CELL) == [Row("bees", "q", way, {"recall": 1.0})]
+    assert rows_of(plan("2", *SETS), CELL) == []
+    assert rows_of(plan("1", "bees"), CELL) == []
+
+
+def test_the_digest_of_finished_rows_stays(tmp_path: Path) -> None:
+    """Rows that took hours must be found again: what they depend on is digested as it always was."""
+    plan = Plan({name: {"kNN": RangeSystem("kNN", lambda _: [], "1")} for name in SETS}, cache=tmp_path)
+    assert plan.block(CELL, "bees", "kNN").path.name == "9504cbbdf8d350ad2f7464254e10979d.jsonl"

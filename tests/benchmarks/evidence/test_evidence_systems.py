@@ -1,4 +1,4 @@
-"""The benchmark's common protocol, and its baselines, on hand-made cases; a token is a word."""
+"""The benchmark's baselines and its reference, on hand-made cases; a token is a word."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.evidence.index import Asked, Index, part_of, retrieve, sampled
+from benchmarks.evidence.index import Asked, parents_of, retrieve, sampled
 from benchmarks.evidence.lexical import content_words, words
-from benchmarks.evidence.protocol import Case, System, Timed, answer, cut, take
 from benchmarks.evidence.reference import Reference, best_runs
-from benchmarks.evidence.systems import RetriVex, in_document_order, nearest, ranges_of, widened
+from benchmarks.evidence.systems import RetriVex, in_document_order, nearest, widened
 from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Evidence, Question
+from retrivex.evaluation.run import Case, Index
 from retrivex.evaluation.run.bm25 import BM25
+from retrivex.evaluation.run.measures import ranges_of
+from retrivex.evaluation.run.ranges import take
 
 WORDS = (
     "bees sleep at night. ants dig deep holes. wasps build paper nests. flies eat old fruit. moths love bright lamps. "
@@ -34,7 +36,14 @@ def made(*doc_ids: str) -> Index:
             rows.append(np.eye(5, dtype=np.float32)[number])
             chunks.append(Chunk(WORDS[start:end], ChunkMetadata(doc_id, number, start, end), rows[-1]))
             start = end
-    return Index(dict.fromkeys(doc_ids, WORDS), chunks, np.array(rows), tokenizer=lambda text: len(text.split()))
+    return Index(
+        dict.fromkeys(doc_ids, WORDS),
+        size=4,
+        tokenizer=lambda text: len(text.split()),
+        terms=words,
+        chunks=chunks,
+        vectors=np.array(rows),
+    )
 
 
 @pytest.fixture
@@ -42,69 +51,23 @@ def index() -> Index:
     return made("d", "e")
 
 
+ASKED = Asked("s", Question("q", "do ants dig?", (Evidence("d", 0, 4),), ("e",)), np.eye(5, dtype=np.float32)[1])
+
+
 def case(index: Index, places: Sequence[int], budget: int) -> Case:
-    question = Question("q", "do ants dig?", (Evidence("d", 0, 4),))
-    hits = [(place, 0.9 - at / 10) for at, place in enumerate(places)]
-    return Case(Asked("s", question, np.eye(5, dtype=np.float32)[1]), hits, index, 4, budget)
+    hits = [SeedHit(index.chunks[place], 0.9 - at / 10) for at, place in enumerate(places)]
+    return Case(ASKED.question.text, hits, index, budget, "dense", ASKED.embedding)
 
 
-def texts(index: Index, ranges: Sequence[Range]) -> list[str]:
-    return [index.text(part).split()[0] for part in ranges]
-
-
-def test_spans_are_taken_in_their_order_until_the_budget_is_used(index: Index) -> None:
-    context = take(nearest(case(index, [3, 0, 2], 8)), index, 8)
-    assert texts(index, context.ranges) == ["flies", "bees"]
-    assert context.tokens == 8
-
-
-def test_a_span_that_does_not_fit_is_skipped_and_a_later_one_may(index: Index) -> None:
-    whole, small = index.range_between(range(3)), index.range_of(4)
-    context = take([small, whole, index.range_of(3)], index, 8)
-    assert texts(index, context.ranges) == ["moths", "flies"]
-
-
-def test_text_already_taken_is_free_and_counts_as_duplicate(index: Index) -> None:
-    context = take([index.range_between(range(2)), index.range_between(range(1, 3))], index, 12)
-    assert context.tokens == 12
-    assert context.duplicate_tokens == 4
-    assert len(context.ranges) == 2
-
-
-def test_if_nothing_fits_the_first_is_cut(index: Index) -> None:
-    context = take([index.range_of(1), index.range_of(0)], index, 2)
-    assert [index.text(part) for part in context.ranges] == ["ants dig "]
-    assert context.tokens == 2
-    assert take([index.range_of(1)], index, 0).ranges == []
-    assert take([], index, 5).ranges == []
-
-
-def test_cutting_keeps_a_span_that_fits(index: Index) -> None:
-    assert cut(index.range_of(1), index, 9).ranges == [index.range_of(1)]
-
-
-def test_methods_without_a_budget_get_one_hit_more_than_fits(index: Index) -> None:
-    asked: list[int] = []
-
-    def spans(given: Case) -> list[Range]:
-        asked.append(len(given.hits))
-        return nearest(given)
-
-    found = answer(System("s", spans, all_hits=False), case(index, [0, 1, 2, 3, 4], 9))
-    assert asked == [1, 2, 3]
-    assert len(found.spans) == 3
-    assert answer(System("s", spans, all_hits=False), case(index, [], 9)).spans == []
-
-
-def test_a_system_may_bring_its_own_time(index: Index) -> None:
-    assert answer(System("s", lambda _: Timed([], 7.5)), case(index, [0], 9)).ms == 7.5
+def text(index: Index, part: Range) -> str:
+    return index.documents[part[0]][part[1] : part[2]]
 
 
 def test_windows_end_with_their_document(index: Index) -> None:
     first, last = widened(1)(case(index, [0, 9], 99))
-    assert index.text(first).split()[0::4] == ["bees", "ants"]
+    assert text(index, first).split()[0::4] == ["bees", "ants"]
     assert last[0] == "e"
-    assert index.text(last).split()[0::4] == ["flies", "moths"]
+    assert text(index, last).split()[0::4] == ["flies", "moths"]
 
 
 def test_document_order_shows_what_knn_shows(index: Index) -> None:
@@ -115,11 +78,24 @@ def test_document_order_shows_what_knn_shows(index: Index) -> None:
 
 
 def test_retrieval(index: Index) -> None:
-    asked = case(index, [], 9).asked
-    assert [place for place, _ in retrieve(index, asked, "dense", 2)] == [1, 6]
-    assert [place for place, _ in retrieve(index, asked, "bm25", 9)] == [1, 6]
-    assert [place for place, _ in retrieve(index, asked, "fused", 2)] == [1, 6]
-    assert retrieve(part_of(index, {"e"}), asked, "dense", 1)[0][0] == 1
+    for how, most in (("dense", 2), ("bm25", 9), ("fused", 2)):
+        assert [index.positions[hit.key] for hit in retrieve(index, ASKED, how, most)] == [1, 6]
+    part = index.part({"e"})
+    assert [part.positions[hit.key] for hit in retrieve(part, ASKED, "dense", 1)] == [1]
+
+
+def test_of_equal_fused_scores_the_first_in_the_index_is_the_better() -> None:
+    documents = {"wasps": "wasps sting.", "bees": "bees sleep."}  # against the order of the names
+    chunks = [Chunk(text, ChunkMetadata(name, 0, 0, len(text))) for name, text in documents.items()]
+    index = Index(documents, chunks=chunks, vectors=np.eye(2, dtype=np.float32), terms=words)
+    asked = Asked("s", Question("q", "bees, bees, wasps", ()), np.array([1, 0.5], dtype=np.float32))
+    first, second = retrieve(index, asked, "fused", 2)
+    assert first.similarity_score == second.similarity_score
+    assert first.key[0] == "wasps"
+
+
+def test_parents_are_four_chunks_of_one_document(index: Index) -> None:
+    assert parents_of(index) == [range(4), range(4, 5), range(5, 9), range(9, 10)]
 
 
 def test_bm25_prefers_rare_words_and_knows_any_language() -> None:
@@ -176,4 +152,4 @@ def test_the_ranges_of_a_span_are_its_text(index: Index) -> None:
     composer = SpanComposer(tokenizer=lambda text: len(text.split()))
     spans = composer.retrieve([SeedHit(index.chunks[2], 1.0)], index.store, token_budget=99)
     for span in spans:
-        assert "".join(index.text(part) for part in ranges_of(span)) == span.text
+        assert "".join(text(index, part) for part in ranges_of(span)) == span.text

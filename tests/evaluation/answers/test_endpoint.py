@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -58,7 +57,7 @@ def test_replies_come_in_the_order_of_the_requests(server: ModelServer) -> None:
 
 
 def test_so_many_requests_are_under_way_as_may_be(server: ModelServer) -> None:
-    meeting = threading.Barrier(4, timeout=20)
+    meeting = threading.Barrier(4, timeout=600)
 
     def wait(body: dict[str, Any]) -> str:
         meeting.wait()  # breaks if there are fewer
@@ -132,16 +131,25 @@ def test_what_fails_to_the_last_is_a_reply_with_a_problem(server: ModelServer) -
 
 def test_a_time_out_is_asked_again(server: ModelServer) -> None:
     server.faults = [server.hang]
-    (reply,), usage = ask(server, ASKED[:1], timeout_s=0.3)
+    (reply,), usage = ask(server, ASKED[:1], timeout_s=2.0)
     assert reply.text == "0."
     assert usage.sent == 2
 
 
-def test_a_server_that_is_gone_ends_the_run(server: ModelServer) -> None:
-    with Endpoint("http://127.0.0.1:9/v1", "m", retries=1, backoff_s=0.0) as endpoint:
+def test_where_nobody_answers_it_is_told_at_once() -> None:
+    with Endpoint("http://127.0.0.1:9/v1", "m", backoff_s=3600.0, concurrency=1) as endpoint:
+        with pytest.raises(EndpointError, match=r"9/v1 cannot be reached \(Connection refused\): start the server"):
+            endpoint.ask(ASKED)
+        assert (endpoint.usage.sent, endpoint.usage.answered) == (1, 0)
+
+
+def test_a_server_that_goes_away_ends_the_run(server: ModelServer) -> None:
+    with Endpoint(server.url, "m", retries=1, backoff_s=0.0) as endpoint:
+        assert endpoint.ask(ASKED[:1])[0].text is not None
+        endpoint._completions = endpoint_module.ChatCompletions("http://127.0.0.1:9/v1", None, 5.0)
         with pytest.raises(EndpointError, match=r"8 requests in a row were not answered.*cannot be reached"):
             endpoint.ask(ASKED)
-        assert endpoint.usage.answered == 0
+        assert endpoint.usage.answered == 1
 
 
 def test_failures_with_answers_between_them_do_not_end_the_run(server: ModelServer) -> None:
@@ -155,11 +163,18 @@ def _body() -> dict[str, Any]:
     return {"model": "m", "messages": [{"role": "user", "content": "Say a."}]}
 
 
-def test_retry_after_is_heeded(server: ModelServer) -> None:
+def test_retry_after_is_heeded(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float | None] = []
+
+    class Recorder(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            return super().wait(timeout)
+
+    monkeypatch.setattr(threading, "Event", Recorder)
     server.faults = [fault(429, Retry_After="1")]
-    began = time.monotonic()
     replies, _ = ask(server, ASKED[:3], concurrency=1)
-    assert time.monotonic() - began >= 1.0  # no measurement: a second is what the server asked for
+    assert 1.0 in waits
     assert all(reply.text for reply in replies)
 
 
@@ -349,7 +364,7 @@ def test_several_processes_share_a_file(server: ModelServer, tmp_path: Path) -> 
 
 
 def _finished(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate()
     return process.returncode, errors
 
 
@@ -360,7 +375,7 @@ def test_a_run_that_was_killed_goes_on(server: ModelServer, tmp_path: Path) -> N
     for _ in range(5):
         process.stdout.readline()
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate()
     before = len(server.asked)
     assert before >= 20
 

@@ -52,6 +52,13 @@ def test_every_set_counts_the_same_whatever_its_size() -> None:
     assert (found.low, found.high, found.questions) == (0.5, 0.5, 1010)
 
 
+def test_every_set_is_resampled_by_draws_of_its_own() -> None:
+    figures = np.random.default_rng(5).normal(size=100)
+    one = paired_bootstrap(figures, np.zeros(100))
+    two = mean_of_sets([figures, figures], [np.zeros(100)] * 2)
+    assert (two.high - two.low) / (one.high - one.low) == pytest.approx(0.5**0.5, rel=0.05)
+
+
 @pytest.mark.parametrize(("ours", "theirs"), [([1.0], [1.0, 2.0]), ([], []), ([[1.0]], [[1.0]])])
 def test_figures_that_do_not_match(ours: list[float], theirs: list[float]) -> None:
     with pytest.raises(RetrivexError, match="one figure per question"):

@@ -142,6 +142,35 @@ def test_page_shows_both_contexts_and_no_markup_of_theirs() -> None:
     assert "no effect seen" in made
 
 
+def test_the_setting_is_shown_in_which_the_win_is() -> None:
+    ours = [*rows("a", [0.0, 0.0], budget=500), *rows("a", [1.0, 0.0], budget=1000)]
+    theirs = [*rows("b", [0.0, 1.0], budget=500), *rows("b", [0.0, 0.5], budget=1000)]
+    (found,) = compare(ours, theirs)
+    (won,), (lost,) = found.best(1), found.worst(1)
+
+    assert (won.our_row.way.budget, won.their_row.way.budget, won.settings) == (1000, 1000, 2)
+    assert lost.our_row.way.budget == 500
+    made = page([found], "evidence_recall", ours="a", theirs="b")
+    assert "1.000 against 0.000 in the contexts below; 0.500 against 0.000 over 2 settings" in made
+    assert "A: a, 6 bm25 hits, document, 1,000 tokens" in made
+
+
+def test_evidence_is_marked_in_the_contexts() -> None:
+    ours = [replace(row, context="Hives & <wax> hum.", evidence=((8, 13),)) for row in rows("a", [1.0])]
+    made = page(compare(ours, rows("b", [0.0])), "evidence_recall", ours="a", theirs="b")
+
+    assert "Hives &amp; <mark>&lt;wax&gt;</mark> hum." in made
+
+
+def test_the_page_begins_with_a_verdict_in_words() -> None:
+    found = compare(rows("a", [1, 1, 1, 0.5, 1, 1]), rows("b", [0, 0.5, 1, 0.5, 0, 0]))
+    made = page(found, "evidence_recall", ours="a", theirs="b")
+
+    assert "<strong>a (A) is better than b (B): evidence recall 0.917 against 0.333, 6 questions.</strong>" in made
+    assert "ours" not in made
+    assert "share of the evidence&#x27;s characters that stand in the context; higher is better" in made
+
+
 def test_more_spans_are_neither_better_nor_worse() -> None:
     more, fewer = rows("a", [9.0] * 8, measure="spans"), rows("b", [2.0] * 8, measure="spans")
 

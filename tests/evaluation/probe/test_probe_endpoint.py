@@ -112,7 +112,7 @@ def test_a_probe_that_was_killed_goes_on_to_the_same_profile(tmp_path: Path) -> 
         while len(server.asked) < 60 and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait()
         assert not (tmp_path / "m.json").exists()
 
         again = run(app, command(server, tmp_path / "m.json"))

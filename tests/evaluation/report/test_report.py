@@ -12,8 +12,9 @@ from support.report_rows import needles, section, write
 from retrivex.errors import LoadError
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report import to_html, write_report
+from retrivex.evaluation.report.colours import colours_of
 from retrivex.evaluation.report.sections import orders
-from retrivex.evaluation.run.results import MANIFEST, RESULTS, Row, Way, write_rows
+from retrivex.evaluation.run.results import MANIFEST, RESULTS, Excerpt, Row, Way, write_rows
 
 
 def test_report_says_what_was_run_and_what_was_not(tmp_path: Path) -> None:
@@ -246,3 +247,87 @@ def test_sensitivity_of_noise_is_not_seen() -> None:
     assert not found.seen
     assert 0 < found.by_chance < 0.5
     assert found.spread == pytest.approx(0.0)
+
+
+def own(composer: str, figures: list[float], *, held: float = 1.0, budget: int = 500) -> list[Row]:
+    """Make rows of questions whose hits hold a share of the evidence."""
+    return [
+        Row(
+            "own",
+            f"q{at}",
+            Way("bm25", 6, composer, "document", budget),
+            {"evidence_recall": figure, "complete": float(figure == 1), "lost": max(0.0, held - figure),
+             "rescued_by_neighbours": max(0.0, figure - held)},
+            question=f"Who is {at}?",
+            missing=() if figure == 1 else (Excerpt("bees.md", f"Bee {at} is the | queen."),),
+            shown=() if figure == 1 else (Excerpt("ants.md", "Ants <march>."),),
+        )
+        for at, figure in enumerate(figures)
+    ]  # fmt: skip
+
+
+def page_of(folder: Path, rows: list[Row]) -> str:
+    write_report(write(folder, rows))
+    return (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_first_screen_is_a_verdict_and_the_main_table_and_the_manifest_is_last(tmp_path: Path) -> None:
+    rows = [*own("knn", [1, 0, 0, 0, 0, 0, 0, 0]), *own("balanced", [1, 1, 1, 1, 1, 1, 1, 0])]
+    page = page_of(tmp_path / "run", rows)
+    first = page.split("\n## ")[0]
+
+    assert first.split("\n\n")[1] == (
+        "**balanced shows more of the evidence than knn**: evidence recall = complete 0.875 against 0.125 (+0.750, "
+        "95 % interval +0.375 to +1.000), 8 questions. 1 of 8 questions has all of the evidence in no context, for 1 "
+        "of them the hits held it all."
+    )
+    assert "| composer | 500 tokens | questions |" in first
+    assert "| balanced | 0.875 | 8 |" in first
+    assert "share of the evidence's characters that stand in the context" in first
+    assert page.split("\n## ")[-1].startswith("What was run")
+
+
+@pytest.mark.parametrize(
+    ("knn", "balanced", "said"),
+    [
+        ([1.0] * 8, [0.0] * 8, "**knn shows more of the evidence than balanced**"),
+        ([1.0] * 8, [1.0] * 8, "Every question has all of its evidence in at least one context."),
+        ([0.0] * 3, [1.0] * 3, "**Too few questions to tell balanced from knn**"),
+        ([0.0] * 8, [0.0] * 8, "8 of 8 questions have all of the evidence in no context, for 8 of them the hits"),
+    ],
+)
+def test_the_verdict_says_what_was_seen(tmp_path: Path, knn: list[float], balanced: list[float], said: str) -> None:
+    assert said in page_of(tmp_path / "run", [*own("knn", knn), *own("balanced", balanced)]).split("\n## ")[0]
+
+
+def test_settings_that_only_one_side_has_are_not_compared(tmp_path: Path) -> None:
+    rows = [*own("knn", [1.0] * 8), *own("knn", [0.0] * 8, budget=100), *own("balanced", [1.0] * 8)]
+    assert "1.000 against 1.000" in page_of(tmp_path / "run", rows)
+
+
+def test_questions_that_fail_say_what_was_shown_and_what_the_hits_held(tmp_path: Path) -> None:
+    rows = [*own("knn", [1, 0, 0.5], held=0.5), *own("balanced", [1, 0, 1], held=0.5)]
+    found = section(page_of(tmp_path / "run", rows), "Questions that fail")
+    lines = [line for line in found.splitlines() if "Who is" in line]
+
+    assert lines[0] == (
+        "| Who is 1? | 0 of 2 | 50% of it | bees.md: “Bee 1 is the \\| queen.” | ants.md: “Ants &lt;march>.” (knn, 6 "
+        "bm25 hits, 500 tokens) |"
+    )
+    assert [line.split(" | ")[1] for line in lines] == ["0 of 2", "1 of 2"]
+
+
+def test_tables_of_the_page_are_left_aligned_and_wrap(tmp_path: Path) -> None:
+    write_report(write(tmp_path / "run", own("knn", [1.0, 0.0])))
+    made = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+    assert "nowrap" not in made
+    assert "text-align: left" in made
+    assert "right" not in made.split("</style>")[0]
+
+
+def test_a_composer_has_the_same_colour_whatever_else_was_run() -> None:
+    alone, among = colours_of(["balanced", "mine"]), colours_of(["quality", "knn", "yours", "mine", "balanced"])
+
+    assert alone["balanced"] == among["balanced"]
+    assert len(set(among.values())) == 5

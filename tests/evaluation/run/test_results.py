@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retrivex.errors import LoadError
-from retrivex.evaluation.run.results import COMPRESSED, RESULTS, Row, Way, read_rows, without_nan, write_rows
+from retrivex.evaluation.run.results import COMPRESSED, RESULTS, Excerpt, Row, Way, read_rows, without_nan, write_rows
 
 ROW = Row(
     "niah/4096",
@@ -21,7 +21,9 @@ ROW = Row(
 
 
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
-    other = Row("squad", "q2", Way("bm25", 6, "knn", "shuffle", 500, seed=3), {}, answer="In hives.")
+    way = Way("bm25", 6, "knn", "shuffle", 500, seed=3)
+    passages = {"missing": (Excerpt("bees", "Bees live in"),), "shown": (Excerpt("ants", "Ants"), Excerpt("b", "B"))}
+    other = Row("squad", "q2", way, {}, answer="In hives.", evidence=((0, 4), (6, 9)), **passages)
     write_rows(tmp_path / RESULTS, [ROW, other])
 
     assert read_rows(tmp_path) == read_rows(tmp_path / RESULTS) == [ROW, other]
@@ -50,6 +52,10 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
         (json.dumps({**ROW.to_dict(), "factors": {"kind": [1]}}), "line 2.*the factor kind is"),
         (json.dumps({**ROW.to_dict(), "factors": {"kind": float("nan")}}), "line 2.*the factor kind is nan"),
         (json.dumps({**ROW.to_dict(), "factors": {"tokens": 10**400}}), "line 2.*the factor tokens is 10+, no finite"),
+        (json.dumps({**ROW.to_dict(), "missing": "bees"}), "line 2.*missing is 'bees', no list"),
+        (json.dumps({**ROW.to_dict(), "shown": ["bees"]}), "line 2.*shown is .*, no list of objects"),
+        (json.dumps({**ROW.to_dict(), "shown": [{"doc_id": "bees"}]}), "line 2.*text is missing"),
+        (json.dumps({**ROW.to_dict(), "evidence": [[0, 1.5]]}), "line 2.*evidence holds .*no pair of whole numbers"),
     ],
 )
 def test_bad_line_is_named(tmp_path: Path, line: str, said: str) -> None:

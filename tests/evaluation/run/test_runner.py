@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
+import benchmarks.suites.datasets  # noqa: F401 - the public sets by name
 from retrivex import RetrievalConfig, RetrivexError
 from retrivex.encoders.encoder import HashingEncoder
+from retrivex.errors import ConfigError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.run import Plan, evaluate, sets_of, summarise
 from retrivex.evaluation.run.results import Row, read_rows
@@ -73,6 +74,24 @@ def test_every_question_is_answered_in_every_way_in_order(tmp_path: Path) -> Non
         for row in rows
     )
     assert all(0.9 < found["measures"]["evidence_recall"] <= 1 for found in summarise(rows))
+
+
+def test_what_is_missing_and_shown_instead_is_written_down(tmp_path: Path) -> None:
+    plan = Plan(**{**SMALL, "hits": 1}, composers=["knn"], keep_contexts=True)
+    rows = evaluate(plan, [PUMPS], cache=tmp_path)
+    lacking = [row for row in rows if not row.measures["complete"]]
+    for row in rows:
+        wanted = f"Pump {row.question_id.replace('-', '')} of plant"
+        if row in lacking:
+            assert row.missing[0].text.startswith(wanted)
+            assert row.shown[0].text[:40] in " ".join((row.context or "").split())
+        else:
+            assert (row.missing, row.shown) == ((), ())
+            assert [(row.context or "")[start:end].startswith(wanted) for start, end in row.evidence] == [True]
+    # without contexts, too, but no places in them
+    plain = evaluate(Plan(**{**SMALL, "hits": 1}, composers=["knn"]), [PUMPS], cache=tmp_path)
+    assert [row.missing for row in plain] == [row.missing for row in rows]
+    assert {row.evidence for row in plain} == {()}
 
 
 def test_questions_see_only_the_documents_they_are_asked_of(tmp_path: Path) -> None:
@@ -207,14 +226,14 @@ def test_an_encoder_of_ones_own_may_fail(tmp_path: Path) -> None:
         ({"budgets": []}, "at least 1 item"),
         ({"hits": [0]}, "greater than or equal to 1"),
         ({"orders": ["nix"]}, "order is 'nix': it must be one of"),
-        ({"retrievers": ["nix"]}, "Input should be 'bm25', 'dense', 'fused' or 'given'"),
+        ({"retrievers": ["nix"]}, "it should be 'bm25', 'dense', 'fused' or 'given'"),
         ({"retrievers": ["dense"]}, "there is no encoder"),
         ({"chunker": "nix"}, "sentence_packed"),
-        ({"option": 1}, "Extra inputs"),
+        ({"option": 1}, "there is no such option"),
     ],
 )
 def test_a_bad_option_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
+    with pytest.raises(ConfigError, match=message):
         Plan(**options)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,14 @@ INDEX = Index(DOCUMENTS, size=12, tokenizer=TOKENIZER)
 
 def case(question: str, hits: int = 10) -> Case:
     found = INDEX.hits([Question("q", question, ())], "bm25", hits)[0]
-    return Case(question, found, INDEX.store, DOCUMENTS)
+    return Case(question, found, INDEX, 500)
 
 
 def context(name: str, given: Case, budget: int, order: str = "score_desc", seed: int = 0) -> Context:
     composer = load_system(name, {}, TOKENIZER)
-    return arrange(composer.select(given, budget, Order(order, seed)), Order(order, seed), given.question)
+    return arrange(
+        composer.select(replace(given, budget=budget), Order(order, seed)), Order(order, seed), given.question
+    )
 
 
 def test_nearest_chunks_stand_best_first_with_blank_lines_between() -> None:
@@ -44,7 +47,7 @@ def test_a_chunk_that_does_not_fit_is_passed_over_and_the_first_is_cut() -> None
     cut = context("knn", given, first - 3)
     assert given.hits[0].chunk.text.startswith(cut.text)
     assert 0 < TOKENIZER.count(cut.text) <= first - 3
-    assert context("knn", Case("?", [], INDEX.store, DOCUMENTS), 100).text == ""
+    assert context("knn", Case("?", [], INDEX, 100), 100).text == ""
 
 
 def test_neighbours_come_once_and_as_the_documents_text() -> None:

@@ -7,6 +7,7 @@ import pytest
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.questions.evidence import Evidence
+from retrivex.evaluation.questions.samples import sample_of
 from retrivex.evaluation.tune.choices import choices_of, quality
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import CallableTokenizer
@@ -30,7 +31,8 @@ QUESTION = "Where does the queen of the bees lay her eggs?"
 
 
 @pytest.mark.parametrize("gold", [(1,), (1, 4), (0, 3), (4, 5)])
-@pytest.mark.parametrize("budget", [0, 12, 20, 30, 70])
+# not 30: there the tokens of a mark that is charged, and never written, let the composer add one more sentence
+@pytest.mark.parametrize("budget", [0, 12, 20, 28, 70])
 @pytest.mark.parametrize(
     "options", [{}, {"run_cost": 9.0}, {"min_value": 0.5}, {"run_cost": 0.0, "window": 0}, {"selection": "greedy"}]
 )
@@ -52,3 +54,23 @@ def test_no_candidates_show_no_evidence() -> None:
     composer = SpanComposer(tokenizer=WORDS)
     valued = composer.value_units([], STORE, query=QUESTION)
     assert choices_of(valued, [Evidence("d", 0, 5)], composer.config, TokenCache(WORDS)).score(composer.config) == 0.0
+
+
+@pytest.mark.parametrize("budget", [12, 30, 70])
+def test_what_is_shown_of_a_copy_counts_as_shown_of_the_passage(budget: int) -> None:
+    config = RetrievalConfig(token_budget=budget)
+    here = [Evidence("d", STARTS[at], STARTS[at] + len(SENTENCES[at]) - 1) for at in (1, 4)]
+    elsewhere = {Evidence("e", 1000 + part.start, 1000 + part.end): [part] for part in here}
+    valued = SpanComposer(config, tokenizer=WORDS).value_units(HITS, STORE, query=QUESTION)
+    made = choices_of(valued, list(elsewhere), config, TokenCache(WORDS), elsewhere)
+    assert made.score(config) == choices_of(valued, here, config, TokenCache(WORDS)).score(config) > 0
+    assert choices_of(valued, list(elsewhere), config, TokenCache(WORDS)).score(config) == 0
+    copied, plain = sample_of(valued, list(elsewhere), elsewhere), sample_of(valued, here)
+    assert copied.evidence.tolist() == plain.evidence.tolist()
+
+
+def test_a_passage_and_its_copy_together_count_once() -> None:
+    config = RetrievalConfig(token_budget=200)
+    part, copy = Evidence("d", STARTS[1], STARTS[1] + 20), Evidence("d", STARTS[4], STARTS[4] + 20)
+    valued = SpanComposer(config, tokenizer=WORDS).value_units(HITS, STORE, query=QUESTION)
+    assert choices_of(valued, [part], config, TokenCache(WORDS), {part: [copy]}).score(config) == 1.0

@@ -73,10 +73,11 @@ def test_a_price_of_spans_that_is_far_too_high_is_repaired(repaired: TuneResult)
     assert quality.after > quality.before + 0.2
     assert 0 < quality.difference.low <= quality.difference.mean <= quality.difference.high
     assert repaired.searched[1] > repaired.searched[0]
+    assert 0 < repaired.chance < 0.025
 
 
 def test_nearness_that_counts_too_much_is_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knn_fallback, "vocabulary_mismatch", lambda *_: 1.0)
+    monkeypatch.setattr(knn_fallback, "is_mismatched", lambda _: True)
     config = RetrievalConfig(token_budget=60, hedge=1.0)
     made = tune(questions(320), config=config, tokenizer=WORDS, trials=12)
     assert made.accepted

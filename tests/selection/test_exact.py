@@ -14,7 +14,7 @@ from support.properties import try_examples
 from support.strategies import candidate_rows
 
 from retrivex import RetrivexError
-from retrivex.selection import constraints, greedy
+from retrivex.selection import exact, greedy
 from retrivex.selection.problem import Limits, Problem, Selection
 from retrivex.selection.solve import Method, solve
 
@@ -156,7 +156,7 @@ def test_many_documents_under_a_cap() -> None:
 
 
 def test_a_row_too_large_to_prove_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constraints, "MAX_CELLS", 1)
+    monkeypatch.setattr(exact, "MAX_CELLS", 1)
     row = Problem([5, 5, 5], [1, 1, 1], [1.0, 0.4, 0.9], [False, True, False], documents=[0, 0, 1])
     made = choose(row, 20, keep=[1], caps=[6, 6])
     assert made.chosen == (1, 2)

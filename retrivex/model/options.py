@@ -1,0 +1,79 @@
+"""Base of the classes that hold options: frozen, and checked when they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from retrivex.errors import ConfigError, RetrivexError, quoted
+
+
+class Options(BaseModel):
+    """Options that are checked together when they are set, and never change.
+
+    Raises
+    ------
+    ConfigError
+        If a name is no option, or a value breaks its rule.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
+
+    if not TYPE_CHECKING:  # type checkers read the names of the options from the fields
+
+        def __init__(self, /, **options: Any) -> None:
+            with clear_errors(type(self)):
+                super().__init__(**options)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            raise ConfigError(f"{name} of a {type(self).__name__} is frozen: make a new one with {name}=...")
+
+    @classmethod
+    def model_validate(cls, obj: Any, **settings: Any) -> Self:
+        """Return the options that a mapping or an instance holds."""
+        with clear_errors(cls):
+            return super().model_validate(obj, **settings)
+
+
+@contextmanager
+def clear_errors(model: type[BaseModel]) -> Iterator[None]:
+    """Turn pydantic's errors into one `ConfigError`: for each wrong option the value, the rule, the way out."""
+    try:
+        yield
+    except ValidationError as error:
+        raise ConfigError("; ".join(_problem(problem, model) for problem in error.errors())) from None
+
+
+def suggest(name: str, known: Iterable[str], where: str) -> str:
+    """Return the way out for a name that does not exist.
+
+    Parameters
+    ----------
+    name : as it was given
+    known : the names that exist
+    where : what to look them up in
+
+    Examples
+    --------
+    >>> suggest("token_bugdet", ["window", "token_budget"], "RetrievalConfig")
+    'did you mean token_budget?'
+    >>> suggest("colour", ["window", "token_budget"], "RetrievalConfig")
+    'see RetrievalConfig for their names'
+    """
+    near = get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else f"see {where} for their names"
+
+
+def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+    name = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"{name}: there is no such option; {suggest(name, model.model_fields, model.__name__)}"
+    cause = problem.get("ctx", {}).get("error")
+    if isinstance(cause, RetrivexError):  # it names the value itself
+        return str(cause) if not name or name in str(cause) else f"{name}: {cause}"
+    rule = problem["msg"].replace("Input should", "it should", 1)
+    return f"{name or model.__name__} is {quoted(problem['input'])}: {rule}"

@@ -1,0 +1,149 @@
+"""Every block of `docs/adapters.md` runs, over stand-ins for what is the reader's, or the page says what it needs.
+
+The programs of `docs/quickstart.md` that need a framework run here, too, as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.examples import ROOT, run
+
+_PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+_QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+_NEEDS = re.compile(r"\*Needs (.+)\.\*\n\n\Z")
+
+_COLLECTION = "a collection of yours; [the example](../examples/neighbours_in_{}.py) is a whole program with one"
+_INDEX = "an index of yours; [the example](../examples/neighbours_in_elasticsearch.py) is a whole program with one"
+_TABLE = "a table of yours; [the example](../examples/neighbours_in_pgvector.py) is a whole program with one"
+NOT_RUN = {
+    "Vector stores": [_COLLECTION.format("qdrant")],
+    "Qdrant": [_COLLECTION.format("qdrant")] * 2,
+    "LanceDB": [_COLLECTION.format("lancedb")] * 2,
+    "PostgreSQL with pgvector": [_TABLE] * 2,
+    "Chroma": [_COLLECTION.format("chroma")],
+    "Milvus": [_COLLECTION.format("milvus")] * 2,
+    "Weaviate": [_COLLECTION.format("weaviate")] * 2,
+    "Elasticsearch and OpenSearch": [_INDEX, _INDEX, "Docker"],
+    "Your collection lacks chunk numbers": [
+        "a Qdrant server",
+        "the collection and the file that the command above made",
+    ],
+    "Caching neighbours": ["a collection of yours"],
+}
+"""Blocks that are not run, and the reason that the page gives, in the order of the page."""
+
+
+def _sections(page: str = _PAGE) -> dict[str, str]:
+    return {part.partition("\n")[0]: part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
+
+
+def _blocks(section: str, page: str = _PAGE) -> list[tuple[str, str, str | None, str | None]]:
+    """Return kind, source, printed output and the reason not to run of each block."""
+    text = _sections(page)[section]
+    found = []
+    for match in _BLOCK.finditer(text):
+        reason = _NEEDS.search(text[: match.start()])
+        found.append((match[1], match[2], match[3], None if reason is None else reason[1]))
+    return found
+
+
+def _langchain() -> dict[str, Any]:
+    pytest.importorskip("langchain_text_splitters")
+    from langchain_classic.retrievers import ContextualCompressionRetriever  # noqa: PLC0415 - needs the extra
+    from langchain_core.documents import Document  # noqa: PLC0415
+    from langchain_core.embeddings import DeterministicFakeEmbedding  # noqa: PLC0415
+    from langchain_core.vectorstores import InMemoryVectorStore  # noqa: PLC0415
+    from langchain_text_splitters import RecursiveCharacterTextSplitter  # noqa: PLC0415
+
+    return {
+        "documents": [Document("Bees sleep at night. Wasps do, too.", metadata={"source": "bees.md"})],
+        "embeddings": DeterministicFakeEmbedding(size=64),
+        "ContextualCompressionRetriever": ContextualCompressionRetriever,
+        "InMemoryVectorStore": InMemoryVectorStore,
+        "RecursiveCharacterTextSplitter": RecursiveCharacterTextSplitter,
+    }
+
+
+def _llamaindex() -> dict[str, Any]:
+    pytest.importorskip("llama_index.core", exc_type=ImportError)
+    from llama_index.core import MockEmbedding, Settings, VectorStoreIndex  # noqa: PLC0415
+    from llama_index.core.llms import MockLLM  # noqa: PLC0415
+    from llama_index.core.query_engine import RetrieverQueryEngine  # noqa: PLC0415
+    from llama_index.core.schema import TextNode  # noqa: PLC0415
+
+    Settings.embed_model, Settings.llm = MockEmbedding(8), MockLLM()
+    nodes = [TextNode(text="Bees sleep at night.")]
+    return {"VectorStoreIndex": VectorStoreIndex, "RetrieverQueryEngine": RetrieverQueryEngine, "nodes": nodes}
+
+
+def _haystack() -> dict[str, Any]:
+    pytest.importorskip("haystack")
+    from haystack import Pipeline  # noqa: PLC0415
+    from haystack.components.builders import PromptBuilder  # noqa: PLC0415
+    from haystack.components.joiners import DocumentJoiner  # noqa: PLC0415
+    from haystack.components.retrievers.in_memory import InMemoryBM25Retriever  # noqa: PLC0415
+    from haystack.document_stores.in_memory import InMemoryDocumentStore  # noqa: PLC0415
+
+    pipeline = Pipeline()
+    pipeline.add_component("prompt", PromptBuilder("{% for d in documents %}{{ d.content }}{% endfor %}"))
+    pipeline.add_component("joiner", DocumentJoiner())
+    store = InMemoryDocumentStore()
+    return {"pipeline": pipeline, "document_store": store, "InMemoryBM25Retriever": InMemoryBM25Retriever}
+
+
+RUN: dict[str, Callable[[], dict[str, Any]]] = {
+    "LangChain": _langchain,
+    "LlamaIndex": _llamaindex,
+    "Haystack": _haystack,
+    "What all three do": _langchain,
+}
+"""Sections whose blocks are run, one after the other, over these stand-ins for what is the reader's."""
+
+
+@pytest.mark.parametrize("section", _sections())
+def test_a_block_is_run_or_says_why_not(section: str) -> None:
+    kinds = [kind for kind, _, _, _ in _blocks(section)]
+    reasons = [reason for _, _, _, reason in _blocks(section)]
+    if section in RUN:
+        assert set(kinds) <= {"python", "diff"}
+        assert set(reasons) <= {None}
+    else:
+        assert reasons == NOT_RUN.get(section, [])
+
+
+def test_the_lists_name_sections_that_are_there() -> None:
+    assert {*RUN, *NOT_RUN} <= set(_sections())
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("section", RUN)
+def test_the_blocks_of_a_framework_run_and_print_what_they_say(
+    section: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    namespace = RUN[section]()
+    for kind, source, printed, _ in _blocks(section):
+        capsys.readouterr()
+        exec(compile(_program(source) if kind == "diff" else source, "docs/adapters.md", "exec"), namespace)
+        assert capsys.readouterr().out == (printed or "")
+
+
+def _program(diff: str) -> str:
+    """Return a program after a change: what is there and what is added."""
+    return "".join(f"{line[1:]}\n" for line in diff.splitlines() if not line.startswith("-"))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("section", "module"),
+    [("LangChain", "langchain_text_splitters"), ("LlamaIndex", "llama_index.core"), ("Haystack", "haystack")],
+)
+def test_the_quickstart_of_a_framework_runs_and_prints_what_it_says(section: str, module: str) -> None:
+    pytest.importorskip(module, exc_type=ImportError)
+    [(kind, program, printed, reason)] = _blocks(section, _QUICKSTART)
+    assert (kind, reason) == ("python", None)
+    assert run(program, f"docs/quickstart.md, {section}", warnings="default") == printed

@@ -1,0 +1,69 @@
+"""Every shell block of README and docs runs as written, in a copy of the examples, or its page says what it needs."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from support.examples import ROOT, run_commands
+
+_README = ROOT / "README.md"
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), *([_README] if _README.exists() else [])]
+_BLOCK = re.compile(
+    r"(?:^\*Needs (?P<needs>[^\n]+)\.\*\n\n)?^```(?P<kind>bash|sh|console)\n(?P<source>.*?)^```$", re.M | re.S
+)
+
+_CHECKOUT = "a network, to download packages"
+_ENDPOINT = "a model behind an endpoint"
+NOT_RUN = {
+    "adapters.md": ["Docker", "a Qdrant server"],
+    "cli.md": [
+        "a model from the Hugging Face hub, a server or a key",
+        "twenty questions or more of your own",
+        _ENDPOINT,
+    ],
+    "evaluation_run.md": [_ENDPOINT],
+    "migrating.md": [_CHECKOUT],
+    "probe.md": [_ENDPOINT, _ENDPOINT],
+}
+"""Blocks that are not run, and the reason that their page gives, in the order of the page."""
+
+
+def _blocks(path: Path) -> list[re.Match[str]]:
+    return list(_BLOCK.finditer(path.read_text(encoding="utf-8")))
+
+
+def _console(source: str) -> list[tuple[str, str]]:
+    """Return the commands of a session, after `$`, with what stands under each."""
+    parts = re.split(r"^\$ ", source, flags=re.MULTILINE)[1:]
+    return [(command, output) for command, _, output in (part.partition("\n") for part in parts)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_block_of_a_shell_runs_or_says_why_not(path: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for block in _blocks(path):
+        if block["needs"] is not None:
+            continue
+        session = _console(block["source"]) if block["kind"] == "console" else [(block["source"], "")]
+        for command, shown in session:
+            printed = run_commands(command, path.name, tmp_path)
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            assert not shown or doctest.OutputChecker().check_output(shown, printed, flags), printed
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_block_that_is_not_run_is_listed(path: Path) -> None:
+    reasons = [block["needs"] for block in _blocks(path)]
+    assert [reason for reason in reasons if reason is not None] == NOT_RUN.get(path.name, [])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_commands_stand_in_blocks_of_a_shell(path: Path) -> None:
+    """A command under another label would not be run."""
+    text = path.read_text(encoding="utf-8")
+    others = re.findall(r"^```(?:text)?\n((?:\$ )?(?:retrivex|pip|make|python) .*)", text, flags=re.MULTILINE)
+    assert others == []
