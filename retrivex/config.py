@@ -40,7 +40,7 @@ GrowUntil: TypeAlias = Callable[[Chunk, Chunk], bool]
 Boost: TypeAlias = Callable[[Chunk], float]
 """`boost(chunk)`: what is added to the log-odds of the chunk's units; 0.0 leaves them as they are."""
 
-PresetName: TypeAlias = Literal["speed", "balanced", "quality", "published"]
+PresetName: TypeAlias = Literal["speed", "balanced", "quality", "0.2", "published"]
 
 
 def _as_tuple(value: Any) -> Any:
@@ -539,8 +539,9 @@ class RetrievalConfig(
         """Return a named set of options, with `changes` on top.
 
         `speed` fetches one neighbour, scores with the weighted formula and selects greedily. `balanced` is the default.
-        `quality` fetches more neighbours, scores more candidates and replaces spans with their parents. `published`
-        is the behaviour of the first published version: whole windows, selected greedily.
+        `quality` fetches more neighbours, scores more candidates and replaces spans with their parents. `0.2`
+        composes as version 0.2 did: it fills the budget with the units worth most. `published` is the behaviour of the
+        first published version: whole windows, selected greedily.
 
         Raises
         ------
@@ -640,7 +641,7 @@ def _changed(preset: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def _preset_options(name: Any) -> dict[str, Any]:
     if not isinstance(name, str) or name not in PRESETS:
-        raise RetrivexError(f"preset {name!r} does not exist: choose one of {', '.join(PRESETS)}")
+        raise RetrivexError(f"preset {name!r} does not exist: choose one of {', '.join(map(repr, PRESETS))}")
     return PRESETS[name]
 
 
@@ -653,6 +654,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "return_parents": "auto",
         "grow_until": ("table", "list", "code", "steps"),
     },
+    "0.2": {},
     "published": {
         "window": 2,
         "scoring": "weighted",

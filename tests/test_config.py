@@ -70,11 +70,11 @@ def test_presets(name: Any) -> None:
 
 def test_the_balanced_preset_is_the_default() -> None:
     assert RetrievalConfig.preset("balanced") == RetrievalConfig()
-    assert set(PRESETS) == {"speed", "balanced", "quality", "published"}
+    assert set(PRESETS) == {"speed", "balanced", "quality", "0.2", "published"}
 
 
 def test_an_unknown_preset_is_refused() -> None:
-    with pytest.raises(RetrivexError, match="preset 'fast' does not exist: choose one of"):
+    with pytest.raises(RetrivexError, match="preset 'fast' does not exist: choose one of 'speed', 'balanced'"):
         RetrievalConfig.preset("fast")  # type: ignore[arg-type]
 
 
@@ -139,7 +139,7 @@ def test_quotas_must_have_a_finite_sum() -> None:
         RetrievalConfig(quotas=(1e308, 1e308))
 
 
-@pytest.mark.parametrize("preset", ["[5]", "{}", "5", '"fastest"'])
+@pytest.mark.parametrize("preset", ["[5]", "{}", "5", "0.2", '"fastest"'])
 def test_a_preset_in_a_file_must_be_a_name(tmp_path: Path, preset: str) -> None:
     path = tmp_path / "c.json"
     path.write_text(f'{{"preset": {preset}}}')

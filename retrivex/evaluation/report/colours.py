@@ -15,6 +15,7 @@ COMPOSERS = {
     "balanced": "#D55E00",
     "quality": "#0072B2",
     "speed": "#56B4E9",
+    "0.2": "#009E73",
     "published": "#CC79A7",
 }
 ORDERS = {
