@@ -28,6 +28,7 @@ from retrivex.model.chunk import Chunk
 from retrivex.model.options import Options
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 from retrivex.ordering.strategy import OrderingStrategy
+from retrivex.scoring.effort import Effort
 
 MAX_WINDOW = 10_000
 """Upper limit of window sizes, in chunks: longer than documents are, and small enough to bound the memory."""
@@ -59,7 +60,7 @@ COMMON_OPTIONS = (
     "numbered",
     "context_format",
     "scoring",
-    "min_value",
+    "effort",
     "tokenizer",
     "strict",
 )
@@ -238,7 +239,8 @@ class ScoringOptions(_Options):
     )
     coefficients: Path | None = Field(
         default=None,
-        description="File of coefficients for the calibrated scorer. None takes those that come with RetriVex.",
+        description="File of coefficients for the calibrated scorer. None takes those that come with RetriVex, 0.2 "
+        "those that came with version 0.2.",
     )
     boosts: Annotated[tuple[Boost, ...], BeforeValidator(_as_items)] = Field(
         default=(),
@@ -276,6 +278,12 @@ class SelectionOptions(_Options):
     """Options of the selection: how much is selected, and which candidates are preferred or left out."""
 
     token_budget: int = Field(default=2000, ge=0, description="Hard upper bound on the rendered context, in tokens.")
+    effort: Effort = Field(
+        default="standard",
+        description="How far the budget is filled with the calibrated scorer: lean and standard stop where 100 more "
+        "tokens are expected to hold less than 4 % or 2 % of the evidence, and open a passage only where it is worth "
+        "run_cost. full fills the budget.",
+    )
     selection: Literal["exact", "greedy"] = Field(
         default="exact",
         description="How the best candidates are found: exact finds the best set within the budget, greedy takes the "
@@ -296,8 +304,8 @@ class SelectionOptions(_Options):
         default=0.0,
         ge=0,
         le=1,
-        description="Least value per token that is selected, as a share of that of the best unit (or chunk). A higher "
-        "value leaves more of the budget unused; 0 fills it.",
+        description="Least value per token that is selected, as a share of that of the best unit (or chunk), where it "
+        "is more than the effort asks for.",
     )
     max_spans: int | None = Field(default=None, ge=1, description="Most spans in the context. None sets no limit.")
     max_tokens_per_document: int | None = Field(
@@ -654,7 +662,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "return_parents": "auto",
         "grow_until": ("table", "list", "code", "steps"),
     },
-    "0.2": {},
+    "0.2": {"coefficients": "0.2", "effort": "full"},
     "published": {
         "window": 2,
         "scoring": "weighted",

@@ -1,13 +1,15 @@
 """What the evidence benchmark retrieves from: the chunks and embeddings of one or more sets.
 
-View "all": every set in one index. View "alone": an index for each set, and for qmsum one for each meeting. Document
-ids carry their set's name, `qmsum/meeting-3`, as sets may use the same ids.
+View "all": every set in one index. View "named": the same, asked with the name of the document that is meant. View
+"alone": an index for each set, and for qmsum one for each meeting. Document ids carry their set's name,
+`qmsum/meeting-3`, as sets may use the same ids.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
@@ -31,6 +33,17 @@ SETS = tuple(READERS)
 MOST_QUESTIONS = 250
 PIECE = 50  # tokens of the pieces by which sentences are ranked
 CHILDREN = 4  # chunks of a parent, for methods that know parents
+
+
+TITLES: Mapping[str, Callable[[str, str], str]] = {
+    "evidence_inference": lambda _, text: text.removeprefix("TITLE:").lstrip().partition("\n")[0],
+    "covid_qa": lambda _, text: text.partition("\n")[0],
+    "squad": lambda doc_id, _: doc_id.replace("_", " "),
+}
+"""Sets whose documents have titles, and where a title stands; of the others it is not known."""
+
+NAMING = ("In {}: {}", "Consider {}; {}", "According to {}, {}")
+FEW = 4  # words of a title that is not named in full
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +108,31 @@ def ask(name: str, most: int = MOST_QUESTIONS) -> list[Asked]:
     ]
 
 
+@cache
+def ask_named(name: str, most: int = MOST_QUESTIONS) -> list[Asked]:
+    """Return a set's questions as `ask` does, each with the name of the document that answers it in front.
+
+    Every other one has a few words of a long title, as people seldom write all of it.
+    """
+    questions = [_naming(at, asked, name) for at, asked in enumerate(ask(name, most))]
+    embeddings = embed([question.text for question in questions], f"{name} questions with names")
+    return [Asked(name, question, vector) for question, vector in zip(questions, embeddings, strict=True)]
+
+
+def _naming(at: int, asked: Asked, name: str) -> Question:
+    doc_id = asked.question.evidence[0].doc_id.removeprefix(f"{name}/")
+    words = title_of(name, doc_id, load(name).documents[doc_id]).split()
+    if at % 2 and len(words) > FEW:
+        begin = random.Random(asked.question.question_id).randrange(len(words) - FEW + 1)
+        words = words[begin : begin + FEW]
+    return replace(asked.question, text=NAMING[at % len(NAMING)].format(" ".join(words), asked.question.text))
+
+
+def title_of(name: str, doc_id: str, text: str) -> str:
+    """Return the title of a document of a set; empty where it has none."""
+    return TITLES[name](doc_id, text).strip() if name in TITLES else ""
+
+
 def make_index(sets: Sequence[str], size: int) -> Index:
     """Return one index over several sets, in chunks of whole sentences of at most `size` tokens."""
     documents: dict[str, str] = {}
@@ -104,10 +142,13 @@ def make_index(sets: Sequence[str], size: int) -> Index:
         documents |= {f"{found.name}/{doc_id}": text for doc_id, text in found.documents.items()}
         packed = sentence_packed(found.documents, size)
         embeddings.append(embed([chunk.text for chunk in packed], f"{found.name} {size}"))
-        chunks += [
-            Chunk(chunk.text, replace(chunk.metadata, doc_id=f"{found.name}/{chunk.metadata.doc_id}"))
-            for chunk in packed
-        ]
+        titles = {doc_id: title_of(found.name, doc_id, text) for doc_id, text in found.documents.items()}
+        for chunk in packed:
+            doc_id = chunk.metadata.doc_id
+            named = {"title": titles[doc_id]} if titles[doc_id] else {}
+            chunks.append(
+                Chunk(chunk.text, replace(chunk.metadata, doc_id=f"{found.name}/{doc_id}", custom_metadata=named))
+            )
     return Index(documents, size=size, terms=words, chunks=chunks, vectors=np.concatenate(embeddings))
 
 
@@ -133,7 +174,7 @@ class Indexes:
 
     def of(self, asked: Asked, view: str) -> Index:
         """Return the index that a question is asked of."""
-        if view == "all":
+        if view in ("all", "named"):
             return self.all
         name = asked.question.within[0] if asked.set_name == "qmsum" else asked.set_name
         if name not in self._alone:

@@ -17,9 +17,9 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import SETS, Asked, Indexes, retrieve
+from benchmarks.evidence.index import SETS, TITLES, Asked, Indexes, ask_named, retrieve
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.questions.samples import sample_of
@@ -41,9 +41,15 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 SHIPPED = ROOT / "retrivex" / "scoring" / "coefficients.json"
 QUESTIONS = 150  # of a set, in each situation
-FOREIGN = 25  # questions of a set that are asked of another set's documents, in each situation
-REST = 40  # units without evidence that are kept of a question
+NAMED = 75  # questions of a set whose documents have titles that are asked again with the name of theirs
+FOREIGN = 25  # questions of a set that are asked where nothing answers them, twice in each situation
+HITS = 200  # from which those of documents that answer a question are left out
+REST = 40  # units without evidence that are kept of a question, drawn at random
+BEST = 20  # and so many with the most words and the greatest similarity, as the confidence goes by the best unit
 DECILES = 10
+
+
+_OBVIOUS = [NAMES.index("similarity"), NAMES.index("words")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,35 +81,47 @@ def _indexes(size: int) -> Indexes:
     return Indexes(SETS, size)
 
 
-def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[Asked, Index]]:
-    """Yield questions and the index each is asked of: its own, and for some another set's, where nothing answers it."""
+def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[Asked, Index, Collection[str]]]:
+    """Yield questions, the index each is asked of, and the documents that are kept from it.
+
+    Some are asked again of another set, and of all documents but those that answer them: nothing answers these.
+    """
     by_set: dict[str, list[Asked]] = {}
     for asked in indexes.questions(QUESTIONS):
         by_set.setdefault(asked.set_name, []).append(asked)
     rng = random.Random(f"{situation}")
     for at, (name, questions) in enumerate(by_set.items()):
         for asked in questions:
-            yield asked, indexes.of(asked, "all")
+            yield asked, indexes.all, ()
+        for asked in ask_named(name, NAMED) if name in TITLES else ():
+            yield asked, indexes.all, ()
         stranger = by_set[SETS[(at + 1 + rng.randrange(len(SETS) - 1)) % len(SETS)]][0]
         if stranger.set_name == name:
             continue
         for asked in rng.sample(questions, min(FOREIGN, len(questions))):
             question = Question(asked.question.question_id, asked.question.text, ())
-            yield Asked(name, question, asked.embedding), indexes.of(stranger, "alone")
+            unanswered = Asked(name, question, asked.embedding)
+            yield unanswered, indexes.of(stranger, "alone"), ()
+            yield unanswered, indexes.all, {part.doc_id for part in asked.question.evidence}
 
 
 def _thinned(sample: Sample, rng: random.Random) -> Sample:
-    """Keep all evidence and a seeded part of the rest."""
+    """Keep all evidence, what looks most like it, and a seeded part of the rest, which stands for all of it."""
     holding = np.flatnonzero(sample.evidence > 0).tolist()
-    rest = np.flatnonzero(sample.evidence <= 0).tolist()
-    kept = sorted([*holding, *(rng.sample(rest, REST) if len(rest) > REST else rest)])
-    return Sample(sample.values[kept], sample.evidence[kept])
+    rest = np.flatnonzero(sample.evidence <= 0)
+    order = rest[np.argsort(-sample.values[rest][:, _OBVIOUS].sum(axis=1), kind="stable")].tolist()
+    best, others = order[:BEST], order[BEST:]
+    drawn = rng.sample(others, REST) if len(others) > REST else others
+    stands_for = dict.fromkeys(drawn, len(others) / max(1, len(drawn)))
+    kept = sorted([*holding, *best, *drawn])
+    counts = np.array([stands_for.get(at, 1.0) for at in kept])
+    return replace(sample, values=sample.values[kept], evidence=sample.evidence[kept], counts=counts)
 
 
 def _code() -> str:
     parts = [
-        "scoring/features.py", "scoring/bm25.py", "merging/units.py", "expansion/windows.py", "model/run.py",
-        "expansion/seeds.py",
+        "scoring/features.py", "scoring/bm25.py", "scoring/document_match.py", "scoring/confidence.py", "merging/units.py",
+        "expansion/windows.py", "model/run.py", "expansion/seeds.py", "text/sentences.py",
     ]  # fmt: skip
 
     return hashlib.sha256(b"".join((ROOT / "retrivex" / part).read_bytes() for part in parts)).hexdigest()[:16]
@@ -111,16 +129,19 @@ def _code() -> str:
 
 def gather(situation: Situation) -> list[tuple[str, Sample]]:
     """Return the samples of one situation with their sets; from the cache where it was gathered before."""
-    key = hashlib.sha256(json.dumps([asdict(situation), QUESTIONS, FOREIGN, REST, SETS, _code()]).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps([asdict(situation), QUESTIONS, NAMED, FOREIGN, REST, BEST, SETS, _code()]).encode()).hexdigest()
     path = cache_folder() / "calibration" / f"{key[:32]}.npz"
     if not path.exists():
         _write(path, _gathered(situation))
     found = np.load(path)
     edges = np.concatenate([[0], np.cumsum(found["sizes"])])
     return [
-        (str(name), Sample(found["values"][low:high].astype(np.float64), found["evidence"][low:high]))
-        for name, low, high in zip(found["names"], edges[:-1], edges[1:], strict=True)
-    ]
+        (str(name), Sample(found["values"][low:high].astype(np.float64), found["evidence"][low:high], question,
+                           bool(embedded), found["counts"][low:high]))
+        for name, low, high, question, embedded in zip(
+            found["names"], edges[:-1], edges[1:], found["questions"], found["embedded"], strict=True
+        )
+    ]  # fmt: skip
 
 
 def _gathered(situation: Situation) -> list[tuple[str, Sample]]:
@@ -129,11 +150,11 @@ def _gathered(situation: Situation) -> list[tuple[str, Sample]]:
     composer = SpanComposer(config, tokenizer="cl100k_base")
     rng = random.Random(0)
     made = []
-    for asked, index in _asked(indexes, situation):
+    for asked, index, hidden in _asked(indexes, situation):
+        found = retrieve(index, asked, situation.retrieval, HITS if hidden else situation.hits)
         hits = [
-            SeedHit(index.vector_store[hit.key], hit.similarity_score)
-            for hit in retrieve(index, asked, situation.retrieval, situation.hits)
-        ]
+            SeedHit(index.vector_store[hit.key], hit.similarity_score) for hit in found if hit.key[0] not in hidden
+        ][: situation.hits]
         if hits:
             embedding = asked.embedding if situation.embeddings else None
             valued = composer.value_units(
@@ -162,6 +183,9 @@ def _write(path: Path, samples: Sequence[tuple[str, Sample]]) -> None:
             sizes=np.array([len(sample.evidence) for _, sample in samples]),
             values=np.concatenate([sample.values for _, sample in samples]).astype(np.float32),
             evidence=np.concatenate([sample.evidence for _, sample in samples]),
+            counts=np.concatenate([sample.multiplicity for _, sample in samples]),
+            questions=np.array([sample.question for _, sample in samples]),
+            embedded=np.array([sample.embedded for _, sample in samples]),
         )
     unfinished.replace(path)
 
@@ -171,13 +195,35 @@ def reliability(models: dict[str, Coefficients], samples: Sequence[tuple[str, Sa
 
     Every question is judged by the model that was fitted without its set.
     """
-    said = np.array([models[name].confidence_of(float(models[name].log_odds(s.values).max())) for name, s in samples])
+    said = np.array([_confidence(models[name], sample) for name, sample in samples])
     holds = np.array([float(sample.evidence.sum() > 0) for _, sample in samples])
     order = np.argsort(said, kind="stable")
     return [
         {"confidence": float(said[part].mean()), "holds evidence": float(holds[part].mean()), "questions": len(part)}
         for part in np.array_split(order, DECILES)
     ]
+
+
+def _confidence(model: Coefficients, sample: Sample) -> float:
+    best = float(model.log_odds(sample.values).max())
+    return model.confidence_of(best, sample.question, embedded=sample.embedded)
+
+
+def area_under_curve(models: dict[str, Coefficients], samples: Sequence[tuple[str, Sample]]) -> dict[str, float]:
+    """Return how probably a question with evidence among its candidates has more confidence than one without.
+
+    Area under the ROC curve, by the Mann-Whitney statistic, ties counted half; for hits with and without embeddings.
+    """
+    made = {}
+    for kind, embedded in (("without embeddings", False), ("with embeddings", True)):
+        some = [(name, sample) for name, sample in samples if sample.embedded == embedded]
+        said = np.array([_confidence(models[name], sample) for name, sample in some])
+        holds = np.array([sample.evidence.sum() > 0 for _, sample in some])
+        _, rank, tied = np.unique(said, return_inverse=True, return_counts=True)
+        ranks = (tied.cumsum() - (tied - 1) / 2)[rank]
+        there = int(holds.sum())
+        made[kind] = float((ranks[holds].sum() - there * (there + 1) / 2) / (there * (len(holds) - there)))
+    return made
 
 
 def fit_without(left_out: str | None, samples: Sequence[tuple[str, Sample]], facts: Mapping[str, Any]) -> Coefficients:
@@ -219,8 +265,9 @@ def main() -> None:
     shipped = fit_without(None, samples, facts)
     _dump(SHIPPED, shipped.to_dict())
     counts = shipped.fitted["questions"]
-    curve = reliability(models, samples)
-    _dump(RESULTS / "calibration.json", {**facts, "questions": counts, "reliability": curve})
+    curve, areas = reliability(models, samples), area_under_curve(models, samples)
+    _dump(RESULTS / "calibration.json", {**facts, "questions": counts, "reliability": curve, "auc": areas})
+    print(f"area under the curve: {areas}")
     for row in curve:
         print(f"confidence {row['confidence']:.2f}  holds evidence {row['holds evidence']:.2f}  ({row['questions']})")
 

@@ -78,7 +78,7 @@ def select(call: Call, candidates: CandidateSet, runs: Sequence[Run], demand: De
         made = solve(candidates.problem, limits, call.config.selection)
         chosen, spent = made.chosen, made.tokens
         _record(call, made)
-    chosen = fill(candidates.problem, chosen, limits, spent=spent)
+    chosen = fill(candidates.problem, chosen, limits, spent=spent, earning=candidates.stops)
     call.log.mark("select", len(candidates.problem), len(chosen))
     return Selected(chosen, kept.whole)
 
@@ -117,7 +117,7 @@ def _select_for_list(
         problem,
         costs=[0 if i in taken else cost for i, cost in enumerate(problem.costs)],
         openings=[0 if i in taken else opening for i, opening in enumerate(problem.openings)],
-        gains=[(w - call.config.min_value) * c / mean for w, c in zip(ranks, problem.costs, strict=True)],
+        gains=[(w - candidates.floor) * c / mean for w, c in zip(ranks, problem.costs, strict=True)],
         ranks=ranks,
     )
     left = None if limits.caps is None else capacity_left(problem, chosen, limits.caps)
@@ -144,4 +144,4 @@ def _best_spans(candidates: CandidateSet, chosen: tuple[int, ...], limits: Limit
 def refill(call: Call, candidates: CandidateSet, chosen: tuple[int, ...], unused: int) -> tuple[int, ...]:
     """Add candidates for tokens that counting ahead had reserved for separators and markers, and were not needed."""
     ahead = measure(candidates.problem, chosen)[1]
-    return fill(candidates.problem, chosen, limits_of(call, candidates, ahead + unused), spent=ahead)
+    return fill(candidates.problem, chosen, limits_of(call, candidates, ahead + unused), spent=ahead, earning=candidates.stops)

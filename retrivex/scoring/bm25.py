@@ -66,10 +66,12 @@ class TermCounts(NamedTuple):
     Parameters
     ----------
     counts : shape (terms, n), of the words that tell stretches apart
+    kept : which words of `question_terms` those are
     coverage : share of the question's words that occur anywhere, see `word_coverage`
     """
 
     counts: NDArray[np.float64]
+    kept: NDArray[np.bool_]
     coverage: float
 
 
@@ -90,9 +92,9 @@ def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> Te
     """
     terms = question_terms(question)
     if not terms:
-        return TermCounts(np.zeros((0, len(starts))), 0.0)
+        return TermCounts(np.zeros((0, len(starts))), np.zeros(0, dtype=np.bool_), 0.0)
     most = _OFTEN * len(starts) + _FEW
-    numbers, places = _found(terms, pool)
+    numbers, places = find_terms(terms, pool)
     times = np.bincount(numbers, minlength=len(terms))
     informative = (times > 0) & (times < most)
     for number in informative.nonzero()[0].tolist():
@@ -103,8 +105,9 @@ def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> Te
     counts = np.bincount(numbers * len(starts) + stretches, minlength=len(terms) * len(starts))
     rows = counts.reshape(len(terms), -1)
     holding = np.add.reduce(rows > 0, axis=1)
-    kept: Floats = rows[informative & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)].astype(np.float64)
-    return TermCounts(kept, word_coverage([term for term, _ in terms], times.tolist()))
+    kept = informative & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)
+    coverage = word_coverage([term for term, _ in terms], times.tolist())
+    return TermCounts(rows[kept].astype(np.float64), kept, coverage)
 
 
 def word_coverage(words: Sequence[str], times: Sequence[int]) -> float:
@@ -134,8 +137,8 @@ def word_coverage(words: Sequence[str], times: Sequence[int]) -> float:
     return found / (found + missing) if found else 0.0
 
 
-def _found(terms: Sequence[tuple[str, bool]], pool: TermIndex) -> tuple[Integers, Integers]:
-    """Numbers of the terms that stand in the candidates, once for each time, and where they stand."""
+def find_terms(terms: Sequence[tuple[str, bool]], pool: TermIndex) -> tuple[Integers, Integers]:
+    """Return the numbers of the terms of `question_terms` that stand in a text, once for each time, and where."""
     spaced = [number for number, (term, _) in enumerate(terms) if not is_unspaced(term[0])]
     numbers, places = pool.find([terms[number] for number in spaced])
     if len(spaced) == len(terms):

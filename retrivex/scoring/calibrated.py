@@ -24,7 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
+from retrivex.scoring.document_match import DOCUMENT_FEATURES
 from retrivex.scoring.features import NAMES
+
+EARLIER = {"0.2": "coefficients_0_2.json"}
+"""Files of coefficients that came with earlier versions."""
 
 FORMAT = 1
 """Version of the file format of coefficients."""
@@ -39,24 +43,36 @@ class Coefficients:
     weights : shape (f,), one a feature of `NAMES`, in their order
     intercept : b
     means : shape (f,), what is usual; the trace says by how much a unit is above or below
-    confidence : (slope, intercept) that turn the best unit's log-odds into those of the context holding evidence
+    confidence : shape (2, 6), for hits without and with embeddings: a weight for each of `CONFIDENCE_FEATURES`, and the
+        intercept
     fitted : data, date, sizes and scores
+    sharpness : power of the units' probabilities that makes them shares of the evidence, see `expected_shares`
+    reads_documents : whether the model was fitted with the features of documents
     """
 
     weights: NDArray[np.float64]
     intercept: float
     means: NDArray[np.float64]
-    confidence: tuple[float, float] = (1.0, 0.0)
+    confidence: NDArray[np.float64] = field(default_factory=lambda: as_confidence((1.0, 0.0)))
     fitted: Mapping[str, Any] = field(default_factory=dict)
+    sharpness: float = 1.0
+    reads_documents: bool = True
 
     def log_odds(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log-odds of each row of features, shape (n,)."""
         return np.asarray(values @ self.weights + self.intercept, dtype=np.float64)
 
-    def confidence_of(self, log_odds: float) -> float:
-        """Return the probability, in [0, 1], that the candidates hold evidence, given the best unit's log-odds."""
-        slope, intercept = self.confidence
-        return _logistic(slope * log_odds + intercept)
+    def confidence_of(self, log_odds: float, question: NDArray[np.float64], *, embedded: bool) -> float:
+        """Return the probability, in [0, 1], that the candidates hold evidence.
+
+        Parameters
+        ----------
+        log_odds : of the best unit
+        question : shape (4,), of `describe_question`
+        embedded : whether the hits have embeddings
+        """
+        row = self.confidence[int(embedded)]
+        return _logistic(float(row[0] * log_odds + row[1:-1] @ question + row[-1]))
 
     def reasons(self, row: NDArray[np.float64], count: int) -> tuple[tuple[str, float], ...]:
         """Return the features that moved a unit's log-odds most, with what each added or took."""
@@ -70,10 +86,12 @@ class Coefficients:
             "format": FORMAT,
             "fitted": dict(self.fitted),
             "intercept": self.intercept,
-            "confidence": list(self.confidence),
+            "confidence": self.confidence.tolist(),
+            "sharpness": self.sharpness,
             "features": {
                 name: {"weight": float(weight), "mean": float(mean)}
                 for name, weight, mean in zip(NAMES, self.weights, self.means, strict=True)
+                if self.reads_documents or name not in DOCUMENT_FEATURES
             },
         }
 
@@ -95,6 +113,10 @@ class Coefficients:
         features, fitted = data.get("features"), data.get("fitted", {})
         if not isinstance(features, Mapping) or not isinstance(fitted, Mapping):
             raise RetrivexError(f"{where} hold no table of features: fit them again with `retrivex tune`")
+        # a model from before there were features of documents reads none
+        reads_documents = not set(features).isdisjoint(DOCUMENT_FEATURES)
+        if not reads_documents:
+            features = {**features, **dict.fromkeys(DOCUMENT_FEATURES, {"weight": 0.0, "mean": 0.0})}
         if set(features) != set(NAMES):
             unlike = sorted(set(features) ^ set(NAMES))
             raise RetrivexError(
@@ -105,12 +127,31 @@ class Coefficients:
             weights = np.array([float(features[name]["weight"]) for name in NAMES])
             means = np.array([float(features[name]["mean"]) for name in NAMES])
             intercept = float(data["intercept"])
-            slope, shift = (float(value) for value in data["confidence"])
+            confidence = as_confidence(data["confidence"])
+            sharpness = float(data.get("sharpness", 1.0))
         except (KeyError, TypeError, ValueError) as error:
             raise RetrivexError(f"{where} are broken ({error!r}): fit them again with `retrivex tune`") from error
-        if not np.isfinite([*weights, *means, intercept, slope, shift]).all():
+        if not np.isfinite([*weights, *means, intercept, *confidence.ravel(), sharpness]).all():
             raise RetrivexError(f"{where} hold numbers that are not finite: fit them again with `retrivex tune`")
-        return cls(weights, intercept, means, (slope, shift), fitted)
+        return cls(weights, intercept, means, confidence, fitted, sharpness, reads_documents)
+
+
+def as_confidence(given: Any) -> NDArray[np.float64]:
+    """Return the confidence's numbers, shape (2, 6).
+
+    Those of a version that read the best log-odds alone, a slope and an intercept, are put in their places.
+
+    Raises
+    ------
+    ValueError
+        If they are of another shape.
+    """
+    numbers = np.asarray(given, dtype=np.float64)
+    if numbers.shape == (2,):
+        numbers = np.array([[numbers[0], 0.0, 0.0, 0.0, 0.0, numbers[1]]] * 2)
+    if numbers.shape != (2, 6):
+        raise ValueError(f"confidence has shape {numbers.shape}, not (2, 6)")
+    return numbers
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -126,23 +167,25 @@ def _read(path: str, changed: int) -> Coefficients:
     return Coefficients.from_dict(data, f"coefficients {path}")
 
 
-@lru_cache(maxsize=1)
-def shipped_coefficients() -> Coefficients:
-    """Return the coefficients that come with the package."""
-    text = resources.files("retrivex.scoring").joinpath("coefficients.json").read_text(encoding="utf-8")
-    return Coefficients.from_dict(json.loads(text))
+@lru_cache(maxsize=2)
+def shipped_coefficients(version: str = "") -> Coefficients:
+    """Return the coefficients that come with the package, or those that came with a version of `EARLIER`."""
+    name = EARLIER[version] if version else "coefficients.json"
+    return Coefficients.from_dict(json.loads(resources.files("retrivex.scoring").joinpath(name).read_text("utf-8")))
 
 
 def load_coefficients(path: str | Path | None) -> Coefficients:
     """Return the coefficients in a file, or those that come with the package; read again when the file changes.
+
+    The name of a version of `EARLIER` takes the place of a file.
 
     Raises
     ------
     RetrivexError
         If the file cannot be read or is not one of coefficients.
     """
-    if path is None:
-        return shipped_coefficients()
+    if path is None or str(path) in EARLIER:
+        return shipped_coefficients("" if path is None else str(path))
     try:
         changed = Path(path).stat().st_mtime_ns
     except OSError as error:

@@ -9,6 +9,8 @@ _SIGNALS = {
     "similarity": "closeness in meaning to the question",
     "hit score": "the retriever's score",
     "words": "words shared with the question, rare ones most",
+    "document name": "words of the question in its document's name",
+    "document words": "words of the question in its document, rare ones most",
     "words together": "several words of the question close together",
 }
 _OTHERS = {
@@ -27,7 +29,7 @@ _RULES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = (
         re.compile(f"{_ANY} within (\\d+) tokens, below best"),
         lambda found: f"being near the best of the candidates in {_SIGNALS[found[1]]}, in {found[2]} tokens around it",
     ),
-    (re.compile(f"{_ANY} below best"), lambda found: f"being near the best of the candidates in {_SIGNALS[found[1]]}"),
+    (re.compile(f"{_ANY},? below best"), lambda found: f"being near the best of the candidates in {_SIGNALS[found[1]]}"),
     (re.compile(f"{_ANY}, better side"), lambda found: f"{_SIGNALS[found[1]]}, on the better of its two sides"),
     (re.compile(f"{_ANY}, worse side"), lambda found: f"{_SIGNALS[found[1]]}, on the worse of its two sides"),
     (re.compile(f"{_ANY} x {_ANY}"), lambda found: f"{_SIGNALS[found[1]]}, together with {_SIGNALS[found[2]]}"),

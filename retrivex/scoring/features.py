@@ -19,6 +19,7 @@ from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.scoring.bm25 import bm25, inverse_frequency, term_counts
+from retrivex.scoring.document_match import DOCUMENT_FEATURES, DocumentMatch, document_features
 from retrivex.text.terms import TermIndex
 
 Floats = NDArray[np.float64]
@@ -34,6 +35,9 @@ _REACHES = np.array([*WORD_WIDTHS, *WIDTHS], dtype=np.float64)[:, None]
 
 _FARTHEST = 8  # chunks from a hit; beyond that it makes no difference
 
+MIN_OTHER_WORDS = 2
+"""Words beside a document's name that a question must have for its name not to count in its units."""
+
 DECAY = 0.6
 """What is left of a hit's score one chunk away, above the worst hit's."""
 
@@ -47,6 +51,7 @@ NAMES = (
     *(f"words together within {width} tokens" for width in WORD_WIDTHS),
     *(f"words together within {width} tokens, below best" for width in WORD_WIDTHS),
     "share of words", "similarity x words", "similarity x words together",
+    *DOCUMENT_FEATURES,
 )  # fmt: skip
 
 
@@ -206,6 +211,7 @@ def unit_features(
     similarity: Mapping[ChunkKey, float],
     linked: Mapping[ChunkKey, float],
     pool: TermIndex,
+    match: DocumentMatch | None = None,
 ) -> UnitTable:
     """Describe every unit.
 
@@ -217,6 +223,7 @@ def unit_features(
     similarity : cosine of chunks with the question, where both are embedded; may be empty or miss some
     linked : strength in [0, 1] with which links reach a chunk
     pool : words of the candidates
+    match : names of the candidates' documents; None leaves documents out of account
 
     Returns
     -------
@@ -230,7 +237,7 @@ def unit_features(
     score, distance = _hit_signal(units.axis, seeds, linked)
     hit = centres.along(score)
     alike = _z(centres.along(_fill_missing(similarity, units.axis, score)) if similarity else hit)
-    words, coverage = _word_signals(question, pool, units, line)
+    words, counts, coverage = _word_signals(question, pool, units, line, match)
     standard = _z(np.sqrt(words[:-1]))
     own, together = standard[0], standard[1:]
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
@@ -246,6 +253,7 @@ def unit_features(
         own, below[2], more[2], less[2], *words_around,
         *together, *(together - np.maximum.reduce(together, axis=1, keepdims=True)),
         words[-1], near * worded, near * together[0],
+        *_of_documents(match, counts, units),
     )  # fmt: skip
     table = np.empty((len(rows), count))
     for at, row in enumerate(rows):
@@ -274,16 +282,34 @@ def _fill_missing(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score
     return made
 
 
-def _word_signals(question: str, pool: TermIndex, units: Units, line: _Line) -> tuple[Floats, float]:
-    """Return BM25 of units and of what is around them, the share of words that each holds, and the coverage of all."""
-    counts, coverage = term_counts(question, pool, units.axis.bases[units.run] + units.start)
+def _of_documents(match: DocumentMatch | None, counts: Floats, units: Units) -> Floats:
+    """Return the features of each unit's document, shape (4, n)."""
+    if match is None:
+        return np.zeros((len(DOCUMENT_FEATURES), len(units)))
+    of_run: Integers = np.array([match.numbers[run.doc_id] for run in units.axis.runs], dtype=np.int64)
+    return document_features(match, counts, of_run[units.run])
+
+
+def _word_signals(
+    question: str, pool: TermIndex, units: Units, line: _Line, match: DocumentMatch | None
+) -> tuple[Floats, Floats, float]:
+    """Return BM25 of units and of what is around them and the share of words that each has; counts; the coverage.
+
+    Words that name the document that is meant say which one it is, and nothing of where in it the answer stands: they
+    count for none of its units, unless they are all that the question says.
+    """
+    counts, kept, coverage = term_counts(question, pool, units.axis.bases[units.run] + units.start)
     made = np.zeros((2 + len(WORD_WIDTHS), len(units)))
     if not len(counts):
-        return made, coverage
+        return made, counts, coverage
     idf = inverse_frequency(counts)
+    if match is not None:
+        naming = match.name_terms[kept]
+        if len(naming) - np.count_nonzero(naming) >= MIN_OTHER_WORDS:
+            idf = np.where(naming, 0.0, idf)
     made[0] = bm25(counts, line.tokens, idf)
     low, high = line.low[: len(WORD_WIDTHS)], line.high[: len(WORD_WIDTHS)]
     lengths = _sums(line.tokens[None], low, high)[:, 0]
     made[1:-1] = [bm25(*around, idf) for around in zip(_sums(counts, low, high), lengths, strict=True)]
     made[-1] = idf @ (counts > 0) / np.add.reduce(idf)
-    return made, coverage
+    return made, counts, coverage

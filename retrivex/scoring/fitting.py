@@ -13,7 +13,7 @@ query that really hold evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,11 @@ RIDGE = 0.05
 PRIOR = -2.5
 """What is added to the intercept of a model fitted at even odds, in log-odds."""
 
+SHARPNESS = (0.2, 5.0)
+"""Range in which the sharpness is looked for."""
+
+_GOLDEN = (5**0.5 - 1) / 2
+_CLOSE_ENOUGH = 0.01
 _STEPS = 50
 _CLOSE = 1e-7
 
@@ -42,10 +47,21 @@ class Sample:
     ----------
     values : features, shape (n, f)
     evidence : share of the question's evidence that lies in each unit, shape (n,); all 0 where none was reached
+    question : shape (4,), of `describe_question`
+    embedded : whether the hits have embeddings
+    counts : shape (n,), how many units each stands for, where some were left out; None where each stands for itself
     """
 
     values: Floats
     evidence: Floats
+    question: Floats = field(default_factory=lambda: np.zeros(4))
+    embedded: bool = False
+    counts: Floats | None = None
+
+    @property
+    def multiplicity(self) -> Floats:
+        """How many units each stands for, shape (n,)."""
+        return np.ones(len(self.evidence)) if self.counts is None else self.counts
 
 
 def _weighted_rows(samples: Sequence[Sample]) -> tuple[Floats, Floats, Floats]:
@@ -58,7 +74,8 @@ def _weighted_rows(samples: Sequence[Sample]) -> tuple[Floats, Floats, Floats]:
             continue
         rows += [sample.values[~rest], sample.values[rest]]
         labels += [np.ones(int((~rest).sum())), np.zeros(int(rest.sum()))]
-        weights += [sample.evidence[~rest] / total, np.full(int(rest.sum()), 1.0 / rest.sum())]
+        counts = sample.multiplicity[rest]
+        weights += [sample.evidence[~rest] / total, counts / counts.sum()]
     if not rows:
         raise RetrivexError(
             "no question has evidence among its candidates and something else beside it: give more questions, or more "
@@ -89,7 +106,7 @@ def fit(samples: Sequence[Sample], *, ridge: float = RIDGE, fitted: Mapping[str,
     solved = _newton(scaled, labels, weights, ridge * float(weights.sum()) / 2)
     slopes = solved[:-1] / spread
     made = Coefficients(slopes, float(solved[-1] - means @ slopes) + PRIOR, means, fitted=dict(fitted or {}))
-    return replace(made, confidence=_fit_confidence(made, samples))
+    return replace(made, confidence=_fit_confidence(made, samples), sharpness=_fit_sharpness(made, samples))
 
 
 def _newton(rows: Floats, labels: Floats, weights: Floats, ridge: float) -> Floats:
@@ -109,11 +126,48 @@ def _newton(rows: Floats, labels: Floats, weights: Floats, ridge: float) -> Floa
     return solved
 
 
-def _fit_confidence(model: Coefficients, samples: Sequence[Sample]) -> tuple[float, float]:
-    """Platt scaling: from the best unit's log-odds to those of the candidates holding evidence at all."""
-    best = np.array([model.log_odds(s.values).max() for s in samples if len(s.values)])
-    holds = np.array([float(s.evidence.sum() > 0) for s in samples if len(s.values)])
-    if not len(best) or holds.min() == holds.max():
-        return 1.0, 0.0  # nothing to tell apart
-    solved = _newton(np.column_stack([best, np.ones(len(best))]), holds, np.ones(len(best)), 1.0)
-    return float(solved[0]), float(solved[1])
+def _fit_confidence(model: Coefficients, samples: Sequence[Sample]) -> Floats:
+    """Fit the confidence for hits without and with embeddings; each takes the other's where it has nothing to learn."""
+    fitted = [_fit_one_confidence(model, [s for s in samples if s.embedded == embedded]) for embedded in (False, True)]
+    plain, embedded = (row if row is not None else other for row, other in (fitted, fitted[::-1]))
+    return model.confidence if plain is None or embedded is None else np.array([plain, embedded])
+
+
+def _fit_one_confidence(model: Coefficients, samples: Sequence[Sample]) -> Floats | None:
+    """Logistic regression at unit variance with a small ridge; None where there is nothing to tell apart."""
+    asked = [s for s in samples if len(s.values)]
+    holds = np.array([float(s.evidence.sum() > 0) for s in asked])
+    if not len(asked) or holds.min() == holds.max():
+        return None
+    rows = np.array([[float(model.log_odds(s.values).max()), *s.question] for s in asked])
+    means, spread = rows.mean(axis=0), rows.std(axis=0)
+    spread[spread < 1e-6] = np.inf
+    solved = _newton(np.column_stack([(rows - means) / spread, np.ones(len(rows))]), holds, np.ones(len(rows)), 1.0)
+    slopes = solved[:-1] / spread
+    return np.array([*slopes, solved[-1] - float(means @ slopes)])
+
+
+def _fit_sharpness(model: Coefficients, samples: Sequence[Sample]) -> float:
+    """Return the power of probabilities that gives the evidence the greatest likelihood; 1 where there is none."""
+    known = [
+        (np.log(probabilities(model.log_odds(s.values))), s.evidence / s.evidence.sum(), np.log(s.multiplicity))
+        for s in samples
+        if s.evidence.sum() > 0
+    ]
+    if not known:
+        return 1.0
+
+    def loss(power: float) -> float:
+        return sum(_log_sum(power * logs + counts) - power * float(logs @ share) for logs, share, counts in known)
+
+    low, high = SHARPNESS
+    while high - low > _CLOSE_ENOUGH:  # golden section: the loss is convex
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        low, high = (low, right) if loss(left) < loss(right) else (left, high)
+    return (low + high) / 2
+
+
+def _log_sum(logs: Floats) -> float:
+    """Return the logarithm of the sum of what logarithms stand for."""
+    most = float(logs.max())
+    return most + float(np.log(np.exp(logs - most).sum()))

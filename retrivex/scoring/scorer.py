@@ -18,7 +18,10 @@ from retrivex.merging.units import Unit, UnitCutter, Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
+from retrivex.scoring.confidence import describe_question
 from retrivex.scoring.cosine import share_of_best
+from retrivex.scoring.document_match import DocumentMatch, match_names
+from retrivex.scoring.effort import expected_shares, find_floor
 from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.term_index import TermIndexer
@@ -43,6 +46,11 @@ class Scores:
     make_chunk_probabilities : called once, when `chunk_probabilities` is read
     table, log_odds, model : of the calibrated scorer; None with the weighted one
     hedged : of each unit, whether its value is that of the nearest-neighbour fallback
+    match : names of the candidates' documents; None where the model does not read them
+    expected : of each unit the share of the evidence that is expected in it; None with the weighted scorer
+    floor : least value that earns its tokens, see `retrivex.scoring.effort`
+    described : shape (4,), of `describe_question`
+    embedded : whether the candidates have embeddings
     """
 
     make_chunks: Callable[[], list[list[float]]]
@@ -54,6 +62,11 @@ class Scores:
     log_odds: NDArray[np.float64] | None = None
     model: Coefficients | None = None
     hedged: NDArray[np.bool_] | None = None
+    match: DocumentMatch | None = None
+    expected: NDArray[np.float64] | None = None
+    floor: float = 0.0
+    described: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
+    embedded: bool = False
 
     @cached_property
     def chunks(self) -> list[list[float]]:
@@ -75,7 +88,7 @@ class Scores:
         """Probability that the candidates hold evidence; None with the weighted scorer or without candidates."""
         if self.model is None or self.log_odds is None or not len(self.log_odds):
             return None
-        return self.model.confidence_of(float(self.log_odds.max()))
+        return self.model.confidence_of(float(self.log_odds.max()), self.described, embedded=self.embedded)
 
     def reasons(self, unit: int) -> tuple[tuple[str, float], ...]:
         """Return the features that moved a unit's log-odds most; empty with the weighted scorer."""
@@ -154,12 +167,15 @@ class Scorer:
         capacity: Capacity,
     ) -> Scores:
         units = self.cutter.units(runs)
-        table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis))
+        match = match_names(self.question, units.axis.chunks, self.words) if model.reads_documents else None
+        table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis), match)
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
             log_odds = log_odds + self._boosts(runs, units)
         p = probabilities(log_odds)
         shares = _shares(p, units)
+        expected = expected_shares(p, model.sharpness)
+        floor = find_floor(expected, units.tokens, model.sharpness, self.config.effort)
         shares, hedged = interpolate(shares, table, runs, units, seeds, capacity, self.config.hedge)
         chances: list[float] = p.tolist()
         values: list[float] = shares.tolist()
@@ -174,6 +190,11 @@ class Scorer:
             log_odds=log_odds,
             model=model,
             hedged=hedged,
+            match=match,
+            expected=expected,
+            floor=floor,
+            described=describe_question(table, seeds),
+            embedded=bool(similarity),
         )
 
     def _boosts(self, runs: Sequence[Run], units: Sequence[Unit]) -> NDArray[np.float64]:

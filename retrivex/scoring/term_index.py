@@ -46,6 +46,14 @@ class TermIndexer:
         pool.repair(boundaries.dropped, boundaries.split, [lowercase(window) for window in boundaries.windows])
         return pool
 
+    def stretches(self, texts: Sequence[str]) -> tuple[TermIndex, NDArray[np.int64]]:
+        """Return where words begin in texts that stand apart, and where on its axis each text begins."""
+        known = self._index(texts)
+        sizes = np.array([len(text) + len(_SEPARATOR) for text in texts], dtype=np.int64)
+        starts = sizes.cumsum() - sizes
+        low = [one.text for one in known]
+        return TermIndex(known, starts, lambda: _SEPARATOR.join(low), lambda: low), starts
+
     def _index(self, texts: Sequence[str]) -> list[TermPositions]:
         """Return the words of each text, those met for the first time all at once."""
         return self._known.find(texts, lambda fresh: index_words(list(map(lowercase, fresh))))

@@ -55,6 +55,7 @@ class CandidateSet:
     excluded : chunks of which nothing is left, because they are pinned or were shown before
     repeated : chunks whose text stands in a better one, by the key of the other
     near : of those, the similarity of chunks that are almost the same
+    floor : least value per token that is selected; above 0 the budget is a bound, and not filled for its own sake
     """
 
     pieces: Sequence[Piece | Unit]
@@ -65,6 +66,12 @@ class CandidateSet:
     probabilities: list[float] | None = None
     unit_of: Sequence[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
+    floor: float = 0.0
+
+    @property
+    def stops(self) -> bool:
+        """Whether nothing is shown that does not earn its tokens, even where the budget has room."""
+        return self.floor > 0
 
     def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
         """Return some of the pieces."""
@@ -206,7 +213,9 @@ def build_candidates(
     config: RetrievalConfig,
     distinct: Collection[ChunkKey] = (),
 ) -> CandidateSet:
-    """Make what the selection picks from: gain = (value - `min_value`) * tokens / mean tokens.
+    """Make what the selection picks from: gain = (value - floor) * tokens / mean tokens.
+
+    The floor is `min_value`, or what the effort asks for where that is more.
 
     Parameters
     ----------
@@ -225,7 +234,8 @@ def build_candidates(
     costs, openings = _prices(runs, scores.units, cut, cache)
     mean = costs.sum() / len(costs) if costs.any() else 1.0
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
-    gains = (np.array(values) - config.min_value) * np.maximum(costs, 1) / mean
+    floor = max(config.min_value, scores.floor)
+    gains = (np.array(values) - floor) * np.maximum(costs, 1) / mean
     problem = Problem.of_arrays(
         Arrays(costs, openings + _opening_tokens(runs, scores.units, cut, cache, style), gains, cut.joined),
         run_cost=config.run_cost,
@@ -234,7 +244,7 @@ def build_candidates(
     )
     probabilities = _probabilities(scores, cut)
     made = CandidateSet(
-        cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity
+        cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity, floor
     )
     return _whole_runs(made) if config.selection_unit == "span" else made
 
@@ -348,7 +358,7 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         documents=None if problem.documents is None else [problem.documents[g[0]] for g in groups],
     )
     probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
-    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, probabilities, near=made.near)
+    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, probabilities, near=made.near, floor=made.floor)
 
 
 class Pick(NamedTuple):

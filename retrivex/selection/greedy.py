@@ -27,9 +27,15 @@ def choose_greedily(problem: Problem, limits: Limits) -> Selection:
 
 
 def fill(
-    problem: Problem, chosen: Sequence[int], limits: Limits, *, by_rank: bool = False, spent: int | None = None
+    problem: Problem,
+    chosen: Sequence[int],
+    limits: Limits,
+    *,
+    by_rank: bool = False,
+    spent: int | None = None,
+    earning: bool = False,
 ) -> tuple[int, ...]:
-    """Add the best remaining candidates that still fit: what a budget has left is never wasted.
+    """Add the best remaining candidates that still fit, so that what a budget has left is not wasted.
 
     Best is what a token brings net of opening a span, (gain - `run_cost` if it opens one) / tokens, or the rank
     itself with `by_rank`. Only candidates with a positive gain are added.
@@ -41,13 +47,14 @@ def fill(
     limits : what every choice has to keep
     by_rank : whether ranks decide
     spent : tokens of `chosen`, where they are known
+    earning : whether only what brings more than opening its span costs is added, whatever is left
 
     Returns
     -------
     tuple of int
         `chosen` and what was added, ascending.
     """
-    return _Filling(problem, chosen, limits, by_rank, spent).fill()
+    return _Filling(problem, chosen, limits, by_rank, spent, earning).fill()
 
 
 class _Filling:
@@ -58,11 +65,12 @@ class _Filling:
     """
 
     def __init__(
-        self, problem: Problem, chosen: Sequence[int], limits: Limits, by_rank: bool, spent: int | None
+        self, problem: Problem, chosen: Sequence[int], limits: Limits, by_rank: bool, spent: int | None, earning: bool
     ) -> None:
         self.problem = problem
         self.costs, self.openings, self.gains = problem.costs, problem.openings, problem.gains
         self.joined, self.by_rank = problem.joined, by_rank
+        self.earning = earning
         self.chosen = chosen
         self.taken = bytearray(len(problem))
         for i in chosen:
@@ -95,6 +103,8 @@ class _Filling:
             if costs[i] > self.left + max_opening or taken[i]:
                 continue
             tokens, opened = self._change(i)
+            if self.earning and gains[i] <= self.problem.run_cost * opened:
+                continue
             if tokens > self.left or entry != self._entry(i, tokens, opened) or not self._take(i, tokens, opened):
                 continue
             added.append(i)
