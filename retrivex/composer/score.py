@@ -75,7 +75,9 @@ def _scores(
         run_cost=config.run_cost,
         spans=config.max_spans,
     )
-    scores = call.scorer.score(runs, seeds, expanded.linked, expanded.expansion.continuity, similarity, capacity)
+    expansion = expanded.expansion
+    absent = {key for key, reason in expansion.refused.items() if reason in ("missing", "document end")}
+    scores = call.scorer.score(runs, seeds, expanded.linked, expansion.continuity, similarity, absent, capacity)
     made, warnings = discounted(scores, runs, config.diversity)
     call.log.warnings += warnings
     return made

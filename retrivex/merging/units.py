@@ -1,29 +1,53 @@
-"""Units: groups of whole sentences of a run, which are scored and selected as a whole."""
+"""Units: groups of whole sentences of a run, which are scored and selected as a whole.
+
+What is one part of a text (`retrivex.text.structure`) is in one unit, also where the end of a chunk cuts through it.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.merging.offsets import OffsetIndex
+from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
-from retrivex.text.sentences import may_cut, sentence_ranges
+from retrivex.text.sentences import may_cut
+from retrivex.text.structure import (
+    WHOLE,
+    Begin,
+    Edges,
+    End,
+    Part,
+    Structure,
+    begins_block,
+    edges_of,
+    ends_sentence,
+    fence_at_start,
+    is_wrapped,
+    structure_of,
+)
 from retrivex.tokens.cache import TokenCache
 
 Integers = NDArray[np.int64]
 
 UNIT_TOKENS = 50
-"""Tokens of a group of sentences, about; a longer sentence is a unit of its own, up to two groups long."""
+"""Tokens of a group of sentences, about; a longer sentence is a unit of its own."""
 
-_ENDS_SENTENCE = frozenset(".!?。！？｡…:;：；\"'”’»)）]】」』》|`")
-_TAIL = 8  # characters in which the end of a sentence is looked for, from the end of a text
+_REPAIRED = 2 * WHOLE
+"""Characters that a unit across the ends of chunks may have, where what they cut is surely one sentence or fence."""
+
+_FEW_WORDS = 6
+"""Words; a shorter end of a text goes with what stands before it."""
+
+_SHORT = 60  # characters; more are not few words
 _MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered
 _PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
 _NUMBER = 8  # bytes
@@ -60,6 +84,8 @@ class Units(Sequence[Unit]):
     ----------
     axis : the chunks they were cut from
     run, first, last, start, end, tokens : as in `Unit`
+    torn : whether each is part of a sentence, or a heading without its text, at the edge of a run, and not to be shown;
+        None where none is
 
     Attributes
     ----------
@@ -74,6 +100,7 @@ class Units(Sequence[Unit]):
     start: Integers
     end: Integers
     tokens: Integers
+    torn: NDArray[np.bool_] | None = field(default=None, kw_only=True)
     chunk: Integers = field(init=False)
     joined: NDArray[np.bool_] = field(init=False)
 
@@ -113,6 +140,15 @@ class Units(Sequence[Unit]):
     @cached_property
     def _rows(self) -> list[Unit]:
         return _rows(self._fields)
+
+    @property
+    def whole(self) -> Integers:
+        """Numbers of the units that may be shown."""
+        return np.arange(len(self)) if self.torn is None else np.flatnonzero(~self.torn)
+
+    def without_torn(self) -> Units:
+        """Return the units that may be shown."""
+        return self if self.torn is None else Units(self.axis, *[row[self.whole] for row in self._fields])
 
     def touching(self, chunk: int) -> Sequence[int]:
         """Return the numbers of the units that touch a chunk, given by its number on the axis."""
@@ -160,35 +196,67 @@ def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cu
     >>> group_sentences("Bees sleep. Ants work. They never rest.", words, size=5)
     Cuts(ends=(23, 39), tokens=(4, 3))
     """
+    structure = structure_of(text)
+    return _group(text, structure, edges_of(text, structure), cache, size)
+
+
+def _group(text: str, structure: Structure, edges: Edges, cache: TokenCache, size: int) -> Cuts:
     # as many characters as have `size` tokens on average in this text: each group is then counted once, exactly
     room = size * len(text) / max(1, cache.count(text))
-    starts = [start for start, _ in sentence_ranges(text)]
-    edges = _split_long([*starts[1:], len(text)], text, int(room) + 1)
+    parts = structure.parts
+    # what the chunk before, or behind, may hold the rest of is a group of its own
+    head = parts[0].end if parts and edges.begin else 0
+    tail = _tail_start(parts) if edges.end in _PARTED else len(text)
     ends: list[int] = []
     begun = 0
-    for end in edges:
-        if ends and end - begun <= room:
+    for end in _split_long(text, parts, int(room) + 1, punctuated=edges.punctuated):
+        if ends and end - begun <= room and begun >= head and not begun < tail < end:
             ends[-1] = end
         else:
             begun = ends[-1] if ends else 0
             ends.append(end)
+    few = _FEW_WORDS if size >= UNIT_TOKENS else 0
+    if few and len(ends) > 1 and tail == len(text) and ends[-2] > head and is_short(text[ends[-2] :], few):
+        del ends[-2]
     counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
     return Cuts(tuple(ends), tuple(counts))
 
 
-def _split_long(edges: Sequence[int], text: str, room: int) -> list[int]:
-    """Cut sentences that are longer than two groups: some scripts end none with a mark, and tables have none."""
-    made: list[int] = []
+_PARTED = frozenset((End.OPEN, End.BINDS, End.FENCE))
+
+
+def _tail_start(parts: Sequence[Part]) -> int:
+    """Return where the last part of a text begins, with those that belong to it."""
+    at = len(parts) - 1
+    while at and parts[at - 1].binds:
+        at -= 1
+    return parts[at].start
+
+
+def is_short(text: str, words: int = _FEW_WORDS) -> bool:
+    """Whether a text has fewer than so many words; each character of a script without spaces counts as one."""
+    return len(text) < _SHORT and sum(1 + max(0, len(word.encode()) // 3 - 3) for word in text.split()) < words
+
+
+def _split_long(text: str, parts: Sequence[Part], room: int, *, punctuated: bool) -> Iterator[int]:
+    """Yield where parts end that do not bind; cut those that are longer than two groups and no sentences.
+
+    Some scripts end no sentence with a mark, and lists of names and logs have none.
+    """
     begun = 0
-    for end in edges:
-        while end - begun > 2 * room:
+    for part in parts:
+        if part.binds and part.end < len(text) and part.end - begun <= WHOLE:
+            continue
+        is_whole = part.end - begun <= WHOLE and (punctuated or part.kind != "text")
+        while not is_whole and part.end - begun > 2 * room:
             space = max(text.rfind(" ", begun, begun + room), text.rfind("\n", begun, begun + room)) + 1
-            begun = space if space > begun else next(at for at in range(begun + room, end + 1) if may_cut(text, at))
-            made.append(begun)
-        if end > begun:
-            made.append(end)
-        begun = end
-    return made
+            begun = (
+                space if space > begun else next(at for at in range(begun + room, part.end + 1) if may_cut(text, at))
+            )
+            yield begun
+        if part.end > begun:
+            yield part.end
+        begun = part.end
 
 
 class _CachedCuts(NamedTuple):
@@ -198,20 +266,38 @@ class _CachedCuts(NamedTuple):
     ----------
     cuts : where it may be cut
     ends, tokens : the same as int64 in bytes, which are joined in a tenth of the time that arrays take
-    open : whether a sentence goes on behind its end; None where its end alone does not tell
+    edges : how it begins and ends
+    fence : mark of the fence that is open at its end; empty without one
     """
 
     cuts: Cuts
     ends: bytes
     tokens: bytes
-    open: bool | None
+    edges: Edges
+    fence: str
 
     @classmethod
-    def of(cls, text: str, cuts: Cuts) -> _CachedCuts:
-        # a text that ends with nothing but white space leaves it to what stands before
-        is_known = len(text) >= _TAIL or bool(text.strip())
-        ends, tokens = (np.array(row, dtype=np.int64).tobytes() for row in (cuts.ends, cuts.tokens))
-        return cls(cuts, ends, tokens, _is_unfinished(text[-_TAIL:]) if is_known else None)
+    def read(cls, text: str, fence: str, cache: TokenCache, size: int) -> _CachedCuts:
+        structure = structure_of(text, fence)
+        edges = edges_of(text, structure, fence)
+        cuts = _group(text, structure, edges, cache, size)
+        ends, tokens = (np.array(row, dtype=np.int64).tobytes() for row in cuts)
+        return cls(cuts, ends, tokens, edges, structure.fence)
+
+
+class EdgeRules(NamedTuple):
+    """What is known of the edges of runs.
+
+    Parameters
+    ----------
+    hits : chunks of which something has to be shown; None for all
+    whole : chunks of which all has to be shown
+    absent : chunks that do not exist, behind the last ones of documents
+    """
+
+    hits: Collection[ChunkKey] | None = None
+    whole: Collection[ChunkKey] = ()
+    absent: Collection[ChunkKey] = ()
 
 
 class UnitCutter:
@@ -227,24 +313,51 @@ class UnitCutter:
         self.cache = cache
         self.size = size
         self._known = TextCache[str, _CachedCuts](_MAX_CHARS, _size)
+        self._in_fences = TextCache[tuple[str, str], _CachedCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
 
     def cuts(self, text: str) -> Cuts:
         """Return where a chunk's text may be cut."""
         return self._look_up([text])[0].cuts
 
     def _look_up(self, texts: Sequence[str]) -> list[_CachedCuts]:
-        return self._known.find(texts, lambda fresh: map(self._read, fresh))
+        return self._known.find(texts, lambda fresh: [self._read("", text) for text in fresh])
 
-    def _read(self, text: str) -> _CachedCuts:
-        return _CachedCuts.of(text, group_sentences(text, self.cache, self.size))
+    def _read(self, fence: str, text: str) -> _CachedCuts:
+        return _CachedCuts.read(text, fence, self.cache, self.size)
 
-    def units(self, runs: Sequence[Run]) -> Units:
+    def units(self, runs: Sequence[Run], rules: EdgeRules = EdgeRules()) -> Units:  # noqa: B008 - it is immutable
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
 
-        Sentences that a chunk's end cuts through are repaired: the two parts become one unit.
+        A sentence, row or fence that the end of a chunk cuts through is repaired: its parts become one unit, and so do
+        a heading and its text. Where the rest of it is not in the run, its unit is `torn`, unless nothing else would be
+        left of a hit.
+
+        Parameters
+        ----------
+        runs : of candidates
+        rules : what is known of their edges
         """
         axis = OffsetIndex(runs)
-        return _Cutting(axis, self._look_up(axis.texts), self.cache, 2 * self.size).units()
+        known = self._look_up(axis.texts)
+        if any("```" in text or "~~~" in text for text in axis.texts):
+            known = self._in_order(axis, known)
+        return _Cutting(axis, known, self.cache, self.size).units(rules)
+
+    def _in_order(self, axis: OffsetIndex, known: Sequence[_CachedCuts]) -> list[_CachedCuts]:
+        """Read the chunks again that begin inside a fence."""
+        made: list[_CachedCuts] = []
+        for at, (text, one) in enumerate(zip(axis.texts, known, strict=True)):
+            if at and axis.goes_on[at - 1]:
+                fence = made[-1].fence
+            else:
+                lead = axis.chunks[at].metadata.prefix or ""
+                fence = fence_at_start(text) if not begins_block(lead, 0) else structure_of(lead).fence
+            made.append(
+                self._in_fences.find([(fence, text)], lambda fresh: [self._read(*key) for key in fresh])[0]
+                if fence
+                else one
+            )
+        return made
 
 
 class _Cutting:
@@ -255,14 +368,14 @@ class _Cutting:
     axis : the chunks
     known : what is remembered of each
     cache : counts what is not
-    most : tokens of a repaired unit
+    size : tokens of a group
     """
 
-    def __init__(self, axis: OffsetIndex, known: Sequence[_CachedCuts], cache: TokenCache, most: int) -> None:
+    def __init__(self, axis: OffsetIndex, known: Sequence[_CachedCuts], cache: TokenCache, size: int) -> None:
         self.axis = axis
         self.known = known
         self.cache = cache
-        self.most = most
+        self.size = size
         ends = [one.ends for one in known]
         sizes = np.array(list(map(len, ends)), dtype=np.int64) // _NUMBER
         self.begins = sizes.cumsum() - sizes  # first unit of each chunk
@@ -277,19 +390,23 @@ class _Cutting:
         self.start[self.begins] = lows
         self.kept = np.ones(len(self.end), dtype=np.bool_)
 
-    def units(self) -> Units:
+    def units(self, rules: EdgeRules) -> Units:
         for meeting in self._meetings():
             self._meet(*meeting)
         fields: list[Integers] = [self.run, self.first, self.last, self.start, self.end, self.tokens]
         if not self.kept.all():
             fields = [row[self.kept] for row in fields]
-        return Units(self.axis, *fields)
+        units = Units(self.axis, *fields)
+        torn = _Edges(units, self.known, rules).torn()
+        return Units(self.axis, *fields, torn=torn) if torn is not None else units
 
     def _meetings(self) -> Iterator[tuple[int, int, int, int, int]]:
         """Chunks that do not simply follow a finished sentence: number, run, range in the run, and what is reached."""
         axis = self.axis
         reached = np.maximum.accumulate(axis.ends)[:-1]
-        finished = np.frombuffer(bytes([one.open is False for one in self.known[:-1]]), dtype=np.bool_)
+        edges = [one.edges for one in self.known]
+        is_simple = [before.end is End.DONE and edge.begin <= Begin.SUSPECT for before, edge in pairwise(edges)]
+        finished = np.array(is_simple, dtype=np.bool_)
         simple = finished & (axis.starts[1:] == reached) & (axis.ends[:-1] == reached)
         chunks = (axis.goes_on & ~simple).nonzero()[0] + 1
         if not len(chunks):
@@ -302,9 +419,11 @@ class _Cutting:
     def _meet(self, chunk: int, run: int, low: int, high: int, reached: int) -> None:
         """Let the units of a chunk begin where those before it end."""
         text = self.axis.runs[run].text
+        before, after = self.known[chunk - 1].edges, self.known[chunk].edges
         if low >= reached:
-            if _is_unfinished(text[max(0, reached - _TAIL) : reached], text[reached:low]):
-                self._merge(int(self.begins[chunk]), chunk, text)
+            goes_on = self._goes_on(before, after, text, reached, low)
+            if goes_on is not False:
+                self._merge(int(self.begins[chunk]), chunk, text, surely=goes_on is True)
             return
         self._extend_inside(chunk, low, min(high, reached))
         ends, at = self.known[chunk].cuts.ends, int(self.begins[chunk])
@@ -315,12 +434,47 @@ class _Cutting:
         at += over
         self.start[at] = reached
         self.tokens[at] = self.cache.count(text[reached : int(self.end[at])])
-        self._merge(at, chunk, text)
+        self._merge(at, chunk, text, surely=before.end in _PARTED)
 
-    def _merge(self, at: int, chunk: int, text: str) -> None:
+    def _goes_on(self, before: Edges, after: Edges, text: str, reached: int, low: int) -> bool | None:
+        """Whether a sentence, fence or heading with its text goes on where two chunks meet; None for perhaps."""
+        if before.end in (End.BINDS, End.FENCE):
+            return True
+        solid, next_solid = reached, low
+        while solid and text[solid - 1].isspace():
+            solid -= 1
+        while next_solid < len(text) and text[next_solid].isspace():
+            next_solid += 1
+        between = text[solid:next_solid]
+        breaks = between.count("\n")
+        line = between.rfind("\n") + 1
+        follows_block = bool(breaks) and begins_block(text, solid + line)
+        if follows_block or breaks > 1 or next_solid == len(text) or not solid:
+            return follows_block and text[solid - 1] in ":：" and not text.startswith("#", next_solid)
+        punctuated = before.punctuated or after.punctuated
+        # in texts without capitals a small letter says nothing
+        capitals = before.cased or (before.cased is None and after.cased is not False)
+        goes_on = after.begin is Begin.TORN or (after.begin is Begin.LOWER and capitals)
+        if before.end is End.ABBREVIATED:
+            goes_on = goes_on or not ends_sentence(text, solid)
+        if goes_on and punctuated:
+            return True
+        if breaks:
+            width = max(map(len, text[max(0, solid - WHOLE) : next_solid + WHOLE].splitlines()))
+            is_open = punctuated and before.end is not End.DONE
+            return is_open and is_wrapped(text, solid + between.find("\n"), width)
+        if before.end in (End.DONE, End.ABBREVIATED):
+            return False
+        return True if punctuated else None
+
+    def _merge(self, at: int, chunk: int, text: str, *, surely: bool) -> None:
         """Merge a unit into the one before it, if they are not too long together."""
         before = self._before(at)
-        if self.tokens[before] + self.tokens[at] <= self.most:
+        if surely:
+            fits = self.end[at] - self.start[before] <= _REPAIRED
+        else:
+            fits = self.tokens[before] + self.tokens[at] <= 2 * self.size
+        if fits:
             self.kept[at] = False
             self.end[before], self.last[before] = self.end[at], self.first[self.begins[chunk]]
             self.tokens[before] = self.cache.count(text[self.start[before] : self.end[before]])
@@ -345,12 +499,64 @@ class _Cutting:
                 self.last[at] = max(self.last[at], position)
 
 
+class _Edges:
+    """The edges of runs, where a sentence may go on in a chunk that is no candidate.
+
+    Parameters
+    ----------
+    units : of all runs
+    known : of each chunk
+    rules : see there
+    """
+
+    def __init__(self, units: Units, known: Sequence[_CachedCuts], rules: EdgeRules) -> None:
+        self.units = units
+        self.known = known
+        self.rules = rules
+
+    def torn(self) -> NDArray[np.bool_] | None:
+        """Return which units are not to be shown, shape (n,); None for none of them."""
+        axis, units = self.units.axis, self.units
+        torn = np.zeros(len(units), dtype=np.bool_)
+        firsts = (~units.joined).nonzero()[0].tolist()
+        for run, (low, high) in enumerate(pairwise([*firsts, len(units)])):
+            first = int(axis.firsts[run])
+            last = first + int(axis.sizes[run]) - 1
+            if high - low > 1 and self._begins_torn(run, first, last) and self._can_go(low, low + 1):
+                torn[low] = True
+                low += 1
+            if high - low > 1 and self._ends_torn(last) and self._can_go(high - 1, high - 2):
+                torn[high - 1] = True
+        return torn if torn.any() else None
+
+    def _begins_torn(self, run: int, first: int, last: int) -> bool:
+        edges, metadata = self.known[first].edges, self.units.axis.chunks[first].metadata
+        if not edges.begin or not metadata.chunk_id or metadata.char_start == 0 or metadata.prefix:
+            return False
+        if edges.begin is not Begin.LOWER:
+            return True
+        return any(self.known[at].edges.cased for at in range(first, last + 1))
+
+    def _ends_torn(self, last: int) -> bool:
+        edges, metadata = self.known[last].edges, self.units.axis.chunks[last].metadata
+        if edges.end is End.BINDS:
+            return True
+        if edges.end not in _PARTED or (metadata.doc_id, metadata.chunk_id + 1) in self.rules.absent:
+            return False
+        return metadata.chunk_count is None or metadata.chunk_id + 1 < metadata.chunk_count
+
+    def _can_go(self, at: int, beside: int) -> bool:
+        """Whether something is left, in the unit beside it or another, of every hit that a unit shows."""
+        units, keys = self.units, self.units.axis.keys
+        first, last = int(units.chunk[at]), int(units.chunk[at] + units.last[at] - units.first[at])
+        low = int(units.chunk[beside])
+        high = int(units.chunk[beside] + units.last[beside] - units.first[beside])
+        hits, whole, _ = self.rules
+        return not any(
+            keys[chunk] in whole or (not low <= chunk <= high and (hits is None or keys[chunk] in hits))
+            for chunk in range(first, last + 1)
+        )
+
+
 def _concatenate(parts: Sequence[bytes]) -> Integers:
     return np.frombuffer(bytearray().join(parts), dtype=np.int64)
-
-
-def _is_unfinished(before: str, joiner: str = "") -> bool:
-    """Whether a sentence goes on across the place where a text ends, with a joiner behind it."""
-    between = before + joiner
-    solid = between.rstrip()
-    return bool(solid) and solid[-1] not in _ENDS_SENTENCE and "\n" not in between[len(solid) :]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
@@ -14,7 +14,7 @@ from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.expansion.continuity import Continuity
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.units import Unit, UnitCutter, Units
+from retrivex.merging.units import EdgeRules, Unit, UnitCutter, Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
@@ -135,6 +135,7 @@ class Scorer:
         linked: Mapping[ChunkKey, float],
         continuity: Mapping[ChunkKey, Continuity],
         similarity: Mapping[ChunkKey, float],
+        absent: Collection[ChunkKey],
         capacity: Capacity,
     ) -> Scores:
         """Return the values of the candidates.
@@ -146,6 +147,7 @@ class Scorer:
         linked : strength in [0, 1] with which links reach a chunk
         continuity : of each chunk with the one before it
         similarity : cosine with the question, where it is known
+        absent : keys behind the last chunks of documents
         capacity : what the nearest hits would fill
         """
         if self.model is None:
@@ -153,20 +155,21 @@ class Scorer:
             rows = chunk_values(runs, relevance, linked, continuity, self.config, share_of_best(similarity))
             if self.config.selection_unit != "unit":
                 return Scores(rows.copy)
-            units = self.cutter.units(runs)
+            units = self.cutter.units(runs, self._edge_rules(seeds, absent))
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        return self._score_calibrated(self.model, runs, seeds, linked, similarity, capacity)
+        units = self.cutter.units(runs, self._edge_rules(seeds, absent))
+        return self._score_calibrated(self.model, runs, units, seeds, linked, similarity, capacity)
 
     def _score_calibrated(
         self,
         model: Coefficients,
         runs: Sequence[Run],
+        units: Units,
         seeds: Sequence[Seed],
         linked: Mapping[ChunkKey, float],
         similarity: Mapping[ChunkKey, float],
         capacity: Capacity,
     ) -> Scores:
-        units = self.cutter.units(runs)
         match = match_names(self.question, units.axis.chunks, self.words) if model.reads_documents else None
         table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis), match)
         log_odds = model.log_odds(table.values)
@@ -196,6 +199,10 @@ class Scorer:
             described=describe_question(table, seeds),
             embedded=bool(similarity),
         )
+
+    def _edge_rules(self, seeds: Sequence[Seed], absent: Collection[ChunkKey]) -> EdgeRules:
+        keys = [seed.key for seed in seeds]
+        return EdgeRules(frozenset(keys), keys[: self.config.keep_top], absent)
 
     def _boosts(self, runs: Sequence[Run], units: Sequence[Unit]) -> NDArray[np.float64]:
         """Log-odds that the caller's own features add, shape (n,)."""

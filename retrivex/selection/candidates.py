@@ -103,7 +103,7 @@ class _Cut(NamedTuple):
 
     @property
     def is_units(self) -> bool:
-        """Whether the pieces are whole units, all of them."""
+        """Whether the pieces are whole units, and all that may be shown."""
         return isinstance(self.pieces, Units)
 
 
@@ -143,7 +143,9 @@ def _prices(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCac
     """Tokens that each piece adds to the one before it, and the tokens more where a span opens at it."""
     if units is None or cut.unit_of is None:
         return _chunk_prices(runs, cut.pieces, cut.joined, cache)
-    costs = units.tokens if cut.is_units else _unit_costs(runs, units, cut.pieces, cut.unit_of, cache)
+    costs = (
+        cut.pieces.tokens if isinstance(cut.pieces, Units) else _unit_costs(runs, units, cut.pieces, cut.unit_of, cache)
+    )
     return costs, np.zeros(len(costs), dtype=np.int64)
 
 
@@ -169,14 +171,15 @@ def _chunk_prices(
     return np.array(costs, dtype=np.int64), np.array(extra, dtype=np.int64)
 
 
-def _cut_units(runs: Sequence[Run], units: Sequence[Unit], exclusions: Exclusions) -> _Cut:
+def _cut_units(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> _Cut:
     """Make the pieces of units of which some are excluded, in whole or in part."""
     pieces: list[Piece] = []
     joined: list[bool] = []
     unit_of: list[int] = []
     left: set[tuple[int, int]] = set()
     cuts_of = [exclusions.cuts(run) for run in runs]
-    for number, unit in enumerate(units):
+    for number in units.whole.tolist():
+        unit = units[number]
         cuts = cuts_of[unit.run]
         parts = _readable(runs[unit.run], unit.start, unit.end, cuts) if cuts else [(unit.start, unit.end)]
         for low, high in parts:
@@ -237,7 +240,7 @@ def build_candidates(
     floor = max(config.min_value, scores.floor)
     gains = (np.array(values) - floor) * np.maximum(costs, 1) / mean
     problem = Problem.of_arrays(
-        Arrays(costs, openings + _opening_tokens(runs, scores.units, cut, cache, style), gains, cut.joined),
+        Arrays(costs, openings + _opening_tokens(runs, cut, cache, style), gains, cut.joined),
         run_cost=config.run_cost,
         ranks=values,
         documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
@@ -253,7 +256,12 @@ def _cut(runs: Sequence[Run], units: Units | None, exclusions: Exclusions) -> _C
     """Cut runs into chunks or units; where nothing is excluded the units themselves are the pieces."""
     if units is None:
         return _chunk_pieces(runs, exclusions)
-    return _cut_units(runs, units, exclusions) if exclusions else _Cut(units, units.joined, range(len(units)), set())
+    if exclusions:
+        return _cut_units(runs, units, exclusions)
+    if units.torn is None:
+        return _Cut(units, units.joined, range(len(units)), set())
+    kept = units.without_torn()
+    return _Cut(kept, kept.joined, units.whole.tolist(), set())
 
 
 def _values(runs: Sequence[Run], scores: Scores, cut: _Cut, repeated: Collection[ChunkKey]) -> list[float]:
@@ -264,7 +272,7 @@ def _values(runs: Sequence[Run], scores: Scores, cut: _Cut, repeated: Collection
             rows[p.run][p.first] if p.first == p.last else max(rows[p.run][p.first : p.last + 1]) for p in cut.pieces
         ]
     else:
-        values = scores.values if cut.is_units else [scores.values[number] for number in cut.unit_of]
+        values = _of_units(scores.values, cut.unit_of)
     if not repeated:
         return values
     # a unit across the border of a repeated chunk also says what follows it
@@ -276,17 +284,21 @@ def _probabilities(scores: Scores, cut: _Cut) -> list[float] | None:
     """Probability of each piece; None with the weighted scorer."""
     if scores.model is None:
         return None
-    if cut.is_units:
-        return scores.probabilities
     if cut.unit_of is not None:
-        return [scores.probabilities[number] for number in cut.unit_of]
+        return _of_units(scores.probabilities, cut.unit_of)
     return [max(scores.chunk_probabilities[p.run][p.first : p.last + 1]) for p in cut.pieces]
 
 
-def _opening_tokens(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache, style: Style) -> Integers:
+def _of_units(values: list[float], unit_of: Sequence[int]) -> list[float]:
+    """Return the values of the pieces' units; where the pieces are the units, the same list."""
+    return values if isinstance(unit_of, range) else [values[number] for number in unit_of]
+
+
+def _opening_tokens(runs: Sequence[Run], cut: _Cut, cache: TokenCache, style: Style) -> Integers:
     """Tokens of everything that opening a span at each piece may add around its text."""
-    if units is not None and cut.is_units:
-        return np.array(cache.count_many(opening_samples(units.axis.chunks, style)), dtype=np.int64)[units.chunk]
+    if isinstance(cut.pieces, Units):
+        pieces = cut.pieces
+        return np.array(cache.count_many(opening_samples(pieces.axis.chunks, style)), dtype=np.int64)[pieces.chunk]
     samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style)
     return np.array(cache.count_many(samples), dtype=np.int64)
 

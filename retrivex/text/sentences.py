@@ -12,8 +12,8 @@ import sentencex  # type: ignore[import-untyped]  # a compiled module without st
 # length of a text that is not ASCII. Windows of this many characters keep it linear.
 _WINDOW = 1000
 
-# Longer "sentences" are tables, logs, or a quotation that never closes.
-_LONG = 400
+LONG = 400
+"""Characters; longer "sentences" are tables, logs, or a quotation that never closes."""
 
 # White space of several bytes next to a full stop makes sentencex panic, and lone surrogates cannot be handed to it.
 # Both are replaced one for one, so offsets stay.
@@ -59,11 +59,10 @@ def sentence_ranges(text: str, language: str = "en") -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in sentence_ranges(text)]
     ['Dr. Lee came.', '她走了。', 'Then?']
     """
-    if not text.isascii():
-        text = _SURROGATE.sub("?", _WIDE_SPACE.sub(" ", text))
+    text = as_plain_spaces(text)
     ranges: list[tuple[int, int]] = []
-    for start, end in _between(0, len(text), _boundaries(text, language)):
-        if end - start > _LONG:
+    for start, end in _between(0, len(text), sentence_ends(text, language)):
+        if end - start > LONG:
             ranges += _shorter(text, start, end)
         else:
             ranges.append((start, end))
@@ -71,8 +70,13 @@ def sentence_ranges(text: str, language: str = "en") -> list[tuple[int, int]]:
     return [(start, end) for start, end in trimmed_ranges if start < end]
 
 
-def _boundaries(text: str, language: str) -> Iterator[int]:
-    """Yield the offset at which each sentence ends, in ascending order."""
+def as_plain_spaces(text: str) -> str:
+    """Return a text of the same length that the segmenter can read."""
+    return text if text.isascii() else _SURROGATE.sub("?", _WIDE_SPACE.sub(" ", text))
+
+
+def sentence_ends(text: str, language: str = "en") -> Iterator[int]:
+    """Yield the offset at which each sentence ends, in ascending order; for texts of `as_plain_spaces`."""
     begin = 0
     while begin < len(text):
         window = text[begin : begin + _WINDOW]
@@ -90,7 +94,7 @@ def _boundaries(text: str, language: str) -> Iterator[int]:
 def _shorter(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Cut a long range at full stops and line breaks, and what is still long at semicolons."""
     for part_start, part_end in _between(start, end, (m.end() for m in _STRONG.finditer(text, start, end))):
-        if part_end - part_start <= _LONG:
+        if part_end - part_start <= LONG:
             yield part_start, part_end
         else:
             yield from _between(part_start, part_end, (m.end() for m in _WEAK.finditer(text, part_start, part_end)))

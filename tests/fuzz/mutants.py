@@ -157,8 +157,8 @@ def _overlaps_again(_: Any) -> Any:
 def _torn_twice(original: Any) -> Any:
     """Make a sentence that goes on in the next chunk a unit of both."""
 
-    def units(self: Any, runs: Any) -> Any:
-        made = original(self, runs)
+    def units(self: Any, *args: Any) -> Any:
+        made = original(self, *args)
         return _some(made, np.arange(len(made)).repeat(1 + (made.first < made.last)))
 
     return units
@@ -167,8 +167,8 @@ def _torn_twice(original: Any) -> Any:
 def _last_lost(original: Any) -> Any:
     """Lose the last unit."""
 
-    def units(self: Any, runs: Any) -> Any:
-        made = original(self, runs)
+    def units(self: Any, *args: Any) -> Any:
+        made = original(self, *args)
         return _some(made, np.arange(len(made))[:-1])
 
     return units

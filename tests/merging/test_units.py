@@ -17,6 +17,7 @@ from retrivex import Chunk, ChunkMetadata
 from retrivex.merging import units
 from retrivex.merging.units import UNIT_TOKENS, Unit, UnitCutter, group_sentences
 from retrivex.model.run import Run, stitch
+from retrivex.text.structure import structure_of
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import CallableTokenizer
 
@@ -173,11 +174,11 @@ def test_nothing_gives_nothing() -> None:
 def test_what_is_remembered_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def group(text: str, *rest: Any) -> Any:
+    def structure(text: str, *rest: Any) -> Any:
         read.append(text)
-        return group_sentences(text, *rest)
+        return structure_of(text, *rest)
 
-    monkeypatch.setattr(units, "group_sentences", group)
+    monkeypatch.setattr(units, "structure_of", structure)
     monkeypatch.setattr(units, "_MAX_CHARS", 1000)
     made, again = cutter(), [f"Bees sleep {number}. " * 10 for number in range(8)]
     for text in again * 2:
