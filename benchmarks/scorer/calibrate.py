@@ -129,7 +129,9 @@ def _code() -> str:
 
 def gather(situation: Situation) -> list[tuple[str, Sample]]:
     """Return the samples of one situation with their sets; from the cache where it was gathered before."""
-    key = hashlib.sha256(json.dumps([asdict(situation), QUESTIONS, NAMED, FOREIGN, REST, BEST, SETS, _code()]).encode()).hexdigest()
+    key = hashlib.sha256(
+        json.dumps([asdict(situation), QUESTIONS, NAMED, FOREIGN, REST, BEST, SETS, _code()]).encode()
+    ).hexdigest()
     path = cache_folder() / "calibration" / f"{key[:32]}.npz"
     if not path.exists():
         _write(path, _gathered(situation))

@@ -18,6 +18,7 @@ from retrivex.cli.failures import SOME_FAILED, describe
 from retrivex.cli.options import (
     AsJson,
     Budget,
+    EffortLevel,
     ConfigFile,
     Order,
     Preset,
@@ -60,6 +61,7 @@ def compose(
         int | None,
         typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options"),
     ] = None,
+    effort: EffortLevel = None,
     order: Order = None,
     preset: Preset = None,
     config: ConfigFile = None,
@@ -91,7 +93,9 @@ def compose(
     if schema or request_schema:
         write_text(read_schema("composition-1" if schema else "compose-request-1"))
         return
-    retrieval = make_config(preset, config, settings, token_budget=budget, window=window, k=k, ordering_strategy=order)
+    retrieval = make_config(
+        preset, config, settings, token_budget=budget, window=window, k=k, effort=effort, ordering_strategy=order
+    )
     composer = SpanComposer(retrieval, reranker=make_reranker(rerank, rerank_shape, rerank_model))
     shared = {} if chunks is None else index_chunks(read_chunks(chunks))
     _check_files(source, target)

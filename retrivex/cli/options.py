@@ -39,6 +39,15 @@ WindowSize: TypeAlias = Annotated[
     int | None,
     typer.Option("--window", "-w", metavar="L", help="Neighbours on each side of a hit.", rich_help_panel=_OPTIONS),
 ]
+EffortLevel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        metavar="LEVEL",
+        help="How far the budget is filled: lean, standard (stop where more tokens earn too little) or full.",
+        rich_help_panel=_OPTIONS,
+    ),
+]
 Order: TypeAlias = Annotated[
     OrderingStrategy | None,
     typer.Option(

@@ -19,6 +19,7 @@ from retrivex.cli.options import (
     DEFAULT_DATABASE,
     AsJson,
     Budget,
+    EffortLevel,
     ConfigFile,
     Database,
     Embed,
@@ -93,6 +94,7 @@ def query(
     scope: Scopes = None,
     budget: Budget = None,
     window: WindowSize = None,
+    effort: EffortLevel = None,
     order: Order = None,
     preset: Preset = None,
     config: ConfigFile = None,
@@ -119,7 +121,9 @@ def query(
         raise typer.BadParameter("the question is empty: ask one, as in retrivex query 'Who signs the contract?'")
     if as_json:
         output = Format.JSON
-    retrieval = make_config(preset, config, settings, token_budget=budget, window=window, ordering_strategy=order)
+    retrieval = make_config(
+        preset, config, settings, token_budget=budget, window=window, effort=effort, ordering_strategy=order
+    )
     if output in (Format.TEXT, Format.MARKDOWN) and "context_format" not in retrieval.model_fields_set:
         retrieval = retrieval.override(context_format=output.value)
     reranker = make_reranker(rerank, rerank_shape, rerank_model)

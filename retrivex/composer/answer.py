@@ -6,7 +6,7 @@ from functools import partial
 
 from retrivex.composer.budget_fit import Fitted
 from retrivex.composer.call import Call
-from retrivex.composer.explain import Explainer, citations_of, coverage_of, unit_notes
+from retrivex.composer.explain import Explainer, citations_of, coverage_of, expected_recall, unit_notes
 from retrivex.composer.score import ScoredCandidates
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Trace
@@ -29,6 +29,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
         dropped=partial(explainer.dropped, layout.tokens),
         warnings=tuple(dict.fromkeys(log.warnings)),
         confidence=scored.scores.confidence,
+        expected_recall=partial(expected_recall, scored.runs, scored.scores, spans),
         trace=Trace(
             steps=tuple(log.steps),
             requests=log.requests,
@@ -37,6 +38,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
             scorer=scored.scores.scorer,
             selection=log.selection,
             order=layout.order,
+            document={} if scored.scores.match is None else scored.scores.match.explain(call.question or ""),
             make_notes=explainer.notes,
             make_unit_notes=partial(unit_notes, scored.runs, scored.scores, spans),
         ),

@@ -211,7 +211,9 @@ class Explainer:
             return "budget", "part of a longer chunk that is not shown"
         valuable = [i for i in self._list_left_out(key, own) if problem.gains[i] > 0]
         if not valuable:
-            return "no_value", f"its value is not above min_value={config.min_value:g}"
+            floor = candidates.floor
+            asked = f"min_value={floor:g}" if floor <= config.min_value else f"{floor:.2g}, by effort={config.effort!r}"
+            return "no_value", f"its value is not above {asked}"
         cheapest = min([problem.costs[i] + problem.openings[i] for i in valuable])
         if cheapest > config.token_budget:
             return "budget", f"{cheapest} tokens, more than the {config.token_budget} of the budget"
@@ -286,6 +288,23 @@ def _is_shown(begin: Segment, text: str, spans: Sequence[Span]) -> bool:
         for span in spans
         for segment in span.segments
     )
+
+
+def expected_recall(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> float | None:
+    """Return the share of the evidence that spans are expected to show; None with the weighted scorer."""
+    if scores.table is None or scores.expected is None or scores.confidence is None:
+        return None
+    shown: dict[str, list[Span]] = {}
+    for span in spans:
+        shown.setdefault(span.doc_id, []).append(span)
+    total = 0.0
+    for unit, expected in zip(scores.table.units, scores.expected.tolist(), strict=True):
+        run = runs[unit.run]
+        if run.doc_id in shown:
+            begin = run.segments(unit.first, unit.last, unit.start, unit.end)[0]
+            if _is_shown(begin, run.text[unit.start : unit.end].strip(), shown[run.doc_id]):
+                total += expected
+    return scores.confidence * min(total, 1.0)
 
 
 def unit_notes(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> tuple[UnitNote, ...]:

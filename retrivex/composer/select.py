@@ -144,4 +144,6 @@ def _best_spans(candidates: CandidateSet, chosen: tuple[int, ...], limits: Limit
 def refill(call: Call, candidates: CandidateSet, chosen: tuple[int, ...], unused: int) -> tuple[int, ...]:
     """Add candidates for tokens that counting ahead had reserved for separators and markers, and were not needed."""
     ahead = measure(candidates.problem, chosen)[1]
-    return fill(candidates.problem, chosen, limits_of(call, candidates, ahead + unused), spent=ahead, earning=candidates.stops)
+    return fill(
+        candidates.problem, chosen, limits_of(call, candidates, ahead + unused), spent=ahead, earning=candidates.stops
+    )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
 from retrivex.composition.trace import AbsentTrace, ChunkNote, Step, Trace, UnitNote
 from retrivex.errors import RetrivexError, TokenizerError
@@ -95,7 +95,15 @@ _T = TypeVar("_T")
 
 
 class _WhenRead(Generic[_T]):
-    """A field that is given as it is, or as what makes it: that is called once, when somebody reads the field."""
+    """A field that is given as it is, or as what makes it: that is called once, when somebody reads the field.
+
+    Parameters
+    ----------
+    default : what it is where it is not given; without one it has to be
+    """
+
+    def __init__(self, *default: object) -> None:
+        self.default = default
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -105,8 +113,10 @@ class _WhenRead(Generic[_T]):
     @overload
     def __get__(self, made: object, owner: type) -> _T: ...
     def __get__(self, made: object | None, owner: type) -> _T:
-        if made is None:  # a dataclass asks for the default, and there is none
-            raise AttributeError(self.name)
+        if made is None:  # a dataclass asks for the default
+            if not self.default:
+                raise AttributeError(self.name)
+            return cast(_T, self.default[0])
         value: _T | Callable[[], _T] = made.__dict__[self.name]
         if callable(value):
             value = value()
@@ -136,6 +146,8 @@ class Composition:
     trace : each step and chunk; an `AbsentTrace` where the composition was read from JSON without it
     confidence : probability, in [0, 1], that the candidates hold evidence at all, so that a caller can abstain; None
         with the weighted scorer, which cannot tell
+    expected_recall : share of the evidence that is expected to be shown, in [0, 1]: the confidence, times the share of
+        what the candidates hold that `text` shows; None with the weighted scorer
     style : how `text` is written down
     """
 
@@ -152,6 +164,7 @@ class Composition:
     warnings: tuple[str, ...]  # type: ignore[misc]  # the three before it have no default
     trace: Trace = field(compare=False)  # type: ignore[misc]
     confidence: float | None = None
+    expected_recall: _WhenRead[float | None] = _WhenRead(None)
     style: Style = field(default_factory=Style)
     counter: Tokenizer | None = field(default=None, compare=False)
 
@@ -368,6 +381,7 @@ class Composition:
             "dropped": [_record(hit) for hit in self.dropped],
             "warnings": list(self.warnings),
             "confidence": self.confidence,
+            "expected_recall": self.expected_recall,
             **({"trace": _trace_to_dict(self.trace)} if trace else {}),
         }
 
@@ -408,6 +422,7 @@ class Composition:
                 warnings=tuple(data["warnings"]),
                 trace=_trace_from_dict(data["trace"]) if "trace" in data else AbsentTrace(),
                 confidence=data["confidence"],
+                expected_recall=data.get("expected_recall"),
                 style=Style(**data["style"]),
             )
         except RetrivexError:
@@ -503,6 +518,7 @@ def _trace_to_dict(trace: Trace) -> dict[str, Any]:
         "scorer": trace.scorer,
         "selection": dict(trace.selection),
         "order": dict(trace.order),
+        "document": dict(trace.document),
         "chunks": [_record(note) for note in trace.notes],
         "units": [_unit_to_dict(note) for note in trace.units[:_MOST_UNITS]],
     }
@@ -519,6 +535,7 @@ def _trace_from_dict(data: Mapping[str, Any]) -> Trace:
         scorer=data["scorer"],
         selection=data["selection"],
         order=data["order"],
+        document=data.get("document", {}),
         make_notes=lambda: notes,
         make_unit_notes=lambda: units,
     )

@@ -130,6 +130,7 @@ class Trace:
     order : the strategy; of auto what it chose and why, of profile the value of the order and its bound
     make_notes : called once, when `notes` is read
     make_unit_notes : called once, when `units` is read
+    document : the `doc_id` of the document that the question names, and the `words` that name it; empty where none is
     """
 
     steps: tuple[Step, ...]
@@ -141,6 +142,7 @@ class Trace:
     order: Mapping[str, Any]
     make_notes: Callable[[], tuple[ChunkNote, ...]] = field(repr=False, compare=False)
     make_unit_notes: Callable[[], tuple[UnitNote, ...]] = field(repr=False, compare=False)
+    document: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def notes(self) -> tuple[ChunkNote, ...]:

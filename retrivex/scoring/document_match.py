@@ -142,8 +142,11 @@ def document_features(match: DocumentMatch, counts: Floats, document: NDArray[np
     holds = np.zeros((len(counts), len(match.numbers)), dtype=np.bool_)
     if len(counts):
         firsts = np.concatenate(([0], (document[1:] != document[:-1]).nonzero()[0] + 1))
-        found = np.add.reduceat(counts, firsts, axis=1) > 0
-        np.logical_or.at(holds, (slice(None), document[firsts]), found)
+        # a document may have several runs, not all of them side by side
+        for number, column in zip(
+            document[firsts].tolist(), (np.add.reduceat(counts, firsts, axis=1) > 0).T, strict=True
+        ):
+            holds[:, number] |= column
     sums = np.array((match.scores, rarity_sums(holds)))
     below = np.maximum.reduce(sums, axis=1, keepdims=True) - sums
     made = np.log1p((sums[0], below[0], sums[1], below[1]))

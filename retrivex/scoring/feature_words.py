@@ -29,7 +29,10 @@ _RULES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = (
         re.compile(f"{_ANY} within (\\d+) tokens, below best"),
         lambda found: f"being near the best of the candidates in {_SIGNALS[found[1]]}, in {found[2]} tokens around it",
     ),
-    (re.compile(f"{_ANY},? below best"), lambda found: f"being near the best of the candidates in {_SIGNALS[found[1]]}"),
+    (
+        re.compile(f"{_ANY},? below best"),
+        lambda found: f"being near the best of the candidates in {_SIGNALS[found[1]]}",
+    ),
     (re.compile(f"{_ANY}, better side"), lambda found: f"{_SIGNALS[found[1]]}, on the better of its two sides"),
     (re.compile(f"{_ANY}, worse side"), lambda found: f"{_SIGNALS[found[1]]}, on the worse of its two sides"),
     (re.compile(f"{_ANY} x {_ANY}"), lambda found: f"{_SIGNALS[found[1]]}, together with {_SIGNALS[found[2]]}"),

@@ -370,7 +370,9 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         documents=None if problem.documents is None else [problem.documents[g[0]] for g in groups],
     )
     probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
-    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, probabilities, near=made.near, floor=made.floor)
+    return CandidateSet(
+        pieces, whole, values, made.excluded, made.repeated, probabilities, near=made.near, floor=made.floor
+    )
 
 
 class Pick(NamedTuple):

@@ -15,13 +15,14 @@ from retrivex.errors import RetrivexError
 from retrivex.evaluation.run.context import Case, Order, Selection
 from retrivex.evaluation.run.index import VECTORS
 from retrivex.evaluation.run.knn import NearestChunks
+from retrivex.scoring.effort import EARNED_SHARE
 from retrivex.tokens.tokenizer import Tokenizer
 
 BASELINES = {"knn": 0, "knn±1": 1, "knn±2": 2}
 """The nearest chunks, with so many neighbours on each side."""
 
-COMPOSERS = (*BASELINES, *PRESETS)
-"""Composers that need no file."""
+COMPOSERS = (*BASELINES, *PRESETS, *EARNED_SHARE)
+"""Composers that need no file: baselines, presets, and the default at each level of effort."""
 
 _FILES = (".json", ".toml")
 
@@ -120,6 +121,8 @@ def load_system(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: To
         return NearestChunks(spec, BASELINES[spec])
     if spec in PRESETS:
         return ConfiguredComposer(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
+    if spec in EARNED_SHARE:
+        return ConfiguredComposer(spec, RetrievalConfig.preset("balanced", effort=spec), tokenizer)
     if spec.endswith(_FILES):
         return ConfiguredComposer(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)
     raise RetrivexError(

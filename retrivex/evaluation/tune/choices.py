@@ -19,9 +19,10 @@ from retrivex.evaluation.questions.evidence import Copies, Evidence, with_origin
 from retrivex.merging.exclusions import Exclusions
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style
+from retrivex.scoring.effort import EARNED_SHARE, Effort
 from retrivex.selection.candidates import CandidateSet, build_candidates
 from retrivex.selection.greedy import fill
-from retrivex.selection.problem import Limits, Problem
+from retrivex.selection.problem import Limits, Problem, measure
 from retrivex.selection.solve import solve
 from retrivex.tokens.cache import TokenCache
 
@@ -38,28 +39,38 @@ class Choices:
     weights : shape (n,), tokens of each by their mean
     held : shape (p, n), characters of each of p passages of evidence in each candidate
     lengths : shape (p,), characters of each passage
+    floor : least value that earns its tokens
     """
 
     problem: Problem
     weights: Floats
     held: Floats
     lengths: Floats
+    floor: float = 0.0
 
     def score(self, config: RetrievalConfig) -> float:
         """Return how good a context the composer would make of the candidates, see `quality`."""
         if not len(self.problem):
             return 0.0
+        chosen = self._choose(config)
         # a passage and its copy, both shown, hold no more than the passage
-        shown = np.minimum(self.held[:, list(self._choose(config))].sum(axis=1), self.lengths)
-        return quality(float(shown.sum() / self.lengths.sum()), bool((shown >= COMPLETE * self.lengths).all()))
+        shown = np.minimum(self.held[:, list(chosen)].sum(axis=1), self.lengths)
+        tokens = measure(self.problem, chosen)[1]
+        return quality(
+            float(shown.sum() / self.lengths.sum()),
+            bool((shown >= COMPLETE * self.lengths).all()),
+            tokens,
+            config.effort,
+        )
 
     def _choose(self, config: RetrievalConfig) -> tuple[int, ...]:
-        gains = np.asarray(self.problem.gains) - config.min_value * self.weights
+        floor = max(config.min_value, self.floor)
+        gains = np.asarray(self.problem.gains) - floor * self.weights
         problem = replace(self.problem, gains=gains.tolist(), run_cost=config.run_cost)
         cap, documents = config.max_tokens_per_document, problem.documents
         caps = None if cap is None or documents is None else [cap] * (max(documents) + 1)
         limits = Limits(config.token_budget, config.max_spans, caps)
-        chosen = fill(problem, solve(problem, limits, config.selection).chosen, limits)
+        chosen = fill(problem, solve(problem, limits, config.selection).chosen, limits, earning=floor > 0)
         if chosen:
             return chosen
         # where nothing pays, the composer shows the best all the same, cut where it must be
@@ -67,9 +78,12 @@ class Choices:
         return (best,) if problem.costs[best] <= limits.budget else ()
 
 
-def quality(recall: float, complete: bool) -> float:
-    """Return what is maximised: the mean of evidence recall and of whether all evidence is there."""
-    return (recall + complete) / 2
+def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float:
+    """Return what is maximised: the mean of evidence recall and of whether all is there, less what the tokens cost.
+
+    Tokens cost what they have to earn at an effort: nothing where the budget is to be filled.
+    """
+    return (recall + complete) / 2 - EARNED_SHARE[effort] * tokens / 100
 
 
 def choices_of(
@@ -90,7 +104,8 @@ def choices_of(
     copies : where else passages of the evidence stand
     """
     free = config.override(min_value=0.0)
-    made = build_candidates(valued.runs, valued.scores, Exclusions.of(config.exclude), cache, Style.of(config), free)
+    scores = replace(valued.scores, floor=0.0)
+    made = build_candidates(valued.runs, scores, Exclusions.of(config.exclude), cache, Style.of(config), free)
     costs = np.asarray(made.problem.costs, dtype=np.float64)
     # passages that overlap would count twice
     gold = united((part.doc_id, part.start, part.end) for part in evidence)
@@ -100,6 +115,7 @@ def choices_of(
         weights=np.maximum(costs, 1.0) / max(float(costs.mean()), 1.0) if len(costs) else costs,
         held=_count_held(valued.runs, made, parts, copies or {}),
         lengths=np.asarray([high - low for _, low, high in parts], dtype=np.float64),
+        floor=valued.scores.floor,
     )
 
 

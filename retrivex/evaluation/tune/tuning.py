@@ -291,7 +291,7 @@ def _measure(questions: Sequence[LabelledQuestion], composer: SpanComposer, repo
         shown = with_originals(_list_shown(made), question.copies)
         scores = score_context(shown, question.evidence, tokens=made.tokens)
         rows.append(
-            (quality(scores.recall, scores.complete), scores.recall, float(scores.complete), scores.precision,
+            (quality(scores.recall, scores.complete, made.tokens, composer.config.effort), scores.recall, float(scores.complete), scores.precision,
              float(len(made.spans)), float(made.tokens))
         )  # fmt: skip
     columns = np.asarray(rows, dtype=np.float64).T
