@@ -50,16 +50,16 @@ def expand(call: Call) -> Steps[Expanded]:
     if not seeds and not dropped:
         call.log.warn(NO_HITS)
     call.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
-    reach = _reach(call, seeds)
-    planned = plan_windows(seeds, config, reach)
+    reaches = _reaches(call, seeds)
+    planned = plan_windows(seeds, config, reaches)
     merged = merge_windows(planned)
     fetched = yield from fetch_windows(call, seeds, planned, merged)
     if fetched.out_of_scope:
         dropped += _hidden_hits(call, seeds, fetched.out_of_scope)
-        seeds, planned = _keep_visible(seeds, planned, fetched.out_of_scope)
+        seeds, planned, reaches = _keep_visible(seeds, planned, reaches, fetched.out_of_scope)
         merged = merge_windows(planned)
     found, hidden = fetched.found, fetched.out_of_scope
-    expansion = grow(seeds, planned, merged, found, config, reach, call.signatures, hidden, fetched.ends)
+    expansion = grow(seeds, planned, merged, found, config, reaches, call.signatures, hidden, fetched.ends)
     if call.scorer.model is None:  # the weighted scorer asks for the continuity of every chunk
         expansion.continuity = dict(expansion.continuity)
     _warn_of(call, expansion, fetched)
@@ -82,11 +82,21 @@ def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:
     return kept, dropped + beyond
 
 
-def _reach(call: Call, seeds: Sequence[Seed]) -> tuple[int, int]:
-    """Return how many neighbours a seed gets: more where the calibrated scorer had too little to choose from."""
-    if call.scorer.model is None:  # the weighted scorer pays for every neighbour
-        return call.config.reach
-    return widened_reach(seeds, call.config, call.counter.cache.count_many)
+def _reaches(call: Call, seeds: Sequence[Seed]) -> list[tuple[int, int]]:
+    """Return how many neighbours each seed gets: more where the calibrated scorer had too little to choose from.
+
+    The hits of a document that the question names are widened as if they were all: what answers it is there.
+    """
+    config, model = call.config, call.scorer.model
+    if model is None:  # the weighted scorer pays for every neighbour
+        return [config.reach] * len(seeds)
+    count_many = call.counter.cache.count_many
+    reach = widened_reach(seeds, config, count_many)
+    named = call.scorer.find_named([seed.chunk for seed in seeds]) if config.pool_factor is not None else None
+    if named is None:
+        return [reach] * len(seeds)
+    wide = widened_reach([seed for seed in seeds if seed.key[0] == named], config, count_many)
+    return [wide if seed.key[0] == named else reach for seed in seeds]
 
 
 def _hidden_hits(call: Call, seeds: Sequence[Seed], out_of_scope: Sequence[ChunkKey]) -> list[DroppedHit]:
@@ -99,12 +109,15 @@ def _hidden_hits(call: Call, seeds: Sequence[Seed], out_of_scope: Sequence[Chunk
 
 
 def _keep_visible(
-    seeds: Sequence[Seed], planned: Sequence[Window], out_of_scope: Sequence[ChunkKey]
-) -> tuple[list[Seed], list[Window]]:
-    """Return the seeds that may be shown, and their windows."""
+    seeds: Sequence[Seed],
+    planned: Sequence[Window],
+    reaches: Sequence[tuple[int, int]],
+    out_of_scope: Sequence[ChunkKey],
+) -> tuple[list[Seed], list[Window], list[tuple[int, int]]]:
+    """Return the seeds that may be shown, with their windows and reaches."""
     hidden = set(out_of_scope)
-    pairs = [(s, w) for s, w in zip(seeds, planned, strict=True) if s.key not in hidden]
-    return [s for s, _ in pairs], [w for _, w in pairs]
+    kept = [at for at, seed in enumerate(seeds) if seed.key not in hidden]
+    return [seeds[at] for at in kept], [planned[at] for at in kept], [reaches[at] for at in kept]
 
 
 def _warn_of(call: Call, expansion: Expansion, fetched: Fetched) -> None:

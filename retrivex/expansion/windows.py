@@ -74,13 +74,12 @@ def widened_reach(
     return (max(before, wanted) if before else 0), (max(after, wanted) if after else 0)
 
 
-def plan_windows(seeds: Sequence[Seed], config: RetrievalConfig, reach: tuple[int, int]) -> list[Window]:
-    """Per seed, the widest window it may grow to: what has to be fetched; `reach` is before and after it, in chunks."""
-    before, after = reach
-    if config.grow_until is not None:
-        before, after = max(before, config.max_window), max(after, config.max_window)
+def plan_windows(seeds: Sequence[Seed], config: RetrievalConfig, reaches: Sequence[tuple[int, int]]) -> list[Window]:
+    """Per seed, the widest window it may grow to: what has to be fetched; reaches are before and after it, in chunks."""
+    least = 0 if config.grow_until is None else config.max_window
     planned: list[Window] = []
-    for seed, grows in zip(seeds, growing_seeds(seeds, config), strict=True):
+    for seed, grows, reach in zip(seeds, growing_seeds(seeds, config), reaches, strict=True):
+        before, after = max(reach[0], least), max(reach[1], least)
         doc_id, chunk_id = seed.key
         if grows:
             planned.append(Window(doc_id, max(0, chunk_id - before), min(MAX_CHUNK_ID, chunk_id + after) + 1))
@@ -170,7 +169,7 @@ def grow(
     merged: Sequence[Window],
     found: Mapping[ChunkKey, Chunk],
     config: RetrievalConfig,
-    reach: tuple[int, int],
+    reaches: Sequence[tuple[int, int]],
     signatures: SignatureCache,
     out_of_scope: Sequence[ChunkKey] = (),
     ends: Collection[ChunkKey] = (),
@@ -182,7 +181,7 @@ def grow(
     seeds, planned : n each; `planned[i]` is the widest that `seeds[i]` may get
     merged : `planned`, joined where they touch
     found : every chunk that may be used, seeds included
-    reach : neighbours before and after a seed, further ones only under `grow_until`
+    reaches : neighbours before and after each seed, further ones only under `grow_until`
     out_of_scope : chunks the store returned although the caller may not see them
     ends : places where the store says that there is nothing and nothing is missing
 
@@ -194,8 +193,7 @@ def grow(
     made = Expansion(refused=dict.fromkeys(out_of_scope, "scope"))
     made.continuity, made.mixed = _boundaries(merged, found, signatures)
     walker = _Walker(found, config, made, ends)
-    before, after = reach
-    for seed, plan in zip(seeds, planned, strict=True):
+    for seed, plan, (before, after) in zip(seeds, planned, reaches, strict=True):
         if len(plan) == 1:
             made.windows.append(plan)
             continue

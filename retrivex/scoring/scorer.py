@@ -160,6 +160,13 @@ class Scorer:
         units = self.cutter.units(runs, self._edge_rules(seeds, absent))
         return self._score_calibrated(self.model, runs, units, seeds, linked, similarity, capacity)
 
+    def find_named(self, chunks: Sequence[Chunk]) -> str | None:
+        """Return the document of some chunks that the question names; None where it names none of them."""
+        if self.model is None or not self.model.reads_documents:
+            return None
+        match = match_names(self.question, chunks, self.words)
+        return None if match.meant is None else list(match.numbers)[match.meant]
+
     def _score_calibrated(
         self,
         model: Coefficients,
