@@ -281,7 +281,7 @@ class SelectionOptions(_Options):
     effort: Effort = Field(
         default="standard",
         description="How far the budget is filled with the calibrated scorer: lean and standard stop where 100 more "
-        "tokens are expected to hold less than 4 % or 2 % of the evidence, and open a passage only where it is worth "
+        "tokens are expected to hold less than 7.5 % or 3 % of the evidence, and open a passage only where it is worth "
         "run_cost. full fills the budget.",
     )
     selection: Literal["exact", "greedy"] = Field(

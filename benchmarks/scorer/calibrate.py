@@ -34,6 +34,7 @@ from retrivex.evaluation.questions.samples import sample_of
 from retrivex.evaluation.run import Index
 from retrivex.evaluation.run.vector_cache import cache_folder
 from retrivex.scoring.calibrated import Coefficients
+from retrivex.scoring.confidence import HitKind
 from retrivex.scoring.features import NAMES
 from retrivex.scoring.fitting import PRIOR, RIDGE, Sample, fit
 
@@ -139,9 +140,9 @@ def gather(situation: Situation) -> list[tuple[str, Sample]]:
     edges = np.concatenate([[0], np.cumsum(found["sizes"])])
     return [
         (str(name), Sample(found["values"][low:high].astype(np.float64), found["evidence"][low:high], question,
-                           bool(embedded), found["counts"][low:high]))
-        for name, low, high, question, embedded in zip(
-            found["names"], edges[:-1], edges[1:], found["questions"], found["embedded"], strict=True
+                           str(kind), found["counts"][low:high]))
+        for name, low, high, question, kind in zip(
+            found["names"], edges[:-1], edges[1:], found["questions"], found["kinds"], strict=True
         )
     ]  # fmt: skip
 
@@ -187,7 +188,7 @@ def _write(path: Path, samples: Sequence[tuple[str, Sample]]) -> None:
             evidence=np.concatenate([sample.evidence for _, sample in samples]),
             counts=np.concatenate([sample.multiplicity for _, sample in samples]),
             questions=np.array([sample.question for _, sample in samples]),
-            embedded=np.array([sample.embedded for _, sample in samples]),
+            kinds=np.array([sample.kind for _, sample in samples]),
         )
     unfinished.replace(path)
 
@@ -207,25 +208,21 @@ def reliability(models: dict[str, Coefficients], samples: Sequence[tuple[str, Sa
 
 
 def _confidence(model: Coefficients, sample: Sample) -> float:
-    best = float(model.log_odds(sample.values).max())
-    return model.confidence_of(best, sample.question, embedded=sample.embedded)
+    return model.confidence_of(float(model.log_odds(sample.values).max()), sample.question, sample.kind) or 0.0
 
 
-def area_under_curve(models: dict[str, Coefficients], samples: Sequence[tuple[str, Sample]]) -> dict[str, float]:
+def area_under_curve(models: dict[str, Coefficients], samples: Sequence[tuple[str, Sample]], kind: HitKind) -> float:
     """Return how probably a question with evidence among its candidates has more confidence than one without.
 
-    Area under the ROC curve, by the Mann-Whitney statistic, ties counted half; for hits with and without embeddings.
+    Area under the ROC curve, by the Mann-Whitney statistic, ties counted half, of one kind of hits.
     """
-    made = {}
-    for kind, embedded in (("without embeddings", False), ("with embeddings", True)):
-        some = [(name, sample) for name, sample in samples if sample.embedded == embedded]
-        said = np.array([_confidence(models[name], sample) for name, sample in some])
-        holds = np.array([sample.evidence.sum() > 0 for _, sample in some])
-        _, rank, tied = np.unique(said, return_inverse=True, return_counts=True)
-        ranks = (tied.cumsum() - (tied - 1) / 2)[rank]
-        there = int(holds.sum())
-        made[kind] = float((ranks[holds].sum() - there * (there + 1) / 2) / (there * (len(holds) - there)))
-    return made
+    some = [(name, sample) for name, sample in samples if sample.kind == kind]
+    said = np.array([_confidence(models[name], sample) for name, sample in some])
+    holds = np.array([sample.evidence.sum() > 0 for _, sample in some])
+    _, rank, tied = np.unique(said, return_inverse=True, return_counts=True)
+    ranks = (tied.cumsum() - (tied - 1) / 2)[rank]
+    there = int(holds.sum())
+    return float((ranks[holds].sum() - there * (there + 1) / 2) / (there * (len(holds) - there)))
 
 
 def fit_without(left_out: str | None, samples: Sequence[tuple[str, Sample]], facts: Mapping[str, Any]) -> Coefficients:
@@ -267,7 +264,9 @@ def main() -> None:
     shipped = fit_without(None, samples, facts)
     _dump(SHIPPED, shipped.to_dict())
     counts = shipped.fitted["questions"]
-    curve, areas = reliability(models, samples), area_under_curve(models, samples)
+    known = [(name, sample) for name, sample in samples if sample.kind in shipped.confidence]
+    curve = reliability(models, known)
+    areas = {kind: area_under_curve(models, samples, kind) for kind in shipped.confidence}
     _dump(RESULTS / "calibration.json", {**facts, "questions": counts, "reliability": curve, "auc": areas})
     print(f"area under the curve: {areas}")
     for row in curve:

@@ -17,13 +17,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
+from retrivex.scoring.confidence import CONFIDENCE_FEATURES, HitKind
 from retrivex.scoring.document_match import DOCUMENT_FEATURES
 from retrivex.scoring.features import NAMES
 
@@ -43,8 +45,7 @@ class Coefficients:
     weights : shape (f,), one a feature of `NAMES`, in their order
     intercept : b
     means : shape (f,), what is usual; the trace says by how much a unit is above or below
-    confidence : shape (2, 6), for hits without and with embeddings: a weight for each of `CONFIDENCE_FEATURES`, and the
-        intercept
+    confidence : for kinds of hits, a weight for each of `CONFIDENCE_FEATURES`, and the intercept
     fitted : data, date, sizes and scores
     sharpness : power of the units' probabilities that makes them shares of the evidence, see `expected_shares`
     reads_documents : whether the model was fitted with the features of documents
@@ -53,7 +54,7 @@ class Coefficients:
     weights: NDArray[np.float64]
     intercept: float
     means: NDArray[np.float64]
-    confidence: NDArray[np.float64] = field(default_factory=lambda: as_confidence((1.0, 0.0)))
+    confidence: Mapping[HitKind, Sequence[float]] = field(default_factory=dict)
     fitted: Mapping[str, Any] = field(default_factory=dict)
     sharpness: float = 1.0
     reads_documents: bool = True
@@ -62,17 +63,19 @@ class Coefficients:
         """Return the log-odds of each row of features, shape (n,)."""
         return np.asarray(values @ self.weights + self.intercept, dtype=np.float64)
 
-    def confidence_of(self, log_odds: float, question: NDArray[np.float64], *, embedded: bool) -> float:
-        """Return the probability, in [0, 1], that the candidates hold evidence.
+    def confidence_of(self, log_odds: float, question: NDArray[np.float64], kind: HitKind) -> float | None:
+        """Return the probability, in [0, 1], that the candidates hold evidence; None for hits where it is not known.
 
         Parameters
         ----------
         log_odds : of the best unit
         question : shape (4,), of `describe_question`
-        embedded : whether the hits have embeddings
+        kind : of the hits
         """
-        row = self.confidence[int(embedded)]
-        return _logistic(float(row[0] * log_odds + row[1:-1] @ question + row[-1]))
+        if kind not in self.confidence:
+            return None
+        first, *others, intercept = self.confidence[kind]
+        return _logistic(first * log_odds + float(np.asarray(others) @ question) + intercept)
 
     def reasons(self, row: NDArray[np.float64], count: int) -> tuple[tuple[str, float], ...]:
         """Return the features that moved a unit's log-odds most, with what each added or took."""
@@ -86,7 +89,7 @@ class Coefficients:
             "format": FORMAT,
             "fitted": dict(self.fitted),
             "intercept": self.intercept,
-            "confidence": self.confidence.tolist(),
+            "confidence": {kind: list(numbers) for kind, numbers in self.confidence.items()},
             "sharpness": self.sharpness,
             "features": {
                 name: {"weight": float(weight), "mean": float(mean)}
@@ -131,27 +134,29 @@ class Coefficients:
             sharpness = float(data.get("sharpness", 1.0))
         except (KeyError, TypeError, ValueError) as error:
             raise RetrivexError(f"{where} are broken ({error!r}): fit them again with `retrivex tune`") from error
-        if not np.isfinite([*weights, *means, intercept, *confidence.ravel(), sharpness]).all():
+        if not np.isfinite([*weights, *means, intercept, *chain.from_iterable(confidence.values()), sharpness]).all():
             raise RetrivexError(f"{where} hold numbers that are not finite: fit them again with `retrivex tune`")
         return cls(weights, intercept, means, confidence, fitted, sharpness, reads_documents)
 
 
-def as_confidence(given: Any) -> NDArray[np.float64]:
-    """Return the confidence's numbers, shape (2, 6).
+def as_confidence(given: Any) -> dict[HitKind, tuple[float, ...]]:
+    """Return the confidence's numbers by kind of hits.
 
-    Those of a version that read the best log-odds alone, a slope and an intercept, are put in their places.
+    Those of a version that read the best log-odds alone, a slope and an intercept, hold for every kind.
 
     Raises
     ------
-    ValueError
-        If they are of another shape.
+    TypeError, ValueError
+        If they are anything else.
     """
-    numbers = np.asarray(given, dtype=np.float64)
-    if numbers.shape == (2,):
-        numbers = np.array([[numbers[0], 0.0, 0.0, 0.0, 0.0, numbers[1]]] * 2)
-    if numbers.shape != (2, 6):
-        raise ValueError(f"confidence has shape {numbers.shape}, not (2, 6)")
-    return numbers
+    kinds: tuple[HitKind, ...] = get_args(HitKind)
+    if not isinstance(given, Mapping):
+        slope, intercept = (float(value) for value in given)
+        return dict.fromkeys(kinds, (slope, 0.0, 0.0, 0.0, 0.0, intercept))
+    made = {kind: tuple(float(value) for value in given[kind]) for kind in kinds if kind in given}
+    if len(made) != len(given) or any(len(numbers) != len(CONFIDENCE_FEATURES) + 1 for numbers in made.values()):
+        raise ValueError("confidence has other kinds of hits, or other numbers, than this version")
+    return made
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,14 +1,15 @@
 """Confidence: how probable it is that the candidates hold evidence for the question at all.
 
-A logistic model over a few numbers of the whole question, fitted beside the scorer, also on questions that were asked
-of documents which cannot answer them (`make calibrate`). There is one for hits with embeddings and one for hits
-without, as their scores mean different things.
+A logistic model over a few numbers of the whole question, fitted beside the scorer, also on questions asked where
+nothing answers them (`make calibrate`). There is one for each kind of hits for which it tells the two apart well enough:
+hits with embeddings, and hits with unbounded scores of words, as of BM25. For others there is no confidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,22 @@ CONFIDENCE_FEATURES = (
     "share of words, mean of the five best units", "score of the best hit against the tenth",
 )  # fmt: skip
 
+HitKind: TypeAlias = Literal["embeddings", "words", "other"]
+"""Hits whose chunks have embeddings; hits without, with scores above 1; and all others."""
+
 MAX_DROP = 2.0
 """Largest logarithm of the ratio of two hits' scores."""
 
 _SHARE = NAMES.index("share of words")
 _FEW = 5  # units
 _TENTH = 9
+
+
+def kind_of_hits(seeds: Sequence[Seed], *, embedded: bool) -> HitKind:
+    """Return what kind of hits seeds are."""
+    if embedded:
+        return "embeddings"
+    return "words" if seeds and seeds[0].score > 1 else "other"
 
 
 def describe_question(table: UnitTable, seeds: Sequence[Seed]) -> Floats:

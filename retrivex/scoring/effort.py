@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 Effort: TypeAlias = Literal["lean", "standard", "full"]
 
-EARNED_SHARE: dict[Effort, float] = {"lean": 0.04, "standard": 0.02, "full": 0.0}
+EARNED_SHARE: dict[Effort, float] = {"lean": 0.075, "standard": 0.03, "full": 0.0}
 """Share of the evidence that each 100 tokens are expected to hold at least."""
 
 MAX_FLOOR = 0.999
@@ -52,7 +52,7 @@ def find_floor(expected: Floats, tokens: NDArray[np.int64], sharpness: float, ef
     --------
     >>> expected = expected_shares(np.array([1.0, 0.5, 0.1]), 1.0)
     >>> round(find_floor(expected, np.array([50, 50, 50]), 1.0, "lean"), 3)
-    0.013
+    0.016
     """
     earned = EARNED_SHARE[effort]
     if not earned or not len(expected):

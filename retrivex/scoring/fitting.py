@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from retrivex.errors import RetrivexError
 from retrivex.scoring.calibrated import Coefficients, probabilities
+from retrivex.scoring.confidence import HitKind
 
 Floats = NDArray[np.float64]
 
@@ -48,14 +49,14 @@ class Sample:
     values : features, shape (n, f)
     evidence : share of the question's evidence that lies in each unit, shape (n,); all 0 where none was reached
     question : shape (4,), of `describe_question`
-    embedded : whether the hits have embeddings
+    kind : of the hits
     counts : shape (n,), how many units each stands for, where some were left out; None where each stands for itself
     """
 
     values: Floats
     evidence: Floats
     question: Floats = field(default_factory=lambda: np.zeros(4))
-    embedded: bool = False
+    kind: HitKind = "other"
     counts: Floats | None = None
 
     @property
@@ -126,14 +127,17 @@ def _newton(rows: Floats, labels: Floats, weights: Floats, ridge: float) -> Floa
     return solved
 
 
-def _fit_confidence(model: Coefficients, samples: Sequence[Sample]) -> Floats:
-    """Fit the confidence for hits without and with embeddings; each takes the other's where it has nothing to learn."""
-    fitted = [_fit_one_confidence(model, [s for s in samples if s.embedded == embedded]) for embedded in (False, True)]
-    plain, embedded = (row if row is not None else other for row, other in (fitted, fitted[::-1]))
-    return model.confidence if plain is None or embedded is None else np.array([plain, embedded])
+def _fit_confidence(model: Coefficients, samples: Sequence[Sample]) -> dict[HitKind, tuple[float, ...]]:
+    """Fit the confidence for each kind of hits that there is something to learn for."""
+    made: dict[HitKind, tuple[float, ...]] = {}
+    for kind in ("embeddings", "words"):
+        row = _fit_one_confidence(model, [sample for sample in samples if sample.kind == kind])
+        if row is not None:
+            made[kind] = row
+    return made
 
 
-def _fit_one_confidence(model: Coefficients, samples: Sequence[Sample]) -> Floats | None:
+def _fit_one_confidence(model: Coefficients, samples: Sequence[Sample]) -> tuple[float, ...] | None:
     """Logistic regression at unit variance with a small ridge; None where there is nothing to tell apart."""
     asked = [s for s in samples if len(s.values)]
     holds = np.array([float(s.evidence.sum() > 0) for s in asked])
@@ -144,7 +148,7 @@ def _fit_one_confidence(model: Coefficients, samples: Sequence[Sample]) -> Float
     spread[spread < 1e-6] = np.inf
     solved = _newton(np.column_stack([(rows - means) / spread, np.ones(len(rows))]), holds, np.ones(len(rows)), 1.0)
     slopes = solved[:-1] / spread
-    return np.array([*slopes, solved[-1] - float(means @ slopes)])
+    return (*slopes.tolist(), float(solved[-1] - means @ slopes))
 
 
 def _fit_sharpness(model: Coefficients, samples: Sequence[Sample]) -> float:

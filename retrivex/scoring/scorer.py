@@ -18,7 +18,7 @@ from retrivex.merging.units import EdgeRules, Unit, UnitCutter, Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
-from retrivex.scoring.confidence import describe_question
+from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.document_match import DocumentMatch, match_names
 from retrivex.scoring.effort import expected_shares, find_floor
@@ -50,7 +50,7 @@ class Scores:
     expected : of each unit the share of the evidence that is expected in it; None with the weighted scorer
     floor : least value that earns its tokens, see `retrivex.scoring.effort`
     described : shape (4,), of `describe_question`
-    embedded : whether the candidates have embeddings
+    kind : of the hits
     """
 
     make_chunks: Callable[[], list[list[float]]]
@@ -66,7 +66,7 @@ class Scores:
     expected: NDArray[np.float64] | None = None
     floor: float = 0.0
     described: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
-    embedded: bool = False
+    kind: HitKind = "other"
 
     @cached_property
     def chunks(self) -> list[list[float]]:
@@ -85,10 +85,10 @@ class Scores:
 
     @property
     def confidence(self) -> float | None:
-        """Probability that the candidates hold evidence; None with the weighted scorer or without candidates."""
+        """Probability that the candidates hold evidence; None where it cannot be told, or there are none."""
         if self.model is None or self.log_odds is None or not len(self.log_odds):
             return None
-        return self.model.confidence_of(float(self.log_odds.max()), self.described, embedded=self.embedded)
+        return self.model.confidence_of(float(self.log_odds.max()), self.described, self.kind)
 
     def reasons(self, unit: int) -> tuple[tuple[str, float], ...]:
         """Return the features that moved a unit's log-odds most; empty with the weighted scorer."""
@@ -204,7 +204,7 @@ class Scorer:
             expected=expected,
             floor=floor,
             described=describe_question(table, seeds),
-            embedded=bool(similarity),
+            kind=kind_of_hits(seeds, embedded=bool(similarity)),
         )
 
     def _edge_rules(self, seeds: Sequence[Seed], absent: Collection[ChunkKey]) -> EdgeRules:

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex import RetrivexError
-from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities, shipped_coefficients
+from retrivex.scoring.calibrated import Coefficients, as_confidence, load_coefficients, probabilities, shipped_coefficients
+from retrivex.scoring.document_match import DOCUMENT_FEATURES
 from retrivex.scoring.features import NAMES
 
 SIZE = len(NAMES)
@@ -22,7 +23,7 @@ SIZE = len(NAMES)
 
 def model(seed: int = 0) -> Coefficients:
     rng = np.random.default_rng(seed)
-    return Coefficients(rng.normal(size=SIZE), -1.5, rng.normal(size=SIZE), (1.2, 0.4), {"on": "nothing"})
+    return Coefficients(rng.normal(size=SIZE), -1.5, rng.normal(size=SIZE), as_confidence((1.2, 0.4)), {"on": "nothing"})
 
 
 def written(path: Path, **changes: Any) -> Path:
@@ -37,17 +38,43 @@ def test_the_shipped_model_is_of_this_version() -> None:
     assert load_coefficients(None) is shipped
 
 
-def test_the_confidence_has_a_slope_and_an_intercept() -> None:
-    made = Coefficients(np.zeros(SIZE), 0.0, np.zeros(SIZE), (2.0, -1.0))
-    assert made.confidence_of(0.5) == 0.5
-    assert made.confidence_of(1.0) == pytest.approx(1 / (1 + math.exp(-1.0)))
+QUIET = np.zeros(4)
+
+
+def test_a_confidence_of_a_slope_and_an_intercept_reads_the_best_log_odds_alone() -> None:
+    made = Coefficients(np.zeros(SIZE), 0.0, np.zeros(SIZE), as_confidence((2.0, -1.0)))
+    for embedded in (False, True):
+        assert made.confidence_of(0.5, QUIET, embedded=embedded) == 0.5
+        assert made.confidence_of(1.0, QUIET + 9, embedded=embedded) == pytest.approx(1 / (1 + math.exp(-1.0)))
+
+
+def test_hits_with_and_without_embeddings_have_a_confidence_each() -> None:
+    made = Coefficients(
+        np.zeros(SIZE), 0.0, np.zeros(SIZE), as_confidence([[0, 0, 0, 0, 0, 0], [0, 3.0, 0, 0, 0, -3.0]])
+    )
+    assert made.confidence_of(5.0, QUIET + 1, embedded=False) == 0.5
+    assert made.confidence_of(5.0, QUIET + 1, embedded=True) == 0.5
+    assert made.confidence_of(5.0, QUIET, embedded=True) < 0.05
+
+
+def test_a_file_from_before_the_features_of_documents_reads_none(tmp_path: Path) -> None:
+    older = load_coefficients("0.2")
+    assert not older.reads_documents
+    assert older.weights.shape == (SIZE,)
+    assert not older.weights[-len(DOCUMENT_FEATURES) :].any()
+    path = tmp_path / "older.json"
+    path.write_text(json.dumps(older.to_dict()), encoding="utf-8")
+    assert not set(DOCUMENT_FEATURES) & set(older.to_dict()["features"])
+    assert not load_coefficients(path).reads_documents
+    assert shipped_coefficients().reads_documents
 
 
 def test_a_model_survives_its_file(tmp_path: Path) -> None:
     read = load_coefficients(written(tmp_path / "model.json"))
     np.testing.assert_allclose(read.weights, model().weights)
     np.testing.assert_allclose(read.means, model().means)
-    assert (read.intercept, read.confidence, dict(read.fitted)) == (-1.5, (1.2, 0.4), {"on": "nothing"})
+    assert (read.intercept, dict(read.fitted)) == (-1.5, {"on": "nothing"})
+    np.testing.assert_allclose(read.confidence, as_confidence((1.2, 0.4)))
     assert read.to_dict() == model().to_dict()
 
 
@@ -83,6 +110,9 @@ def _broken(name: str, feature: Any) -> dict[str, Any]:
         ({"intercept": "high"}, "are broken"),
         ({"intercept": math.nan}, "not finite"),
         ({"confidence": [1.0]}, "are broken"),
+        ({"confidence": [[0.0] * 6] * 3}, "are broken"),
+        ({"sharpness": "high"}, "are broken"),
+        ({"sharpness": math.inf}, "not finite"),
     ],
 )
 def test_a_bad_file_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], match: str) -> None:

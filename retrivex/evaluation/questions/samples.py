@@ -29,7 +29,7 @@ def sample_of(valued: ScoredCandidates, evidence: Sequence[Evidence], copies: Co
     total = sum(part.end - part.start for part in evidence) or 1
     held = [_count_evidence(valued.runs[unit.run], unit, evidence, copies or {}) / total for unit in table.units]
     scores = valued.scores
-    return Sample(table.values, np.asarray(held, dtype=np.float64), scores.described, scores.embedded)
+    return Sample(table.values, np.asarray(held, dtype=np.float64), scores.described, scores.kind)
 
 
 def _count_evidence(run: Run, unit: Unit, evidence: Sequence[Evidence], copies: Copies) -> int:
