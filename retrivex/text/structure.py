@@ -245,6 +245,8 @@ def _is_cased(text: str, parts: Sequence[Part]) -> bool | None:
 def ends_sentence(text: str, at: int) -> bool:
     """Whether a sentence ends at a place behind a full stop: an abbreviation ends none."""
     low, high = max(0, at - _BESIDE), _skip_space(text, at)
+    if text[at - 2 : at - 1].isdigit():
+        return high > at or not text[at : at + 1].isdigit()
     nearby = as_plain_spaces(text[low : high + _BESIDE])
     return any(at <= low + end <= high for end in sentence_ends(nearby))
 
