@@ -12,7 +12,7 @@ from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
 from retrivex.composer.select import Demand, Selected, keep_top, refill, select, token_cap
-from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text
+from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
 from retrivex.merging.parents import PlacedParent, swap_in
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
@@ -21,6 +21,7 @@ from retrivex.rendering.render import Rendered, render
 from retrivex.rendering.trimming import trim
 from retrivex.selection.candidates import CandidateSet, Pick, chosen_keys, join_picks, pieces_of
 from retrivex.selection.duplicates import once_only, unshown_repeats
+from retrivex.text.structure import line_ranges
 
 MAX_REFITS = 8
 """Rounds of selecting with a smaller allowance where the joined text has more tokens than its parts promised."""
@@ -166,7 +167,11 @@ def _lay_out(task: _Fitting, picks: Sequence[Pick]) -> Layout:
 def _span(task: _Fitting, pick: Pick) -> Span:
     span = task.spans.get(pick)
     if span is None:
-        span = task.spans[pick] = task.scorer.score(span_of(pick, task.runs[pick.run], task.call.counter))
+        run = task.runs[pick.run]
+        span = task.scorer.score(span_of(pick, run, task.call.counter))
+        if task.call.config.selection_unit != "span":
+            span = with_lead(span, pick, run)
+        task.spans[pick] = span
     return span
 
 
@@ -222,7 +227,9 @@ def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitt
         part = pick(start, end)
         return part is not None and _lay_out(task, [part]).tokens <= limit
 
-    part = trim(run.text[piece.start : piece.end], fits, call.question, within=_seed_range(task, candidates, best))
+    text = run.text[piece.start : piece.end]
+    ranges = None if candidates.unit_of is None else line_ranges(text)
+    part = trim(text, fits, call.question, within=_seed_range(task, candidates, best), ranges=ranges)
     if part is None or (shown := pick(*part)) is None:
         call.log.warn(f"{name} leaves no room for any of the best passage: the context holds no hit")
         return empty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.continuity import Continuity
@@ -17,6 +17,7 @@ from retrivex.rendering.render import Rendered
 from retrivex.scoring.scorer import ScorerName
 from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
+from retrivex.text.leads import prefix_at
 from retrivex.tokens.incremental import JoinCounter
 
 
@@ -98,6 +99,12 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
         segments=segments,
         prefix=chunks[0].metadata.prefix,
     )
+
+
+def with_lead(span: Span, pick: Pick, run: Run) -> Span:
+    """Return a span with the head of the table, or the line in front of the list, that it begins in, as its prefix."""
+    prefix = prefix_at(run.text, run.ranges[pick.first][0], pick.start, span.prefix)
+    return span if prefix == span.prefix else replace(span, prefix=prefix)
 
 
 def _trim_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:

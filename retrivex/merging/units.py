@@ -215,11 +215,26 @@ def _group(text: str, structure: Structure, edges: Edges, cache: TokenCache, siz
         else:
             begun = ends[-1] if ends else 0
             ends.append(end)
-    few = _FEW_WORDS if size >= UNIT_TOKENS else 0
-    if few and len(ends) > 1 and tail == len(text) and ends[-2] > head and is_short(text[ends[-2] :], few):
-        del ends[-2]
+    if size >= UNIT_TOKENS:
+        ends = _without_short(text, ends, head, tail)
     counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
     return Cuts(tuple(ends), tuple(counts))
+
+
+def _without_short(text: str, ends: Sequence[int], head: int, tail: int) -> list[int]:
+    """Join groups of a few words with the one before them, or behind them where there is none."""
+    kept: list[int] = []
+    begun = 0
+    for end in ends:
+        if end != ends[-1] and end > head and kept and kept[-1] <= head and is_short(text[begun:end]) and end < tail:
+            continue  # the first that is no part of another chunk's sentence
+        if not kept and end != ends[-1] and head == 0 and end < tail and is_short(text[:end]):
+            continue
+        if kept and kept[-1] > head and begun < tail and is_short(text[begun:end]):
+            kept.pop()
+        kept.append(end)
+        begun = end
+    return kept
 
 
 _PARTED = frozenset((End.OPEN, End.BINDS, End.FENCE))
@@ -460,9 +475,8 @@ class _Cutting:
         if goes_on and punctuated:
             return True
         if breaks:
-            width = max(map(len, text[max(0, solid - WHOLE) : next_solid + WHOLE].splitlines()))
             is_open = punctuated and before.end is not End.DONE
-            return is_open and is_wrapped(text, solid + between.find("\n"), width)
+            return is_open and is_wrapped(text, solid + between.find("\n"))
         if before.end in (End.DONE, End.ABBREVIATED):
             return False
         return True if punctuated else None

@@ -25,6 +25,7 @@ def trim(
     fits: Callable[[int, int], bool],
     question: str | None = None,
     within: tuple[int, int] | None = None,
+    ranges: Sequence[tuple[int, int]] | None = None,
 ) -> tuple[int, int] | None:
     """Return the part of `text` to keep: whole sentences around the best one, as many as fit.
 
@@ -34,13 +35,14 @@ def trim(
     fits : whether `text[start:end]` may be kept; smaller parts are expected to fit where larger ones do
     question : what the best sentence is chosen by; without it, it is the first
     within : part of `text` in which the best sentence is looked for; all of it by default
+    ranges : where its sentences, rows and lines of code stand; None for those of `sentence_ranges`
 
     Returns
     -------
     tuple of int or None
         Start and end; part of a sentence where not even the best one fits, None where not one character does.
     """
-    ranges = sentence_ranges(text)
+    ranges = sentence_ranges(text) if ranges is None else ranges
     if not ranges:
         return None
     low_edge, high_edge = within or (0, len(text))

@@ -18,6 +18,7 @@ from retrivex.rendering.render import Style, opening_samples
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
+from retrivex.text.leads import leads_of, prefix_at
 from retrivex.text.ranges import remaining
 from retrivex.tokens.cache import TokenCache
 
@@ -235,12 +236,14 @@ def build_candidates(
     repeated = {key: other for key, other in found.of.items() if key not in distinct}
     values = _values(runs, scores, cut, repeated)
     costs, openings = _prices(runs, scores.units, cut, cache)
+    if style.prefixes and config.selection_unit != "span":
+        openings += _lead_tokens(runs, cut, cache)
     mean = costs.sum() / len(costs) if costs.any() else 1.0
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
     floor = max(config.min_value, scores.floor)
     gains = (np.array(values) - floor) * np.maximum(costs, 1) / mean
     problem = Problem.of_arrays(
-        Arrays(costs, openings + _opening_tokens(runs, cut, cache, style), gains, cut.joined),
+        Arrays(costs, openings + _opening_tokens(runs, scores.units, cut, cache, style), gains, cut.joined),
         run_cost=config.run_cost,
         ranks=values,
         documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
@@ -294,13 +297,26 @@ def _of_units(values: list[float], unit_of: Sequence[int]) -> list[float]:
     return values if isinstance(unit_of, range) else [values[number] for number in unit_of]
 
 
-def _opening_tokens(runs: Sequence[Run], cut: _Cut, cache: TokenCache, style: Style) -> Integers:
+def _opening_tokens(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache, style: Style) -> Integers:
     """Tokens of everything that opening a span at each piece may add around its text."""
-    if isinstance(cut.pieces, Units):
-        pieces = cut.pieces
-        return np.array(cache.count_many(opening_samples(pieces.axis.chunks, style)), dtype=np.int64)[pieces.chunk]
+    if units is not None and isinstance(cut.pieces, Units):
+        return np.array(cache.count_many(opening_samples(units.axis.chunks, style)), dtype=np.int64)[cut.pieces.chunk]
     samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style)
     return np.array(cache.count_many(samples), dtype=np.int64)
+
+
+def _lead_tokens(runs: Sequence[Run], cut: _Cut, cache: TokenCache) -> Integers:
+    """Tokens of the head of a table, or the line in front of a list, that a span opening at each piece begins with."""
+    tokens = np.zeros(len(cut.pieces), dtype=np.int64)
+    leads = {number: found for number, run in enumerate(runs) if (found := leads_of(run.text))}
+    if not leads:
+        return tokens
+    for i, piece in enumerate(cut.pieces):
+        if piece.run in leads:
+            run, own = runs[piece.run], runs[piece.run].chunks[piece.first].metadata.prefix
+            prefix = prefix_at(run.text, run.ranges[piece.first][0], piece.start, own, leads[piece.run])
+            tokens[i] = cache.count(prefix) if prefix and prefix != own else 0
+    return tokens
 
 
 def _documents(runs: Sequence[Run], pieces: Sequence[Piece | Unit]) -> list[int]:

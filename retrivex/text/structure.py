@@ -20,6 +20,7 @@ WHOLE = 1600
 """Characters, some 400 tokens, up to which a sentence, a row or a fence of code is not cut."""
 
 _NARROW = 40  # characters; text that is wrapped at a width has wider lines
+_NEARBY = 20  # lines of a paragraph that are looked at on each side
 _BESIDE = 80  # characters on each side of a place, from which it is decided whether a sentence ends there
 
 _BLOCK = re.compile(
@@ -35,7 +36,7 @@ _HAS_INLINE = re.compile(r"[*_`]|\]\(")
 _ON = r"(?!\n[ \t]*\n)"  # no blank line
 _INLINE = re.compile(
     rf"`(?:{_ON}[^`]){{1,300}}`"
-    rf"|\[(?:{_ON}[^\[\]]){{1,300}}\]\([^()\s]{{0,500}}\)"
+    rf"|!?\[(?:{_ON}[^\[\]]){{1,300}}\]\([^()\s]{{0,500}}\)"
     rf"|(?<![\w*])(\*{{1,3}})(?=[^\s*])(?:{_ON}[\s\S]){{0,800}}?(?<=[^\s*])\1(?![\w*])"
     rf"|(?<![\w_])(_{{1,2}})(?=[^\s_])(?:{_ON}[\s\S]){{0,800}}?(?<=[^\s_])\2(?![\w_])"
 )
@@ -118,6 +119,17 @@ def structure_of(text: str, fence: str = "", language: str = "en") -> Structure:
         for (start, end), (_, kind) in zip(pairwise(starts), found, strict=True)
     ]
     return Structure(parts, open_fence)
+
+
+def line_ranges(text: str) -> list[tuple[int, int]]:
+    """Return where the parts of a text stand, without white space at their ends; of code its lines."""
+    parts = structure_of(text).parts
+    found = [
+        line
+        for part in parts
+        for line in (_lines(text, part.start, part.end) if part.kind in ("code", "head") else [part[:2]])
+    ]
+    return [(start, end) for start, end in (trim_range(text, *line) for line in found) if start < end]
 
 
 # ---- the two ends of a text
@@ -225,6 +237,8 @@ def _end(text: str, structure: Structure, punctuated: bool) -> End:
         return End.DONE
     if not punctuated:
         return End.DONE if breaks or solid[-1] in _ENDS_LOOSELY else End.LOOSE
+    if text.count("**", last.start) % 2 or text.count("`", last.start) % 2:
+        return End.OPEN
     if _FINISHED.search(solid[-_BESIDE:]):
         return End.ABBREVIATED if _ABBREVIATED.search(solid[-_TAIL:]) else End.DONE
     return End.LINE if breaks else End.OPEN
@@ -245,6 +259,8 @@ def _is_cased(text: str, parts: Sequence[Part]) -> bool | None:
 def ends_sentence(text: str, at: int) -> bool:
     """Whether a sentence ends at a place behind a full stop: an abbreviation ends none."""
     low, high = max(0, at - _BESIDE), _skip_space(text, at)
+    if text[at - 2 : at - 1].isdigit():
+        return high > at or not text[at : at + 1].isdigit()
     nearby = as_plain_spaces(text[low : high + _BESIDE])
     return any(at <= low + end <= high for end in sentence_ends(nearby))
 
@@ -374,36 +390,32 @@ def _sentence_starts(text: str, start: int, end: int, language: str) -> list[int
 
 def _shorter(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Cut a long range, which may be several sentences, at full stops and at line breaks that are none of wrapping."""
-    width = _width(text[start:end])
     strong = [
         found.end()
         for found in _STRONG.finditer(text, start, end)
-        if text[found.start()] not in "\r\n" or not is_wrapped(text, found.start(), width)
+        if text[found.start()] not in "\r\n" or not is_wrapped(text, found.start())
     ]
     for low, high in pairwise((start, *(at for at in strong if at < end), end)):
         weak = [found.end() for found in _WEAK.finditer(text, low, high)] if high - low > WHOLE else []
         yield from pairwise((low, *(at for at in weak if at < high), high))
 
 
-def _width(text: str) -> int:
-    return max(map(len, text.splitlines()), default=0)
+def is_wrapped(text: str, at: int) -> bool:
+    """Whether a line goes on behind its break, at an offset: the next word found no place in it.
 
-
-def is_wrapped(text: str, at: int, width: int) -> bool:
-    """Whether a line goes on behind its break, being wrapped at a width.
-
-    Parameters
-    ----------
-    text : any text
-    at : offset of the line break
-    width : characters of the longest line around
+    Examples
+    --------
+    >>> title, wrapped = "Bees\nThey sleep in the hive at night.", "They sleep in the hive at\nnight."
+    >>> is_wrapped(title, 4), is_wrapped(wrapped, 25)
+    (False, True)
     """
-    line = text[max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1 : at].rstrip()
-    following = text[at:].lstrip("\r") if text[at] != "\r" else text[at + 1 :]
-    following = following[1:] if following.startswith("\n") else following
-    line_break = following.find("\n")
-    following = (following if line_break < 0 else following[:line_break]).strip()
-    if not following or 2 * len(line) < width:
+    above = text[:at].rstrip("\r").rsplit("\n\n", 1)[-1].splitlines()[-_NEARBY:]
+    below = text[at:].lstrip("\r")[1:].split("\n\n", 1)[0].splitlines()[:_NEARBY]
+    if not above or not below or not below[0].strip():
+        return False
+    line, following = above[-1].rstrip(), below[0].strip()
+    width = max(map(len, (*above, *below)))
+    if 2 * len(line) < width:
         return False
     if following[0].islower():
         return True
