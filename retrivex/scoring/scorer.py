@@ -17,10 +17,12 @@ from retrivex.expansion.seeds import Seed
 from retrivex.merging.units import Unit, UnitCutter, Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
+from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.knn_fallback import Capacity, interpolate
+from retrivex.scoring.sentences import sentence_log_odds, with_reason
 from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.weighted import chunk_values
 
@@ -43,6 +45,7 @@ class Scores:
     make_chunk_probabilities : called once, when `chunk_probabilities` is read
     table, log_odds, model : of the calibrated scorer; None with the weighted one
     hedged : of each unit, whether its value is that of the nearest-neighbour fallback
+    sentence_log_odds : what a sentence model added to the log-odds of each unit; None without one
     """
 
     make_chunks: Callable[[], list[list[float]]]
@@ -54,6 +57,7 @@ class Scores:
     log_odds: NDArray[np.float64] | None = None
     model: Coefficients | None = None
     hedged: NDArray[np.bool_] | None = None
+    sentence_log_odds: NDArray[np.float64] | None = None
 
     @cached_property
     def chunks(self) -> list[list[float]]:
@@ -81,7 +85,10 @@ class Scores:
         """Return the features that moved a unit's log-odds most; empty with the weighted scorer."""
         if self.model is None or self.table is None:
             return ()
-        return self.model.reasons(self.table.values[unit], MAX_REASONS)
+        reasons = self.model.reasons(self.table.values[unit], MAX_REASONS)
+        if self.sentence_log_odds is None or not self.sentence_log_odds[unit]:
+            return reasons
+        return with_reason(reasons, float(self.sentence_log_odds[unit]))[:MAX_REASONS]
 
 
 class Scorer:
@@ -123,6 +130,7 @@ class Scorer:
         continuity: Mapping[ChunkKey, Continuity],
         similarity: Mapping[ChunkKey, float],
         capacity: Capacity,
+        sentences: Sequence[Sequence[ScoredSentence]] | None = None,
     ) -> Scores:
         """Return the values of the candidates.
 
@@ -134,6 +142,7 @@ class Scorer:
         continuity : of each chunk with the one before it
         similarity : cosine with the question, where it is known
         capacity : what the nearest hits would fill
+        sentences : of each run, what a sentence model says of them; only the calibrated scorer reads it
         """
         if self.model is None:
             relevance = {seed.key: seed.relevance for seed in seeds}
@@ -142,7 +151,7 @@ class Scorer:
                 return Scores(rows.copy)
             units = self.cutter.units(runs)
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        return self._score_calibrated(self.model, runs, seeds, linked, similarity, capacity)
+        return self._score_calibrated(self.model, runs, seeds, linked, similarity, capacity, sentences)
 
     def _score_calibrated(
         self,
@@ -152,12 +161,16 @@ class Scorer:
         linked: Mapping[ChunkKey, float],
         similarity: Mapping[ChunkKey, float],
         capacity: Capacity,
+        sentences: Sequence[Sequence[ScoredSentence]] | None,
     ) -> Scores:
         units = self.cutter.units(runs)
         table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis))
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
             log_odds = log_odds + self._boosts(runs, units)
+        moved = None if sentences is None else sentence_log_odds(units, sentences)
+        if moved is not None:
+            log_odds = log_odds + moved
         p = probabilities(log_odds)
         shares = _shares(p, units)
         shares, hedged = interpolate(shares, table, runs, units, seeds, capacity, self.config.hedge)
@@ -174,6 +187,7 @@ class Scorer:
             log_odds=log_odds,
             model=model,
             hedged=hedged,
+            sentence_log_odds=moved,
         )
 
     def _boosts(self, runs: Sequence[Run], units: Sequence[Unit]) -> NDArray[np.float64]:
