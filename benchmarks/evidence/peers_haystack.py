@@ -1,16 +1,32 @@
-"""Haystack's retrievers as peers; slow, as its in-memory store is read from end to end for every call."""
+"""Haystack's retrievers and rankers as peers.
+
+The retrievers are slow, as the in-memory store is read from end to end for every call, and are asked on one set only.
+
+- `LostInTheMiddleRanker` changes where hits stand and not which: it is given those that fit, and shows what kNN shows.
+- `MetaFieldGroupingRanker` puts the hits of a document together, in their order there.
+- `SentenceTransformersDiversityRanker`, of the package sentence-transformers-haystack: at its defaults (greedy, 10 of
+  the hits), and by maximum margin relevance with its own weight of 0.5 and with 0.9. It gets the chunks' embeddings.
+
+`MetaFieldRanker` needs a number to rank by, which these documents do not have; `LLMRanker` needs a model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import version
+from typing import Any
 
+import numpy as np
+import torch
 from haystack import Document
+from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldGroupingRanker
 from haystack.components.retrievers import AutoMergingRetriever, SentenceWindowRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersDiversityRanker
 
 from benchmarks.evidence.index import parents_of
+from benchmarks.evidence.systems import fitting_places
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.run import Case, Index, RangeSystem
 
@@ -80,14 +96,80 @@ def auto_merging(case: Case) -> list[Range]:
     return stored.where(stored.merging.run(stored.hits(case))["documents"])
 
 
+# ---- rankers
+
+
+def _hits(case: Case, places: Sequence[int]) -> list[Document]:
+    return [_leaf(case.index, place, 0) for place in places]
+
+
+def _ranges(case: Case, documents: Sequence[Document]) -> list[Range]:
+    return [case.index.range_of(int(document.id)) for document in documents]
+
+
+def lost_in_the_middle(case: Case) -> list[Range]:
+    """Return the hits that fit, the best at both ends."""
+    return _ranges(case, LostInTheMiddleRanker().run(_hits(case, fitting_places(case)))["documents"])
+
+
+def grouped(case: Case) -> list[Range]:
+    """Return the hits, those of a document together."""
+    ranker = MetaFieldGroupingRanker(group_by="source_id", sort_docs_by="split_id")
+    return _ranges(case, ranker.run(_hits(case, case.places))["documents"])
+
+
+class _Vectors:
+    """Stands for a ranker's model: the embeddings of the question and of the hits."""
+
+    def __init__(self, case: Case) -> None:
+        self._known = {case.index.chunks[place].text: case.index.vectors[place] for place in case.places}
+        self._known[case.question] = case.embedding
+
+    def encode(self, texts: Sequence[str], **_options: Any) -> torch.Tensor:
+        """Return the embeddings of known texts."""
+        return torch.from_numpy(np.stack([self._known[text] for text in texts]))
+
+
+def diverse(**options: Any) -> Callable[[Case], Sequence[Range]]:
+    """Return SentenceTransformersDiversityRanker with some options."""
+
+    def spans(case: Case) -> list[Range]:
+        torch.set_num_threads(1)  # a forked process has none of its parent's
+        ranker = SentenceTransformersDiversityRanker(**options)
+        ranker.model = _Vectors(case)
+        return _ranges(case, ranker.run(case.question, _hits(case, case.places))["documents"])
+
+    return spans
+
+
 def versions() -> dict[str, str]:
-    """Return the version of the package compared with."""
-    return {"haystack-ai": version("haystack-ai")}
+    """Return the versions of the packages compared with."""
+    return {name: version(name) for name in ("haystack-ai", "sentence-transformers-haystack")}
+
+
+SLOW = ("Haystack sentence window", "Haystack auto-merging")
+"""Systems that read their whole store for every call."""
+
+_MARGIN = {"strategy": "maximum_margin_relevance"}
 
 
 def haystack_systems() -> list[RangeSystem]:
     """Return every system of this module."""
+    own, models = (f"{name} {number}" for name, number in versions().items())
+    retrievers = f"haystack {version('haystack-ai')}"  # the rows that are kept bear this name
     return [
-        RangeSystem(f"Haystack {name}", ranges, f"haystack {version('haystack-ai')}", _stored, all_hits=False)
-        for name, ranges in (("sentence window", sentence_window), ("auto-merging", auto_merging))
+        *[
+            RangeSystem(name, ranges, retrievers, _stored, all_hits=False)
+            for name, ranges in zip(SLOW, (sentence_window, auto_merging), strict=True)
+        ],
+        RangeSystem("Haystack LostInTheMiddleRanker", lost_in_the_middle, own),
+        RangeSystem("Haystack MetaFieldGroupingRanker", grouped, own, all_hits=False),
+        *[
+            RangeSystem(f"Haystack DiversityRanker{name}", diverse(**options), models)
+            for name, options in (
+                ("", {}),
+                (" MMR 0.5", _MARGIN),
+                (" MMR 0.9", {**_MARGIN, "lambda_threshold": 0.9}),
+            )
+        ],
     ]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence.index import MOST_QUESTIONS, Indexes, ask, pieces, retrieve
+from benchmarks.evidence.sentence_vectors import encode_for
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.run import Case, RangeSystem
@@ -125,7 +126,9 @@ def run(plan: Plan, jobs: Iterable[tuple[Cell, Block]], *, processes: int = 2) -
         indexes = Indexes(tuple(plan.systems), size)
         for view, some in groupby(of_size, lambda job: job[0].view):
             blocks = [block for _, block in some]
-            start = partial(_start, plan, dict(_search(indexes, view, plan.most, blocks)))
+            searched = dict(_search(indexes, view, plan.most, blocks))
+            _encode_sentences(plan, blocks, searched)
+            start = partial(_start, plan, searched)
             for block in finished(start, blocks, processes, "the evidence"):
                 done += 1
                 left = (time.monotonic() - started) / done * (len(todo) - done)
@@ -135,6 +138,16 @@ def run(plan: Plan, jobs: Iterable[tuple[Cell, Block]], *, processes: int = 2) -
                     file=sys.stderr,
                     flush=True,
                 )
+
+
+def _encode_sentences(plan: Plan, blocks: Sequence[Block], searched: Mapping[str, Sequence[SearchedQuestion]]) -> None:
+    """Embed the sentences of the hits for the systems that compare them, set by set and for each retriever."""
+    for name, retriever in dict.fromkeys((block.set_name, block.retriever) for block in blocks):
+        here = {block.composer for block in blocks if (block.set_name, block.retriever) == (name, retriever)}
+        cases = [
+            Case(asked.question.text, asked.hits[retriever], asked.index, 0, retriever) for asked in searched[name]
+        ]
+        encode_for([plan.systems[name][system] for system in here], cases)
 
 
 def _start(plan: Plan, asked: Mapping[str, Sequence[SearchedQuestion]]) -> Callable[[Block], Block]:

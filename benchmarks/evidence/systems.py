@@ -29,17 +29,18 @@ def nearest(case: Case) -> list[Range]:
 
 def in_document_order(case: Case) -> list[Range]:
     """Return the hits that fit, in document order (DOS): the evidence of kNN, in another order."""
-    return sorted(_fitting(case))
+    return sorted(map(case.index.range_of, fitting_places(case)))
 
 
-def _fitting(case: Case) -> list[Range]:
+def fitting_places(case: Case) -> list[int]:
+    """Return the places of the hits that fit, best first; of the best hit where none does."""
     left, kept = case.budget, []
     for place in case.places:
         tokens = case.index.count(case.index.range_of(place))
         if tokens <= left:
-            kept.append(case.index.range_of(place))
+            kept.append(place)
             left -= tokens
-    return kept or case.hit_ranges()[:1]
+    return kept or list(case.places[:1])
 
 
 def widened(reach: int) -> Callable[[Case], Sequence[Range]]:

@@ -47,6 +47,7 @@ _STEPS = {
     "fetch": "stretches of documents asked for, and chunks received",
     "expand": "hits, and chunks in the windows around them",
     "merge": "windows, and continuous stretches of text made of them",
+    "sentences": "hits read by the sentence model, and sentences scored",
     "score": "chunks, and candidate passages that were scored",
     "select": "candidate passages, and those chosen for the budget",
     "parents": "chunks, and the sections that hold them",

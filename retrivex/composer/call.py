@@ -15,6 +15,7 @@ from retrivex.model.chunk import Embedding, Scope, allowed_scopes
 from retrivex.rendering.render import Style
 from retrivex.rerank.calling import RerankReply, RerankRequest
 from retrivex.rerank.protocol import ScoreScale
+from retrivex.rerank.sentences import SentenceReply, SentenceRequest
 from retrivex.scoring.scorer import Scorer
 from retrivex.scoring.term_index import TermIndexer
 from retrivex.stores.access import ChunkReply, ChunkRequest, ParentReply, ParentRequest, StoreAccess
@@ -26,10 +27,10 @@ from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
 
 T = TypeVar("T")
 
-Request: TypeAlias = ChunkRequest | ParentRequest | RerankRequest
-Reply: TypeAlias = ChunkReply | ParentReply | RerankReply
+Request: TypeAlias = ChunkRequest | ParentRequest | RerankRequest | SentenceRequest
+Reply: TypeAlias = ChunkReply | ParentReply | RerankReply | SentenceReply
 Steps: TypeAlias = Generator[Request, Reply, T]
-"""Yields requests to stores and the reranker and is sent their replies, so that sync and async run the same code."""
+"""Yields requests to stores and models and is sent their replies, so that sync and async run the same code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Call:
     signatures : word signatures
     log : records steps and warnings
     rerank_scale : range of the reranker's scores; None without a reranker
+    with_sentences : whether there is a sentence scorer that can be asked
     """
 
     seed_hits: SeedHits
@@ -77,6 +79,7 @@ class Call:
     signatures: SignatureCache
     log: Log
     rerank_scale: ScoreScale | None = None
+    with_sentences: bool = False
 
 
 class Resources:
@@ -108,7 +111,11 @@ class Resources:
 
 
 def make_call(
-    asked: ComposeRequest, resources: Resources, style: Style | None, rerank_scale: ScoreScale | None
+    asked: ComposeRequest,
+    resources: Resources,
+    style: Style | None,
+    rerank_scale: ScoreScale | None,
+    with_sentences: bool,
 ) -> tuple[Call, StoreAccess]:
     """Check what a caller asks for; return the call and the access to its stores.
 
@@ -118,6 +125,7 @@ def make_call(
     resources : of the composer
     style : how the context is rendered; None for what the config says
     rerank_scale : range of the reranker's scores; None without a reranker
+    with_sentences : whether there is a sentence scorer
 
     Raises
     ------
@@ -149,5 +157,6 @@ def make_call(
         signatures=resources.signatures,
         log=Log(warnings),
         rerank_scale=rerank_scale,
+        with_sentences=with_sentences,
     )
     return call, access

@@ -14,6 +14,7 @@ from retrivex.composer.expand import expand
 from retrivex.composer.fetch import fetch_parents
 from retrivex.composer.pinned import Pinned, pin_passages, without_pins
 from retrivex.composer.score import ScoredCandidates, make_candidates, score
+from retrivex.composer.sentences import score_sentences
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig, check_config
 from retrivex.errors import RetrivexError
@@ -24,7 +25,8 @@ from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rendering.render import BARE, Style
 from retrivex.rerank.calling import Reranking
-from retrivex.rerank.protocol import AnyReranker
+from retrivex.rerank.protocol import AnyReranker, AnySentenceScorer
+from retrivex.rerank.sentences import SentenceScoring
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from retrivex.tokens.tokenizer import TokenizerSpec
 
@@ -50,7 +52,8 @@ def score_steps(call: Call, pinned: Pinned) -> Steps[ScoredCandidates]:
     runs, warnings = merge(windows, expanded.found, call.config)
     call.log.warnings += warnings
     call.log.mark("merge", len(windows), len(runs))
-    return score(call, pinned, expanded, runs)
+    sentences = yield from score_sentences(call, expanded.seeds, runs)
+    return score(call, pinned, expanded, runs, sentences)
 
 
 class SpanComposer:
@@ -66,13 +69,16 @@ class SpanComposer:
     reranker : scores the hits anew before they grow: an object with `score(query, texts)`, a function of the two, or a
         `Reranking`, which says how it is asked. Its scores take the place of the hits' own; where it fails, they
         keep theirs, with a warning
+    sentence_scorer : says how probable it is that each sentence of the best hits helps: an object with
+        `score_sentences(question, text)`, a function of the two, or a `SentenceScoring`, which says how it is asked.
+        The calibrated scorer adds it to what it knows; where it fails, the context is made without, with a warning
 
     Raises
     ------
     ConfigError
         If `config` is no RetrievalConfig.
     RerankError
-        If `reranker` is nothing that can score texts.
+        If `reranker` is nothing that can score texts, or `sentence_scorer` nothing that can score sentences.
     TokenizerError
         If a tokenizer was asked for by name and cannot be had.
 
@@ -92,9 +98,11 @@ class SpanComposer:
         *,
         tokenizer: TokenizerSpec = None,
         reranker: AnyReranker | Reranking | None = None,
+        sentence_scorer: AnySentenceScorer | SentenceScoring | None = None,
     ) -> None:
         self.config = check_config(config)
         self._reranking = None if reranker is None else Reranking.of(reranker)
+        self._sentence_scoring = None if sentence_scorer is None else SentenceScoring.of(sentence_scorer)
         self._resources = Resources(self.config, tokenizer)
         self._resources.counter_for(self.config)
 
@@ -283,5 +291,5 @@ class SpanComposer:
 
     def _start(self, asked: ComposeRequest, style: Style | None = None) -> tuple[Call, Services]:
         scale = None if self._reranking is None else self._reranking.score_scale
-        call, stores = make_call(asked, self._resources, style, scale)
-        return call, Services(stores, self._reranking)
+        call, stores = make_call(asked, self._resources, style, scale, self._sentence_scoring is not None)
+        return call, Services(stores, self._reranking, self._sentence_scoring)

@@ -1,4 +1,4 @@
-"""Runs the steps of a call against its stores and reranker, in a thread or in an event loop."""
+"""Runs the steps of a call against its stores and models, in a thread or in an event loop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from retrivex.composer.call import Reply, Request, Steps
 from retrivex.rerank.calling import Reranking, RerankRequest
+from retrivex.rerank.sentences import SentenceRequest, SentenceScoring
 from retrivex.stores.access import StoreAccess
 
 T = TypeVar("T")
@@ -14,27 +15,33 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The stores and the reranker that answer the requests of a call."""
+    """The stores, the reranker and the sentence scorer that answer the requests of a call."""
 
     stores: StoreAccess
     reranking: Reranking | None
+    sentence_scoring: SentenceScoring | None
 
     def run(self, request: Request) -> Reply:
         """Answer a request."""
-        if not isinstance(request, RerankRequest):
-            return self.stores.run(request)
-        return self._reranker().run(request)
+        if isinstance(request, RerankRequest):
+            return _given(self.reranking).run(request)
+        if isinstance(request, SentenceRequest):
+            return _given(self.sentence_scoring).run(request)
+        return self.stores.run(request)
 
     async def arun(self, request: Request) -> Reply:
         """Answer a request in an event loop."""
-        if not isinstance(request, RerankRequest):
-            return await self.stores.arun(request)
-        return await self._reranker().arun(request)
+        if isinstance(request, RerankRequest):
+            return await _given(self.reranking).arun(request)
+        if isinstance(request, SentenceRequest):
+            return await _given(self.sentence_scoring).arun(request)
+        return await self.stores.arun(request)
 
-    def _reranker(self) -> Reranking:
-        if self.reranking is None:
-            raise TypeError("the pipeline asked for a reranker, and there is none")
-        return self.reranking
+
+def _given(model: T | None) -> T:
+    if model is None:
+        raise TypeError("the pipeline asked for a model, and there is none")
+    return model
 
 
 def drive(steps: Steps[T], services: Services) -> T:

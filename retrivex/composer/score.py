@@ -12,6 +12,7 @@ from retrivex.errors import RetrivexError
 from retrivex.expansion.seeds import Seed
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
+from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted
 from retrivex.scoring.knn_fallback import Capacity
@@ -29,19 +30,27 @@ class ScoredCandidates:
     runs : of contiguous text
     similarity : cosine of chunks with the question, where it is known
     scores : values of the candidates
+    sentences : of each run, what a sentence model says of them; None without one
     """
 
     expanded: Expanded
     runs: list[Run]
     similarity: dict[ChunkKey, float]
     scores: Scores
+    sentences: Sequence[Sequence[ScoredSentence]] | None = None
 
 
-def score(call: Call, pinned: Pinned, expanded: Expanded, runs: list[Run]) -> ScoredCandidates:
+def score(
+    call: Call,
+    pinned: Pinned,
+    expanded: Expanded,
+    runs: list[Run],
+    sentences: Sequence[Sequence[ScoredSentence]] | None,
+) -> ScoredCandidates:
     """Return the candidates' scores for the question."""
     similarity = _similarity(call, runs)
-    scores = _scores(call, pinned, expanded, runs, expanded.seeds, similarity)
-    return ScoredCandidates(expanded, runs, similarity, scores)
+    scores = _scores(call, pinned, expanded, runs, expanded.seeds, similarity, sentences)
+    return ScoredCandidates(expanded, runs, similarity, scores, sentences)
 
 
 def _similarity(call: Call, runs: Sequence[Run]) -> dict[ChunkKey, float]:
@@ -60,6 +69,7 @@ def _scores(
     runs: Sequence[Run],
     seeds: Sequence[Seed],
     similarity: Mapping[ChunkKey, float],
+    sentences: Sequence[Sequence[ScoredSentence]] | None,
     share: float = 1.0,
 ) -> Scores:
     """Return the candidates' scores for some of the hits, which may fill a share of the budget.
@@ -77,7 +87,9 @@ def _scores(
     )
     expansion = expanded.expansion
     absent = {key for key, reason in expansion.refused.items() if reason in ("missing", "document end")}
-    scores = call.scorer.score(runs, seeds, expanded.linked, expansion.continuity, similarity, absent, capacity)
+    scores = call.scorer.score(
+        runs, seeds, expanded.linked, expansion.continuity, similarity, absent, capacity, sentences
+    )
     made, warnings = discounted(scores, runs, config.diversity)
     call.log.warnings += warnings
     return made
@@ -108,7 +120,8 @@ def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[
         if own:
             own.sort(key=lambda seed: (-seed.relevance, seed.key))
             share = shares[number] / sum(shares)
-            value = _scores(call, pinned, scored.expanded, scored.runs, own, scored.similarity, share)
+            found = scored.expanded, scored.runs, own, scored.similarity, scored.sentences
+            value = _scores(call, pinned, *found, share)
             made.append((share, _restrict_to_list(value, scored, own)))
     return made
 

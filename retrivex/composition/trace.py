@@ -24,7 +24,7 @@ class Step:
 
     Parameters
     ----------
-    name : rerank, seeds, fetch, expand, merge, score, select, parents, order, render
+    name : rerank, seeds, fetch, expand, merge, sentences, score, select, parents, order, render
     n_in, n_out : how many things went in and came out
     microseconds : wall time
     """

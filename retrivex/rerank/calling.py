@@ -1,21 +1,21 @@
-"""Calls of a reranker: batches, concurrency, time limit, retries, and checks of its answer."""
+"""Calls of a reranker: its batches, and checks of its answer."""
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
-from typing import Any, Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError, describe_cause, quoted
+from retrivex.errors import RerankError, quoted
+from retrivex.rerank.policy import CallPolicy, check_count, finish
 from retrivex.rerank.protocol import AnyReranker, AsyncReranker, ReadsSoMuch, Reranker, Scores, ScoreScale
-from retrivex.timeouts import Backoff, aretry, call_in_time, in_own_task, in_thread
+from retrivex.timeouts import in_own_task, in_thread
 
 _LIMITS: dict[str, tuple[float, float]] = {
     "unbounded": (-math.inf, math.inf),
@@ -100,13 +100,8 @@ class Reranking:
                 f"reranker is {self.reranker!r:.80}: it must be an object with score(query, texts), or a function of "
                 "the two"
             )
-        for name, least in (("batch_size", 1), ("concurrency", 1), ("retries", 0)):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise RerankError(f"{name} is {quoted(number)}: it must be a whole number of at least {least}")
-        check_seconds("backoff_s", self.backoff_s, least="zero")
-        if self.timeout_s is not None:
-            check_seconds("timeout_s", self.timeout_s)
+        check_count("batch_size", self.batch_size, least=1)
+        self._policy.check()
         if not isinstance(self.score_scale, str) or self.score_scale not in _LIMITS:
             raise RerankError(f"score_scale is {quoted(self.score_scale)}: choose one of {', '.join(_LIMITS)}")
 
@@ -117,22 +112,17 @@ class Reranking:
 
     def scores(self, query: str, texts: Sequence[str]) -> RerankReply:
         """Score texts; works inside a running event loop too, which it blocks."""
-        import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
-
-        stop = threading.Event()
         try:
-            # a loop of its own, in a thread of its own: the caller's thread may have a running one already
-            return call_in_time(partial(asyncio.run, self._reply(query, texts, self._ask, stop)), threading.TIMEOUT_MAX)
-        finally:
-            stop.set()
+            return self._reply(self._policy.run(self._calls(query, texts, self._ask)))
+        except RerankError as error:
+            return RerankReply(problem=error)
 
     async def ascores(self, query: str, texts: Sequence[str]) -> RerankReply:
         """Score texts without blocking the event loop; cancelling it leaves no batch to be started."""
-        stop = threading.Event()
         try:
-            return await self._reply(query, texts, self._aask, stop)
-        finally:
-            stop.set()
+            return self._reply(await self._policy.arun(self._calls(query, texts, self._aask)))
+        except RerankError as error:
+            return RerankReply(problem=error)
 
     def run(self, request: RerankRequest) -> RerankReply:
         """Answer a request of the pipeline."""
@@ -142,67 +132,25 @@ class Reranking:
         """Answer a request of the pipeline without blocking the event loop."""
         return await self.ascores(request.query, request.texts)
 
-    async def _reply(
-        self,
-        query: str,
-        texts: Sequence[str],
-        ask: Callable[[str, Sequence[str]], Awaitable[Answer]],
-        stop: threading.Event,
-    ) -> RerankReply:
-        import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
+    @property
+    def _policy(self) -> CallPolicy:
+        return CallPolicy("reranker", self.concurrency, self.timeout_s, self.retries, self.backoff_s)
 
-        deadline = None if self.timeout_s is None else asyncio.get_running_loop().time() + self.timeout_s
-        batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
-        gate = asyncio.Semaphore(self.concurrency)
+    def _calls(
+        self, query: str, texts: Sequence[str], ask: Callable[[str, Sequence[str]], Awaitable[Answer]]
+    ) -> list[Callable[[], Awaitable[Answer]]]:
+        """Return a call for each batch."""
 
         async def one(batch: Sequence[str]) -> Answer:
-            async with gate:
-                if stop.is_set():
-                    raise RerankError("given up on by the caller")
-                return await self._batch(query, batch, ask, stop, deadline)
+            return self._check(await ask(query, batch), len(batch))
 
-        try:
-            async with asyncio.timeout_at(deadline), asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(batch)) for batch in batches]
-        except TimeoutError:
-            late = f"no answer within timeout_s={self.timeout_s:g}: raise it, or give fewer texts"
-            return RerankReply(problem=RerankError(late))
-        except ExceptionGroup as errors:
-            return RerankReply(problem=_as_rerank_error(errors.exceptions[0]))
-        answers = [task.result() for task in tasks]
+        starts = range(0, len(texts), self.batch_size)
+        return [partial(one, texts[start : start + self.batch_size]) for start in starts]
+
+    def _reply(self, answers: Sequence[Answer]) -> RerankReply:
         scores = [np.asarray(scores, dtype=np.float64) for scores, _ in answers]
         cut = [number * self.batch_size + at for number, (_, places) in enumerate(answers) for at in places]
         return RerankReply(np.concatenate(scores) if scores else np.zeros(0), tuple(cut))
-
-    async def _batch(
-        self,
-        query: str,
-        texts: Sequence[str],
-        ask: Callable[[str, Sequence[str]], Awaitable[Answer]],
-        stop: threading.Event,
-        deadline: float | None,
-    ) -> Answer:
-        async def attempt() -> Answer:
-            return self._check(await ask(query, texts), len(texts))
-
-        def pause(error: Exception, attempts: int) -> float:
-            if attempts == self.retries or stop.is_set() or not _may_pass(error):
-                raise error
-            return self._pause(error, attempts, deadline)
-
-        return await aretry(attempt, pause)
-
-    def _pause(self, error: Exception, attempts: int, deadline: float | None) -> float:
-        """Seconds to wait before the next attempt: ours, or the endpoint's where it asks for more."""
-        import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
-
-        wanted = error.retry_after_s if isinstance(error, RerankUnavailableError) else None
-        if wanted is not None and deadline is not None and asyncio.get_running_loop().time() + wanted >= deadline:
-            raise RerankError(
-                f"{error}; it asks to wait {wanted:g} s, which timeout_s={self.timeout_s:g} does not leave: raise "
-                "timeout_s, or ask less often"
-            ) from error
-        return Backoff(self.backoff_s).pause(attempts, wanted)
 
     async def _ask(self, query: str, texts: Sequence[str]) -> Answer:
         return await in_thread(partial(self._answer, query, texts))
@@ -223,7 +171,7 @@ class Reranking:
             made = reranker.score(query, texts)
         else:
             made = reranker.ascore(query, texts) if isinstance(reranker, AsyncReranker) else reranker(query, texts)
-        return _result(made) if isawaitable(made) else made, self._cut(query, texts)
+        return finish(made) if isawaitable(made) else made, self._cut(query, texts)
 
     def _cut(self, query: str, texts: Sequence[str]) -> Sequence[int]:
         return self.reranker.too_long(query, texts) if isinstance(self.reranker, ReadsSoMuch) else ()
@@ -252,40 +200,3 @@ class Reranking:
         if any(at not in range(count) for at in cut):
             raise RerankError(f"too_long of a reranker gave {cut!r:.80}: it must give places from 0 to {count - 1}")
         return scores, cut
-
-
-def _result(made: Awaitable[Scores]) -> Scores:
-    """Run an awaitable to its end in an event loop of its own."""
-    import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
-
-    async def awaited() -> Scores:
-        return await made
-
-    return asyncio.run(awaited())
-
-
-def check_seconds(name: str, value: Any, *, least: Literal["more", "zero"] = "more") -> None:
-    """Refuse what is no number of seconds that can be waited for.
-
-    Raises
-    ------
-    RerankError
-        If it is no number, negative, zero where there has to be `more`, or more than a clock can count.
-    """
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 <= value <= threading.TIMEOUT_MAX or (least == "more" and value == 0):
-        rule = "it must be a positive number of seconds" if least == "more" else "it must be seconds, not negative"
-        raise RerankError(f"{name} is {quoted(value)}: {rule}, and at most {threading.TIMEOUT_MAX:.0f}")
-
-
-def _may_pass(error: Exception) -> bool:
-    """Whether asking again may help: not where an answer was wrong, or the question itself was refused."""
-    return isinstance(error, RerankUnavailableError) or not isinstance(error, RetrivexError)
-
-
-def _as_rerank_error(error: Exception) -> RerankError:
-    if isinstance(error, RerankError):
-        return error
-    wrapped = RerankError(f"the reranker failed: {describe_cause(error)}")
-    wrapped.__cause__ = error
-    return wrapped

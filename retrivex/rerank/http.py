@@ -11,23 +11,15 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, RerankUnavailableError, describe_cause, install_hint, quoted
+from retrivex.errors import RerankError, quoted
 from retrivex.model.numbers import float_of
-from retrivex.rerank.calling import check_seconds
-from retrivex.timeouts import retry_after
+from retrivex.rerank.endpoint import SHOWN, Endpoint
 from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer, without_surrogates
-
-try:
-    import httpx2
-except ImportError as error:
-    raise ImportError(f"reranking over HTTP needs httpx2: {install_hint('rerank')}") from error
 
 Shape: TypeAlias = Literal["cohere", "jina", "tei", "vllm", "voyage"]
 """Whose request and response an endpoint has."""
 
 _SHAPES: tuple[Shape, ...] = ("cohere", "jina", "tei", "vllm", "voyage")
-_TOO_MANY = 429
-_SHOWN = 200  # characters of an endpoint's own words in an error
 
 
 class HttpReranker:
@@ -73,29 +65,22 @@ class HttpReranker:
             raise RerankError(f"shape is {shape!r}: choose one of {', '.join(_SHAPES)}")
         if model is None and shape != "tei":
             raise RerankError(f"model is None: an endpoint of the shape {shape!r} needs the name of its model")
-        check_seconds("timeout_s", timeout_s)
-        if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):
-            raise RerankError(
-                "api_key is no printable ASCII text: see that the key alone was copied, without line ends"
-            )
         if options is not None and not isinstance(options, Mapping):
             raise RerankError(f"options are {quoted(options)}: give a mapping of further fields of the request")
         if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
             raise RerankError(f"max_tokens is {max_tokens!r}: it must be a whole number of at least 1, or None")
-        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-            raise RerankError(
-                f"url is {url!r}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
-            )
+        self._endpoint = Endpoint(
+            url,
+            api_key=api_key,
+            timeout_s=timeout_s,
+            advice=f"see that url, api_key, model and shape={shape!r} are right and the texts not too long",
+        )
         self.url = url
         self.shape = shape
         self.model = model
         self.max_tokens = max_tokens
         self._options = dict(options or {})
         self._tokenizer = get_tokenizer(tokenizer) if max_tokens is not None else None
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._timeout = httpx2.Timeout(timeout_s)
-        self._ssl = httpx2.create_ssl_context()  # made once: it takes longer than many a request
-        self._client = httpx2.Client(headers=self._headers, timeout=self._timeout, verify=self._ssl)
 
     def __repr__(self) -> str:
         return f"HttpReranker({self.url!r}, shape={self.shape!r}, model={self.model!r})"
@@ -110,7 +95,7 @@ class HttpReranker:
 
     def close(self) -> None:
         """Close the connections that are kept open; a reranker may not be asked afterwards."""
-        self._client.close()
+        self._endpoint.close()
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return one number a text, shape (len(texts),).
@@ -124,23 +109,13 @@ class HttpReranker:
         """
         if not texts:
             return np.zeros(0)
-        try:
-            response = self._client.post(self.url, json=self._body(query, texts))
-        except httpx2.TransportError as error:
-            raise self._explain_unreachable(error) from error
-        return self._scores(response, texts)
+        return self._scores(self._endpoint.post(self._body(query, texts)), texts)
 
     async def ascore(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return what `score` returns; cancelling it closes the connection."""
         if not texts:
             return np.zeros(0)
-        # a client of its own, as connections belong to the event loop that opened them
-        async with httpx2.AsyncClient(headers=self._headers, timeout=self._timeout, verify=self._ssl) as client:
-            try:
-                response = await client.post(self.url, json=self._body(query, texts))
-            except httpx2.TransportError as error:
-                raise self._explain_unreachable(error) from error
-        return self._scores(response, texts)
+        return self._scores(await self._endpoint.apost(self._body(query, texts)), texts)
 
     def too_long(self, query: str, texts: Sequence[str]) -> list[int]:
         """Return the places of texts that have more than `max_tokens`, together with the question; none without it."""
@@ -158,19 +133,8 @@ class HttpReranker:
         most = "top_k" if self.shape == "voyage" else "top_n"
         return {"model": self.model, "query": asked, "documents": read, most: len(read), **self._options}
 
-    def _scores(self, response: httpx2.Response, texts: Sequence[str]) -> NDArray[np.float64]:
-        if response.status_code == _TOO_MANY or response.status_code >= 500:
-            what = "wants to be asked less often," if response.status_code == _TOO_MANY else "failed with"
-            raise RerankUnavailableError(
-                f"{self.url} {what} status {response.status_code}: {_words(response)}",
-                retry_after(response.headers.get("Retry-After")),
-            )
-        if response.status_code != 200:
-            raise RerankError(
-                f"{self.url} refused the request with status {response.status_code}: {_words(response)}; see that url, "
-                f"api_key, model and shape={self.shape!r} are right and the texts not too long"
-            )
-        results = self._results(response)
+    def _scores(self, answer: Any, texts: Sequence[str]) -> NDArray[np.float64]:
+        results = self._results(answer)
         scores = np.full(len(texts), np.nan)
         for result in results:
             at, score = self._read(result, texts)
@@ -184,18 +148,14 @@ class HttpReranker:
             )
         return scores
 
-    def _results(self, response: httpx2.Response) -> list[Any]:
-        try:
-            answer = response.json()
-        except (ValueError, RecursionError) as error:
-            raise RerankError(f"{self.url} answered with something else than JSON: {_words(response)}") from error
+    def _results(self, answer: Any) -> list[Any]:
         name = "data" if self.shape == "voyage" else "results"
         listed = answer.get(name) if isinstance(answer, dict) else None
         results = answer if self.shape == "tei" else listed
         if not isinstance(results, list):
             expected = "a list" if self.shape == "tei" else f"an object with a list {name!r}"
             raise RerankError(
-                f"{self.url} did not answer in the shape {self.shape!r}, which is {expected}: {_words(response)}"
+                f"{self.url} did not answer in the shape {self.shape!r}, which is {expected}: {quoted(answer, SHOWN)}"
             )
         return results
 
@@ -204,23 +164,16 @@ class HttpReranker:
         at, score = (result.get("index"), result.get(name)) if isinstance(result, dict) else (None, None)
         if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < len(texts):
             raise RerankError(
-                f"{self.url} gave the result {json.dumps(result):.{_SHOWN}}: it needs an index from 0 to "
+                f"{self.url} gave the result {json.dumps(result):.{SHOWN}}: it needs an index from 0 to "
                 f"{len(texts) - 1}"
             )
         value = math.nan if isinstance(score, bool) else float_of(score)
         if math.isnan(value):
             raise RerankError(
-                f"{self.url} gave the result {json.dumps(result):.{_SHOWN}}: {name} must be a finite number"
+                f"{self.url} gave the result {json.dumps(result):.{SHOWN}}: {name} must be a finite number"
             )
         document = result.get("document")
         shown = document.get("text") if isinstance(document, dict) else document
         if isinstance(shown, str) and shown != texts[at] and shown in texts:
             raise RerankError(f"{self.url} gave text {at} back as another one, {shown[:40]!r}: its order is mixed up")
         return at, value
-
-    def _explain_unreachable(self, error: Exception) -> RerankUnavailableError:
-        return RerankUnavailableError(f"{self.url} cannot be reached ({describe_cause(error)})")
-
-
-def _words(response: httpx2.Response) -> str:
-    return repr(response.text[:_SHOWN])

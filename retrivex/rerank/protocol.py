@@ -1,9 +1,9 @@
-"""The protocols of rerankers: anything that scores texts for a question."""
+"""The protocols of rerankers and sentence scorers: anything that scores texts, or their sentences, for a question."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,3 +47,43 @@ RerankFunction: TypeAlias = Callable[[str, Sequence[str]], Scores | Awaitable[Sc
 """`rerank(query, texts)`: a plain or an async function may stand for a reranker."""
 
 AnyReranker: TypeAlias = Reranker | AsyncReranker | RerankFunction
+
+
+class ScoredSentence(NamedTuple):
+    """A sentence of a text.
+
+    Parameters
+    ----------
+    start, end : characters (Unicode code points) of the text, end exclusive
+    probability : that it helps to answer the question, in [0, 1]
+    """
+
+    start: int
+    end: int
+    probability: float
+
+
+SentenceTriples: TypeAlias = Sequence[tuple[int, int, float]]
+"""(start, end, probability) of sentences, as in `ScoredSentence`; in any order, not all have to be there."""
+
+
+@runtime_checkable
+class SentenceScorer(Protocol):
+    """Says of each sentence of a text how probable it is that it helps to answer a question."""
+
+    def score_sentences(self, question: str, text: str) -> SentenceTriples:
+        """Return (start, end, probability) of the sentences."""
+
+
+@runtime_checkable
+class AsyncSentenceScorer(Protocol):
+    """A sentence scorer that can be awaited."""
+
+    async def ascore_sentences(self, question: str, text: str) -> SentenceTriples:
+        """Return what `score_sentences` returns."""
+
+
+SentenceFunction: TypeAlias = Callable[[str, str], SentenceTriples | Awaitable[SentenceTriples]]
+"""`score(question, text)`: a plain or an async function may stand for a sentence scorer."""
+
+AnySentenceScorer: TypeAlias = SentenceScorer | AsyncSentenceScorer | SentenceFunction

@@ -16,6 +16,7 @@ _SIGNALS = {
 _OTHERS = {
     "is a hit": "being a hit of the retriever",
     "chunks from a hit": "distance to the nearest hit",
+    "sentence model": "the sentence model's probability",
     "share of words": "the share of the question's words that it has",
 }
 _SIGNAL = "|".join(sorted(map(re.escape, _SIGNALS), key=len, reverse=True))

@@ -17,6 +17,7 @@ from retrivex.expansion.seeds import Seed
 from retrivex.merging.units import EdgeRules, Unit, UnitCutter, Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
+from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
@@ -24,6 +25,7 @@ from retrivex.scoring.document_match import DocumentMatch, match_names
 from retrivex.scoring.effort import expected_shares, find_floor
 from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.knn_fallback import Capacity, interpolate
+from retrivex.scoring.sentences import sentence_log_odds, with_reason
 from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.weighted import chunk_values
 
@@ -51,6 +53,7 @@ class Scores:
     floor : least value that earns its tokens, see `retrivex.scoring.effort`
     described : shape (4,), of `describe_question`
     kind : of the hits
+    sentence_log_odds : what a sentence model added to the log-odds of each unit; None without one
     """
 
     make_chunks: Callable[[], list[list[float]]]
@@ -67,6 +70,7 @@ class Scores:
     floor: float = 0.0
     described: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
     kind: HitKind = "other"
+    sentence_log_odds: NDArray[np.float64] | None = None
 
     @cached_property
     def chunks(self) -> list[list[float]]:
@@ -94,7 +98,10 @@ class Scores:
         """Return the features that moved a unit's log-odds most; empty with the weighted scorer."""
         if self.model is None or self.table is None:
             return ()
-        return self.model.reasons(self.table.values[unit], MAX_REASONS)
+        reasons = self.model.reasons(self.table.values[unit], MAX_REASONS)
+        if self.sentence_log_odds is None or not self.sentence_log_odds[unit]:
+            return reasons
+        return with_reason(reasons, float(self.sentence_log_odds[unit]))[:MAX_REASONS]
 
 
 class Scorer:
@@ -137,6 +144,7 @@ class Scorer:
         similarity: Mapping[ChunkKey, float],
         absent: Collection[ChunkKey],
         capacity: Capacity,
+        sentences: Sequence[Sequence[ScoredSentence]] | None = None,
     ) -> Scores:
         """Return the values of the candidates.
 
@@ -149,6 +157,7 @@ class Scorer:
         similarity : cosine with the question, where it is known
         absent : keys behind the last chunks of documents
         capacity : what the nearest hits would fill
+        sentences : of each run, what a sentence model says of them; only the calibrated scorer reads it
         """
         if self.model is None:
             relevance = {seed.key: seed.relevance for seed in seeds}
@@ -158,7 +167,7 @@ class Scorer:
             units = self.cutter.units(runs, self._edge_rules(seeds, absent))
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
         units = self.cutter.units(runs, self._edge_rules(seeds, absent))
-        return self._score_calibrated(self.model, runs, units, seeds, linked, similarity, capacity)
+        return self._score_calibrated(self.model, runs, units, seeds, linked, similarity, capacity, sentences)
 
     def find_named(self, chunks: Sequence[Chunk]) -> str | None:
         """Return the document of some chunks that the question names; None where it names none of them."""
@@ -176,12 +185,16 @@ class Scorer:
         linked: Mapping[ChunkKey, float],
         similarity: Mapping[ChunkKey, float],
         capacity: Capacity,
+        sentences: Sequence[Sequence[ScoredSentence]] | None,
     ) -> Scores:
         match = match_names(self.question, units.axis.chunks, self.words) if model.reads_documents else None
         table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis), match)
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
             log_odds = log_odds + self._boosts(runs, units)
+        moved = None if sentences is None else sentence_log_odds(units, sentences)
+        if moved is not None:
+            log_odds = log_odds + moved
         p = probabilities(log_odds)
         shares = _shares(p, units)
         expected = expected_shares(p, model.sharpness)
@@ -205,6 +218,7 @@ class Scorer:
             floor=floor,
             described=describe_question(table, seeds),
             kind=kind_of_hits(seeds, embedded=bool(similarity)),
+            sentence_log_odds=moved,
         )
 
     def _edge_rules(self, seeds: Sequence[Seed], absent: Collection[ChunkKey]) -> EdgeRules:

@@ -1,0 +1,107 @@
+"""An HTTP endpoint of a model, which takes and returns JSON (extra `rerank`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from retrivex.errors import RerankError, RerankUnavailableError, describe_cause, install_hint
+from retrivex.rerank.policy import check_seconds
+from retrivex.timeouts import retry_after
+
+try:
+    import httpx2
+except ImportError as error:
+    raise ImportError(f"reranking over HTTP needs httpx2: {install_hint('rerank')}") from error
+
+SHOWN = 200
+"""Characters of an endpoint's own words in an error."""
+
+_TOO_MANY = 429
+
+
+class Endpoint:
+    """Posts JSON and returns the JSON of the answer; one connection pool for all threads.
+
+    A status 5xx, a broken connection, or status 429 (too many requests) is a `RerankUnavailableError`, with the time
+    that the endpoint asks to wait (`Retry-After`, as seconds or a date); any other status is a `RerankError`.
+
+    Parameters
+    ----------
+    url : of the endpoint itself
+    api_key : sent as a bearer token
+    timeout_s : seconds that a single request may take
+    advice : what to look at where the endpoint refuses a request
+
+    Raises
+    ------
+    RerankError
+        If an argument breaks its rule.
+    """
+
+    def __init__(self, url: str, *, api_key: str | None, timeout_s: float, advice: str) -> None:
+        check_seconds("timeout_s", timeout_s)
+        if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):
+            raise RerankError(
+                "api_key is no printable ASCII text: see that the key alone was copied, without line ends"
+            )
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+            raise RerankError(
+                f"url is {url!r}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
+            )
+        self.url = url
+        self._advice = advice
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._timeout = httpx2.Timeout(timeout_s)
+        self._ssl = httpx2.create_ssl_context()  # made once: it takes longer than many a request
+        self._client = httpx2.Client(headers=self._headers, timeout=self._timeout, verify=self._ssl)
+
+    def close(self) -> None:
+        """Close the connections that are kept open; the endpoint may not be asked afterwards."""
+        self._client.close()
+
+    def post(self, body: Mapping[str, Any]) -> Any:
+        """Return the answer to a request.
+
+        Raises
+        ------
+        RerankUnavailableError
+            If the endpoint cannot be reached, is too late, failed itself (status 5xx), or was asked too often (429).
+        RerankError
+            If it refused the request, or answered with something else than JSON.
+        """
+        try:
+            response = self._client.post(self.url, json=body)
+        except httpx2.TransportError as error:
+            raise self._explain_unreachable(error) from error
+        return self._read(response)
+
+    async def apost(self, body: Mapping[str, Any]) -> Any:
+        """Return what `post` returns; cancelling it closes the connection."""
+        # a client of its own, as connections belong to the event loop that opened them
+        async with httpx2.AsyncClient(headers=self._headers, timeout=self._timeout, verify=self._ssl) as client:
+            try:
+                response = await client.post(self.url, json=body)
+            except httpx2.TransportError as error:
+                raise self._explain_unreachable(error) from error
+        return self._read(response)
+
+    def _read(self, response: httpx2.Response) -> Any:
+        words = repr(response.text[:SHOWN])
+        if response.status_code == _TOO_MANY or response.status_code >= 500:
+            what = "wants to be asked less often," if response.status_code == _TOO_MANY else "failed with"
+            raise RerankUnavailableError(
+                f"{self.url} {what} status {response.status_code}: {words}",
+                retry_after(response.headers.get("Retry-After")),
+            )
+        if response.status_code != 200:
+            raise RerankError(
+                f"{self.url} refused the request with status {response.status_code}: {words}; {self._advice}"
+            )
+        try:
+            return response.json()
+        except (ValueError, RecursionError) as error:
+            raise RerankError(f"{self.url} answered with something else than JSON: {words}") from error
+
+    def _explain_unreachable(self, error: Exception) -> RerankUnavailableError:
+        return RerankUnavailableError(f"{self.url} cannot be reached ({describe_cause(error)})")
