@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import MOST_QUESTIONS, SETS
+from benchmarks.evidence.index import MOST_QUESTIONS, SETS, TITLES
 from benchmarks.evidence.peers import peer_systems
 from benchmarks.evidence.peers import versions as peer_versions
 from benchmarks.evidence.peers_compressors import compressor_systems
@@ -33,7 +33,20 @@ from benchmarks.evidence.peers_haystack import SLOW, haystack_systems
 from benchmarks.evidence.peers_haystack import versions as haystack_versions
 from benchmarks.evidence.retrivexlib import retrivexlib_systems
 from benchmarks.evidence.run import Cell, Plan, run
-from benchmarks.evidence.summary import DIFFERENCE, FIGURES, OURS, RESAMPLES, SEED, over_sets, packed, rows_of, summary
+from benchmarks.evidence.summary import (
+    DIFFERENCE,
+    EARLIER,
+    FIGURES,
+    LOSSES,
+    OURS,
+    RESAMPLES,
+    SEED,
+    losses,
+    over_sets,
+    packed,
+    rows_of,
+    summary,
+)
 from benchmarks.evidence.systems import own_systems
 from retrivex import __version__
 from retrivex.evaluation.run import RangeSystem
@@ -45,6 +58,7 @@ SUBSET_QUESTIONS = 60
 SLOW_ON = ("chunking_evaluation",)
 
 MAIN = tuple(Cell(view, 200, "dense", hits, 1000) for view in ("all", "alone") for hits in (50, 20))
+NAMED = Cell("named", 200, "dense", 50, 1000)
 GRID_SIZES = (200, 100, 50, 400)
 # around the main cells: every number of hits and budget with dense hits, and the other kinds of hits at two budgets
 GRID = tuple(
@@ -67,6 +81,10 @@ GRID_SYSTEMS = (
 )
 
 
+NAMED_SYSTEMS = ("kNN", "RetriVex calibrated, default windows", "RetriVex default", "RetriVex lean", EARLIER)
+"""Asked again with the names of documents, where those have titles."""
+
+
 def all_systems(set_name: str) -> dict[str, RangeSystem]:
     """Return every system by name, as it is asked of a set."""
     peers = [*peer_systems(), *compressor_systems(), *haystack_systems(), *retrivexlib_systems()]
@@ -79,6 +97,8 @@ def jobs(plan: Plan, cells: Sequence[Cell], names: Collection[str] | None = None
     for cell in cells:
         for set_name, systems in plan.systems.items():
             for system in systems if names is None else names:
+                if cell.view == "named" and (set_name not in TITLES or system not in NAMED_SYSTEMS):
+                    continue
                 if system not in SLOW or (set_name in SLOW_ON and cell.view == "all"):
                     yield cell, plan.block(cell, set_name, system)
 
@@ -110,15 +130,20 @@ def show(found: dict[str, Any], console: Console) -> None:
     """Print a cell of the main view: share of evidence / complete for each set, and the differences."""
     sets = list(found["means"])
     title = f"{found['view']}: {found['size']}-token chunks, {found['hits']} {found['retrieval']} hits, "
-    table = Table("", *sets, "mean", "worst", "spans", "ms", title=f"{title}{found['budget']:,} tokens")
+    table = Table(
+        "", *sets, "mean", "worst", "tokens", "spans", "ms", *LOSSES, title=f"{title}{found['budget']:,} tokens"
+    )
     for system in next(iter(found["means"].values())):
         cells = [found["means"][name].get(system) for name in sets]
-        both = [over_sets(found, system, metric) for metric in ("recall", "complete", "spans", "ms")]
+        both = [over_sets(found, system, metric) for metric in ("recall", "complete", "tokens", "spans", "ms")]
+        lost = losses(found, system) or {}
         table.add_row(
             system,
             *[f"{cell['recall']:.3f} / {cell['complete']:.3f}" if cell else "-" for cell in cells],
             *[f"{both[0][at]:.3f} / {both[1][at]:.3f}" if both[0] and both[1] else "-" for at in (0, 1)],
-            *[f"{pair[0]:.1f}" if pair else "-" for pair in both[2:]],
+            *[f"{pair[0]:,.0f}" if pair else "-" for pair in both[2:3]],
+            *[f"{pair[0]:.1f}" if pair else "-" for pair in both[3:]],
+            *[f"{lost[kind]:.3f}" if lost else "-" for kind in LOSSES],
         )
     console.print(table)
     for ours in OURS:
@@ -169,10 +194,11 @@ def main() -> int:
     most = MOST_QUESTIONS if asked.full else SUBSET_QUESTIONS
     systems = {name: all_systems(name) for name in sets}
     plan = Plan(systems, most)
-    run(plan, jobs(plan, MAIN), processes=asked.processes)
+    views = (*MAIN, NAMED)
+    run(plan, jobs(plan, views), processes=asked.processes)
 
     console = Console(width=220)
-    cells = [summary(cell, rows_of(plan, cell)) for cell in MAIN]
+    cells = [summary(cell, rows) for cell in views if (rows := rows_of(plan, cell))]
     for found in cells:
         show(found, console)
     out = asked.out or (RESULTS if asked.full else None)

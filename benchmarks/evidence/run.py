@@ -17,9 +17,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence.index import MOST_QUESTIONS, Indexes, ask, pieces, retrieve
+from benchmarks.evidence.index import MOST_QUESTIONS, Indexes, ask, ask_named, pieces, retrieve
 from benchmarks.evidence.sentence_vectors import encode_for
 from retrivex.evaluation.metrics import score_context
+from retrivex.evaluation.metrics.evidence import united
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.run import Case, RangeSystem
 from retrivex.evaluation.run.processes import finished
@@ -28,8 +29,9 @@ from retrivex.evaluation.run.results import Row, Way
 from retrivex.evaluation.run.vector_cache import cache_folder
 from retrivex.evaluation.run.work import Block, SearchedQuestion, Worker
 
-PROTOCOL = "1"  # changes when the same ranges would be measured otherwise
+PROTOCOL = "2"  # changes when the same ranges would be measured otherwise
 MOST_HITS = 50
+NEIGHBOURHOOD = 2  # chunks beside a hit, as default windows have them
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,7 +40,7 @@ class Cell:
 
     Parameters
     ----------
-    view : of the index, "all" or "alone"
+    view : of the index, "all" or "alone"; "named" is "all", asked with the name of the document
     size : tokens of a chunk at most
     retrieval : "dense", "bm25" or "fused"
     hits : given to each system
@@ -96,7 +98,27 @@ class Plan:
             tokens=context.tokens,
             duplicate_tokens=context.duplicate_tokens,
         )
-        yield {"question": question.question_id, **asdict(scores), "ms": round(found.ms, 3)}
+        yield {
+            "question": question.question_id, **asdict(scores), **ceilings(case, question), "ms": round(found.ms, 3)
+        }  # fmt: skip
+
+
+def ceilings(case: Case, question: Question) -> dict[str, float]:
+    """Return how much of the evidence any choice could show.
+
+    `reached` is the share that lies in the hits or within `NEIGHBOURHOOD` chunks of one; `affordable`, what of that the
+    budget has room for.
+    """
+    index, gold = case.index, question.evidence
+    around = united(index.range_between(index.neighbours(place, NEIGHBOURHOOD)) for place in case.places)
+    parts = [
+        (part.doc_id, max(part.start, low), min(part.end, high))
+        for part in gold
+        for low, high in around.get(part.doc_id, ())
+        if low < part.end and part.start < high
+    ]
+    reached = score_context(parts, gold, ()).recall
+    return {"reached": reached, "affordable": score_context(take(parts, index, case.budget).ranges, gold, ()).recall}
 
 
 def _search(
@@ -106,7 +128,7 @@ def _search(
     for name in dict.fromkeys(block.set_name for block in blocks):
         retrievers = dict.fromkeys(block.retriever for block in blocks if block.set_name == name)
         searched = []
-        for asked in ask(name, most):
+        for asked in (ask_named if view == "named" else ask)(name, most):
             index = indexes.of(asked, view)
             hits = {retriever: retrieve(index, asked, retriever, MOST_HITS) for retriever in retrievers}
             searched.append(SearchedQuestion(asked.question, hits, index, asked.embedding))

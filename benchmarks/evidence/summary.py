@@ -22,6 +22,8 @@ METRICS = (
     "spans",
     "duplicate_share",
     "tokens",
+    "reached",
+    "affordable",
 )
 FIGURES = (*METRICS, "ms")
 DIFFERENCE = (
@@ -42,8 +44,12 @@ OURS = (
     "RetriVex calibrated",
     "RetriVex calibrated, no embeddings",
     "RetriVex calibrated, default windows",
+    "RetriVex default",
+    "RetriVex lean",
 )
-NO_PEERS = ("kNN", "DOS", "reference f", "reference k", "reference j", *OURS)
+EARLIER = "RetriVex 0.2"
+NO_PEERS = ("kNN", "DOS", "reference f", "reference k", "reference j", EARLIER, *OURS)
+LOSSES = ("retriever", "budget", "choice")
 RESAMPLES = 10_000
 SEED = 0
 
@@ -89,9 +95,9 @@ def rounded(measures: Mapping[str, float]) -> dict[str, float]:
 
 
 def differences(rows: Sequence[Row], means: Means, ours: str, metric: str, resamples: int) -> Iterator[dict[str, Any]]:
-    """Yield how far ours lies above kNN, the set's best peer and the reference, set by set and on the mean."""
+    """Yield how far ours lies above kNN, the set's best peer, the reference and version 0.2, by set and on the mean."""
     mine = [row for row in rows if row.way.composer == ours]
-    for against in ("kNN", "best peer", "reference k"):
+    for against in ("kNN", "best peer", "reference k", EARLIER):
         others = {
             name: best_peer(systems, metric) if against == "best peer" else against for name, systems in means.items()
         }
@@ -116,6 +122,18 @@ def over_sets(found: Mapping[str, Any], system: str, metric: str) -> tuple[float
     """Return the mean over the sets and the worst set; None where the system did not run on all."""
     values = [systems[system][metric] for systems in found["means"].values() if system in systems]
     return (fmean(values), min(values)) if len(values) == len(found["means"]) else None
+
+
+def losses(found: Mapping[str, Any], system: str) -> dict[str, float] | None:
+    """Return where a system's evidence is lost, mean over the sets: the shares of `LOSSES` and its recall sum to 1.
+
+    The retriever did not bring it, the budget has no room for it, or the system chose other text.
+    """
+    means = [systems[system] for systems in found["means"].values() if system in systems]
+    if len(means) < len(found["means"]):
+        return None
+    reached, affordable, recall = (fmean(row[name] for row in means) for name in ("reached", "affordable", "recall"))
+    return dict(zip(LOSSES, (1 - reached, reached - affordable, affordable - recall), strict=True))
 
 
 def packed(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from retrivex.evaluation.run.measures import ranges_of
 from retrivex.scoring.calibrated import load_coefficients
 
 CALIBRATION = Path(__file__).parents[1] / "results" / "calibration"
+EARLIER = CALIBRATION / "0.2"
+"""Models of version 0.2, each fitted without a set."""
 
 # RetriVex as text with blank lines between its spans, so that it pays for no more marks than the others
 PLAIN: dict[str, Any] = {"numbered": False, "gap_markers": False, "tokenizer": "cl100k_base"}
@@ -94,7 +96,7 @@ class RetriVex:
         return [part for span in sorted(composition.spans, key=lambda span: -span.score) for part in ranges_of(span)]
 
 
-def coefficients(set_name: str) -> Path:
+def coefficients(set_name: str, folder: Path = CALIBRATION) -> Path:
     """Return the file of the model that was fitted without a set.
 
     Raises
@@ -102,7 +104,7 @@ def coefficients(set_name: str) -> Path:
     ValueError
         If the file says that the model was fitted on the set.
     """
-    path = CALIBRATION / f"{set_name}.json"
+    path = folder / f"{set_name}.json"
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: `make calibrate` writes the models fitted without a set")
     fitted_on = load_coefficients(path).fitted["sets"]
@@ -135,14 +137,22 @@ def code_and_model(set_name: str) -> str:
 
 
 def retrivex_systems(set_name: str) -> list[RangeSystem]:
-    """Return RetriVex with each of its scorers; the calibrated one as fitted without the set that is asked."""
-    fitted: dict[str, Any] = {"scoring": "calibrated", "coefficients": coefficients(set_name)}
+    """Return RetriVex with each of its scorers; the calibrated one as fitted without the set that is asked.
+
+    All but the default and lean effort fill the budget, as the others do.
+    """
+    model = {"coefficients": coefficients(set_name)}
+    fitted: dict[str, Any] = {"scoring": "calibrated", "effort": "full", **model}
+    earlier = {"coefficients": coefficients(set_name, EARLIER), "effort": "full"}
     version = code_and_model(set_name)
     return [
         RangeSystem("RetriVex weighted", RetriVex(scoring="weighted"), code(), _warm),
         RangeSystem("RetriVex calibrated", RetriVex(**fitted), version, _warm),
         RangeSystem("RetriVex calibrated, no embeddings", RetriVex(embeddings=False, **fitted), version, _warm_bare),
         RangeSystem("RetriVex calibrated, default windows", RetriVex("default", **fitted), version, _warm),
+        RangeSystem("RetriVex default", RetriVex("default", **model), version, _warm),
+        RangeSystem("RetriVex lean", RetriVex("default", effort="lean", **model), version, _warm),
+        RangeSystem("RetriVex 0.2", RetriVex("default", **earlier), code(), _warm),
     ]
 
 

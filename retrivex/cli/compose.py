@@ -18,8 +18,8 @@ from retrivex.cli.failures import SOME_FAILED, describe
 from retrivex.cli.options import (
     AsJson,
     Budget,
-    EffortLevel,
     ConfigFile,
+    EffortLevel,
     Order,
     Preset,
     Settings,

@@ -75,7 +75,7 @@ def widened_reach(
 
 
 def plan_windows(seeds: Sequence[Seed], config: RetrievalConfig, reaches: Sequence[tuple[int, int]]) -> list[Window]:
-    """Per seed, the widest window it may grow to: what has to be fetched; reaches are before and after it, in chunks."""
+    """Per seed, the widest window it may grow to: what has to be fetched; reaches are chunks before and after it."""
     least = 0 if config.grow_until is None else config.max_window
     planned: list[Window] = []
     for seed, grows, reach in zip(seeds, growing_seeds(seeds, config), reaches, strict=True):

@@ -119,7 +119,7 @@ class Coefficients:
         # a model from before there were features of documents reads none
         reads_documents = not set(features).isdisjoint(DOCUMENT_FEATURES)
         if not reads_documents:
-            features = {**features, **dict.fromkeys(DOCUMENT_FEATURES, {"weight": 0.0, "mean": 0.0})}
+            features = {**features, **{name: {"weight": 0.0, "mean": 0.0} for name in DOCUMENT_FEATURES}}
         if set(features) != set(NAMES):
             unlike = sorted(set(features) ^ set(NAMES))
             raise RetrivexError(

@@ -1,8 +1,8 @@
 """Confidence: how probable it is that the candidates hold evidence for the question at all.
 
 A logistic model over a few numbers of the whole question, fitted beside the scorer, also on questions asked where
-nothing answers them (`make calibrate`). There is one for each kind of hits for which it tells the two apart well enough:
-hits with embeddings, and hits with unbounded scores of words, as of BM25. For others there is no confidence.
+nothing answers them (`make calibrate`). There is one for each kind of hits for which it tells the two apart well
+enough: hits with embeddings, and hits with unbounded scores of words, as of BM25. For others there is no confidence.
 """
 
 from __future__ import annotations

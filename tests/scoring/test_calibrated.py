@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex import RetrivexError
-from retrivex.scoring.calibrated import Coefficients, as_confidence, load_coefficients, probabilities, shipped_coefficients
+from retrivex.scoring.calibrated import (
+    Coefficients,
+    as_confidence,
+    load_coefficients,
+    probabilities,
+    shipped_coefficients,
+)
+from retrivex.scoring.confidence import HitKind
 from retrivex.scoring.document_match import DOCUMENT_FEATURES
 from retrivex.scoring.features import NAMES
 
@@ -23,7 +30,9 @@ SIZE = len(NAMES)
 
 def model(seed: int = 0) -> Coefficients:
     rng = np.random.default_rng(seed)
-    return Coefficients(rng.normal(size=SIZE), -1.5, rng.normal(size=SIZE), as_confidence((1.2, 0.4)), {"on": "nothing"})
+    return Coefficients(
+        rng.normal(size=SIZE), -1.5, rng.normal(size=SIZE), as_confidence((1.2, 0.4)), {"on": "nothing"}
+    )
 
 
 def written(path: Path, **changes: Any) -> Path:
@@ -43,18 +52,21 @@ QUIET = np.zeros(4)
 
 def test_a_confidence_of_a_slope_and_an_intercept_reads_the_best_log_odds_alone() -> None:
     made = Coefficients(np.zeros(SIZE), 0.0, np.zeros(SIZE), as_confidence((2.0, -1.0)))
-    for embedded in (False, True):
-        assert made.confidence_of(0.5, QUIET, embedded=embedded) == 0.5
-        assert made.confidence_of(1.0, QUIET + 9, embedded=embedded) == pytest.approx(1 / (1 + math.exp(-1.0)))
+    kinds: tuple[HitKind, ...] = ("embeddings", "words", "other")
+    for kind in kinds:
+        assert made.confidence_of(0.5, QUIET, kind) == 0.5
+        assert made.confidence_of(1.0, QUIET + 9, kind) == pytest.approx(1 / (1 + math.exp(-1.0)))
 
 
-def test_hits_with_and_without_embeddings_have_a_confidence_each() -> None:
-    made = Coefficients(
-        np.zeros(SIZE), 0.0, np.zeros(SIZE), as_confidence([[0, 0, 0, 0, 0, 0], [0, 3.0, 0, 0, 0, -3.0]])
-    )
-    assert made.confidence_of(5.0, QUIET + 1, embedded=False) == 0.5
-    assert made.confidence_of(5.0, QUIET + 1, embedded=True) == 0.5
-    assert made.confidence_of(5.0, QUIET, embedded=True) < 0.05
+def test_each_kind_of_hits_has_a_confidence_of_its_own_or_none() -> None:
+    known = as_confidence({"words": [0] * 6, "embeddings": [0, 3.0, 0, 0, 0, -3.0]})
+    made = Coefficients(np.zeros(SIZE), 0.0, np.zeros(SIZE), known)
+    assert made.confidence_of(5.0, QUIET + 1, "words") == 0.5
+    assert made.confidence_of(5.0, QUIET + 1, "embeddings") == 0.5
+    unlikely = made.confidence_of(5.0, QUIET, "embeddings")
+    assert unlikely is not None
+    assert unlikely < 0.05
+    assert made.confidence_of(5.0, QUIET, "other") is None
 
 
 def test_a_file_from_before_the_features_of_documents_reads_none(tmp_path: Path) -> None:
@@ -74,7 +86,7 @@ def test_a_model_survives_its_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(read.weights, model().weights)
     np.testing.assert_allclose(read.means, model().means)
     assert (read.intercept, dict(read.fitted)) == (-1.5, {"on": "nothing"})
-    np.testing.assert_allclose(read.confidence, as_confidence((1.2, 0.4)))
+    assert read.confidence == as_confidence((1.2, 0.4))
     assert read.to_dict() == model().to_dict()
 
 
@@ -110,7 +122,9 @@ def _broken(name: str, feature: Any) -> dict[str, Any]:
         ({"intercept": "high"}, "are broken"),
         ({"intercept": math.nan}, "not finite"),
         ({"confidence": [1.0]}, "are broken"),
-        ({"confidence": [[0.0] * 6] * 3}, "are broken"),
+        ({"confidence": {"words": [0.0] * 5}}, "are broken"),
+        ({"confidence": {"smells": [0.0] * 6}}, "are broken"),
+        ({"confidence": {"words": [math.nan] * 6}}, "not finite"),
         ({"sharpness": "high"}, "are broken"),
         ({"sharpness": math.inf}, "not finite"),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from retrivex import RetrivexError
-from retrivex.scoring.calibrated import Coefficients, as_confidence
+from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.features import NAMES
 from retrivex.scoring.fitting import Sample, fit
 
@@ -79,14 +79,20 @@ def test_confidence_tells_questions_with_evidence_from_those_without() -> None:
     rng = np.random.default_rng(0)
     without = [Sample(rng.normal(size=(30, SIZE)), np.zeros(30)) for _ in range(100)]
     made = fit([*samples(100), *without])
-    held = [made.confidence_of(float(made.log_odds(s.values).max()), np.zeros(4), embedded=False) for s in samples(40, seed=3)]
-    none = [made.confidence_of(float(made.log_odds(rng.normal(size=(30, SIZE))).max()), np.zeros(4), embedded=False) for _ in range(40)]
+    held = [
+        made.confidence_of(float(made.log_odds(s.values).max()), np.zeros(4), embedded=False)
+        for s in samples(40, seed=3)
+    ]
+    none = [
+        made.confidence_of(float(made.log_odds(rng.normal(size=(30, SIZE))).max()), np.zeros(4), embedded=False)
+        for _ in range(40)
+    ]
     assert np.mean(held) > np.mean(none) + 0.1
     assert made.confidence[0, 0] > 0
 
 
-def test_where_every_question_has_evidence_confidence_is_left_as_it_is() -> None:
-    np.testing.assert_array_equal(fit(samples(20)).confidence, as_confidence((1.0, 0.0)))
+def test_where_every_question_has_evidence_there_is_no_confidence() -> None:
+    assert fit(samples(20)).confidence == {}
 
 
 def test_provenance_is_kept() -> None:

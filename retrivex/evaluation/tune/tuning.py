@@ -290,10 +290,10 @@ def _measure(questions: Sequence[LabelledQuestion], composer: SpanComposer, repo
         made = composer.compose(**question.arguments())
         shown = with_originals(_list_shown(made), question.copies)
         scores = score_context(shown, question.evidence, tokens=made.tokens)
+        better = quality(scores.recall, scores.complete, made.tokens, composer.config.effort)
         rows.append(
-            (quality(scores.recall, scores.complete, made.tokens, composer.config.effort), scores.recall, float(scores.complete), scores.precision,
-             float(len(made.spans)), float(made.tokens))
-        )  # fmt: skip
+            (better, scores.recall, float(scores.complete), scores.precision, float(len(made.spans)), float(made.tokens))
+        )
     columns = np.asarray(rows, dtype=np.float64).T
     return dict(zip(MEASURES, columns, strict=True))
 
