@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from retrivex.merging.exclusions import Exclusions
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
-from retrivex.rendering.render import Style, opening_samples
+from retrivex.rendering.render import Style, gap_sample, opening_samples
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
@@ -55,6 +55,7 @@ class CandidateSet:
     excluded : chunks of which nothing is left, because they are pinned or were shown before
     repeated : chunks whose text stands in a better one, by the key of the other
     near : of those, the similarity of chunks that are almost the same
+    gap : tokens of a gap marker, which `problem` does not charge; 0 where none is written
     """
 
     pieces: Sequence[Piece | Unit]
@@ -65,6 +66,16 @@ class CandidateSet:
     probabilities: list[float] | None = None
     unit_of: Sequence[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
+    gap: int = 0
+
+    def charge_gaps(self, runs: Sequence[Run]) -> CandidateSet:
+        """Return the same with a gap marker paid wherever one may be written: not at the first of a document."""
+        numbers = self.pieces.run.tolist() if isinstance(self.pieces, Units) else [p.run for p in self.pieces]
+        first = {runs[run].doc_id: i for i, run in reversed(list(enumerate(numbers)))}
+        openings = [opening + self.gap for opening in self.problem.openings]
+        for i in first.values():
+            openings[i] -= self.gap
+        return replace(self, problem=replace(self.problem, openings=openings), gap=0)
 
     def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
         """Return some of the pieces."""
@@ -233,8 +244,9 @@ def build_candidates(
         documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
     )
     probabilities = _probabilities(scores, cut)
+    gap = cache.count(gap_sample(style)) if style.gap_markers else 0
     made = CandidateSet(
-        cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity
+        cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity, gap
     )
     return _whole_runs(made) if config.selection_unit == "span" else made
 
@@ -274,7 +286,7 @@ def _probabilities(scores: Scores, cut: _Cut) -> list[float] | None:
 
 
 def _opening_tokens(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache, style: Style) -> Integers:
-    """Tokens of everything that opening a span at each piece may add around its text."""
+    """Tokens of what opening a span at each piece adds around its text, but for gap markers."""
     if units is not None and cut.is_units:
         return np.array(cache.count_many(opening_samples(units.axis.chunks, style)), dtype=np.int64)[units.chunk]
     samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style)
@@ -348,7 +360,7 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         documents=None if problem.documents is None else [problem.documents[g[0]] for g in groups],
     )
     probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
-    return CandidateSet(pieces, whole, values, made.excluded, made.repeated, probabilities, near=made.near)
+    return replace(made, pieces=pieces, problem=whole, values=values, probabilities=probabilities, unit_of=None)
 
 
 class Pick(NamedTuple):
