@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,20 +12,25 @@ from retrivex.composer.call import Call
 from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
-from retrivex.composer.select import Demand, Selected, keep_top, refill, select, token_cap
+from retrivex.composer.select import Demand, Selected, keep_top, refill, select, select_by_count, token_cap
 from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
 from retrivex.merging.parents import PlacedParent, swap_in
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.model.span import Span
-from retrivex.rendering.render import Rendered, render
+from retrivex.rendering.render import Rendered, gap_marker, render
 from retrivex.rendering.trimming import trim
 from retrivex.selection.candidates import CandidateSet, Pick, chosen_keys, join_picks, pieces_of
+from retrivex.selection.counted import MAX_CANDIDATES
 from retrivex.selection.duplicates import once_only, unshown_repeats
+from retrivex.selection.problem import measure
 from retrivex.text.structure import line_ranges
 
 MAX_REFITS = 8
 """Rounds of selecting with a smaller allowance where the joined text has more tokens than its parts promised."""
+
+MAX_REFILLS = 4
+"""Rounds of filling what the joined text leaves of the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,11 @@ def _is_too_long(task: _Fitting, candidates: CandidateSet, allowance: int) -> bo
     best = _best(candidates)
     if best is None or keep_top(task.call, candidates, task.runs, task.demand.top, allowance).chosen:
         return False
-    return problem.costs[best] + problem.openings[best] > allowance
+    if problem.costs[best] + problem.openings[best] <= allowance:
+        return False
+    if task.call.config.selection == "greedy" or len(problem) > MAX_CANDIDATES:
+        return True  # nothing could take its place by count, see `_select_by_count`
+    return _lay_out_chosen(task, candidates, (best,)).tokens > task.budget
 
 
 def _best(candidates: CandidateSet) -> int | None:
@@ -113,22 +123,33 @@ def _best(candidates: CandidateSet) -> int | None:
 
 
 def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
-    """Select and lay out with a smaller and smaller allowance; trim the best candidate where nothing came to fit."""
-    left = allowance
+    """Select and lay out until the text fits; trim the best candidate where nothing came to fit.
+
+    Gap markers are not charged ahead, as most orders write few. Where they take more than there is to spare, the choice
+    is made anew with an allowance smaller by that, and then with one charged wherever it may be written.
+    """
+    left, charged = allowance, False
     for _ in range(MAX_REFITS):
         if left <= 0:
             break
-        selected = select(task.call, candidates, task.runs, task.demand, left)
+        priced = candidates.charge_gaps(task.runs) if charged else candidates
+        selected = select(task.call, priced, task.runs, task.demand, left)
         if lone := _find_unshown_repeats(task, candidates, selected.chosen):
             candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
-            selected = select(task.call, candidates, task.runs, task.demand, left)
-        if not selected.chosen:
-            break
-        layout = _lay_out(task, join_picks(candidates, selected.chosen))
-        if layout.tokens <= task.budget:
-            fuller = _refill(task, candidates, selected, layout)
+            priced = candidates.charge_gaps(task.runs) if charged else candidates
+            selected = select(task.call, priced, task.runs, task.demand, left)
+        layout = _lay_out_chosen(task, candidates, selected.chosen)
+        excess = layout.tokens - task.budget
+        if excess <= 0:
+            selected, layout = _select_by_count(task, candidates, selected, layout, allowance)
+            if not selected.chosen:
+                break
+            fuller = _refill(task, priced, selected.chosen, layout)
             return Fitted(_show_parents(task, fuller), selected.whole, candidates)
-        left -= layout.tokens - task.budget
+        if candidates.gap and not charged and (left < allowance or excess >= left):
+            left, charged = allowance, True
+        else:
+            left -= excess
     return _trim_best(task, candidates, allowance)
 
 
@@ -137,13 +158,46 @@ def _find_unshown_repeats(task: _Fitting, candidates: CandidateSet, chosen: tupl
     return unshown_repeats(repeated, chosen_keys(candidates, task.runs, chosen)) if repeated else set()
 
 
-def _refill(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> Layout:
-    """Use the tokens that counting ahead had reserved for separators and markers, and were not needed."""
-    more = refill(task.call, candidates, selected.chosen, task.budget - layout.tokens)
-    if more == selected.chosen:
-        return layout
-    fuller = _lay_out(task, join_picks(candidates, more))
-    return fuller if fuller.tokens <= task.budget else layout
+def _select_by_count(
+    task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout, allowance: int
+) -> tuple[Selected, Layout]:
+    """Return a better choice that fits as it is written, and its layout; those given where there is none."""
+    if selected.value is None or len(candidates.problem) > MAX_CANDIDATES:
+        return selected, layout
+    pinned = task.budget - allowance
+
+    def count(chosen: tuple[int, ...]) -> int:
+        return _lay_out_chosen(task, candidates, chosen).tokens - pinned
+
+    saved = _saved_by_joins(candidates, selected.chosen, layout, pinned)
+    better = select_by_count(task.call, candidates, selected, allowance, count, saved)
+    if better is None or _find_unshown_repeats(task, candidates, better.chosen):
+        return selected, layout
+    return better, _lay_out_chosen(task, candidates, better.chosen)
+
+
+def _saved_by_joins(candidates: CandidateSet, chosen: Sequence[int], layout: Layout, pinned: int) -> int:
+    """Return the tokens that a candidate or an opening may take less than its price, by those that are laid out."""
+    gaps = sum(gap_marker(*pair) is not None for pair in pairwise(layout.spans)) if candidates.gap else 0
+    saved = measure(candidates.problem, chosen)[1] + gaps * candidates.gap - (layout.tokens - pinned)
+    return 1 + saved // (len(chosen) + len(layout.spans)) if saved > 0 else 0
+
+
+def _refill(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...], layout: Layout) -> Layout:
+    """Use the tokens that were reserved and not needed, in several rounds: what is added may need fewer as well."""
+    unused = task.budget - layout.tokens
+    # greedy choice is that of earlier versions, whose results can be repeated
+    for _ in range(1 if task.call.config.selection == "greedy" else MAX_REFILLS):
+        more = refill(task.call, candidates, chosen, unused)
+        if more == chosen:
+            break
+        fuller = _lay_out_chosen(task, candidates, more)
+        if fuller.tokens <= task.budget:
+            chosen, layout = more, fuller
+            unused = task.budget - layout.tokens
+        else:
+            unused -= fuller.tokens - task.budget
+    return layout
 
 
 def _warn_of_top(call: Call, top: Sequence[ChunkKey], whole: frozenset[ChunkKey]) -> None:
@@ -156,6 +210,10 @@ def _warn_of_top(call: Call, top: Sequence[ChunkKey], whole: frozenset[ChunkKey]
 
 
 # ---- laying out: spans, ordered, rendered and counted
+
+
+def _lay_out_chosen(task: _Fitting, candidates: CandidateSet, chosen: Sequence[int]) -> Layout:
+    return _lay_out(task, join_picks(candidates, chosen))
 
 
 def _lay_out(task: _Fitting, picks: Sequence[Pick]) -> Layout:

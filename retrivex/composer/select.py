@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from retrivex.composer.call import Call
@@ -12,6 +12,7 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.candidates import CandidateSet, Pick, join_picks, pieces_of
+from retrivex.selection.counted import find_better
 from retrivex.selection.greedy import fill
 from retrivex.selection.problem import Limits, Selection, capacity_left, fits, measure
 from retrivex.selection.solve import solve
@@ -33,10 +34,20 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """Positions of the chosen candidates, ascending, and the best hits that are shown whole."""
+    """What was chosen.
+
+    Parameters
+    ----------
+    chosen : positions of the candidates, ascending
+    whole : the best hits, which are shown whole
+    kept : positions that show them
+    value : the objective, before what was left of the allowance was filled; None where nothing was proven
+    """
 
     chosen: tuple[int, ...]
     whole: frozenset[ChunkKey]
+    kept: tuple[int, ...] = ()
+    value: float | None = None
 
 
 def token_cap(config: RetrievalConfig) -> tuple[str, int] | None:
@@ -64,23 +75,49 @@ def keep_top(
         if fits(candidates.problem, tried, limits):
             kept = tried
             whole.add(key)
-    return Selected(kept, frozenset(whole))
+    return Selected(kept, frozenset(whole), kept)
 
 
 def select(call: Call, candidates: CandidateSet, runs: Sequence[Run], demand: Demand, allowance: int) -> Selected:
     """Choose the best candidates within `allowance` tokens, and fill what they leave."""
     kept = keep_top(call, candidates, runs, demand.top, allowance)
     limits = limits_of(call, candidates, allowance, kept.chosen)
-    spent = None
+    spent = value = None
     if demand.quotas:
         chosen = _select_by_list(call, candidates, demand, limits)
     else:
         made = solve(candidates.problem, limits, call.config.selection)
         chosen, spent = made.chosen, made.tokens
+        value = made.value if made.proven else None
         _record(call, made)
     chosen = fill(candidates.problem, chosen, limits, spent=spent, earning=candidates.stops)
     call.log.mark("select", len(candidates.problem), len(chosen))
-    return Selected(chosen, kept.whole)
+    return Selected(chosen, kept.whole, kept.chosen, value)
+
+
+def select_by_count(
+    call: Call,
+    candidates: CandidateSet,
+    selected: Selected,
+    allowance: int,
+    count: Callable[[tuple[int, ...]], int],
+    saved: int,
+) -> Selected | None:
+    """Return a choice that is worth more than `selected` and fits as it is written; None where there is none.
+
+    Parameters
+    ----------
+    allowance : most tokens by `count`
+    count, saved : as in `find_better`
+    """
+    problem, limits = candidates.problem, limits_of(call, candidates, allowance, selected.kept)
+    value = max(selected.value or 0.0, measure(problem, selected.chosen)[0])
+    chosen = find_better(problem, limits, value, count, saved)
+    if chosen is None:
+        return None
+    made, tokens = measure(problem, chosen)
+    _record(call, Selection(chosen, made, tokens, bound=made, proven=True))
+    return replace(selected, chosen=chosen, value=made)
 
 
 def _record(call: Call, made: Selection) -> None:
@@ -142,7 +179,7 @@ def _best_spans(candidates: CandidateSet, chosen: tuple[int, ...], limits: Limit
 
 
 def refill(call: Call, candidates: CandidateSet, chosen: tuple[int, ...], unused: int) -> tuple[int, ...]:
-    """Add candidates for tokens that counting ahead had reserved for separators and markers, and were not needed."""
+    """Add candidates for tokens that counting ahead had reserved, and that were not needed."""
     ahead = measure(candidates.problem, chosen)[1]
     return fill(
         candidates.problem, chosen, limits_of(call, candidates, ahead + unused), spent=ahead, earning=candidates.stops

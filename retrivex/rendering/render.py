@@ -99,10 +99,14 @@ def gap_marker(before: Span, after: Span) -> str | None:
     return f"[... {omitted:,} chunks omitted ...]" if omitted > 0 else None
 
 
+def gap_sample(style: Style) -> str:
+    """Return what a gap marker adds in front of a span, for counting ahead; empty where none is written."""
+    return SEPARATOR + "[... 100,000 characters omitted ...]" if style.gap_markers else ""
+
+
 def opening_samples(chunks: Sequence[Chunk], style: Style) -> list[str]:
-    """Per chunk, everything that opening a span at it may add around the span's text, for counting ahead."""
-    marker = SEPARATOR + "[... 100,000 characters omitted ...]" if style.gap_markers else ""
-    around = SEPARATOR + marker + _closing(style)
+    """Per chunk, what opening a span at it adds around the span's text but for gap markers, for counting ahead."""
+    around = SEPARATOR + _closing(style)
     if style.header == "none" and style.format != "xml":
         plain = around + _opening(88, "", "", style)
         return [plain + (chunk.metadata.prefix or "") if style.prefixes else plain for chunk in chunks]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from retrivex.merging.exclusions import Exclusions
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
-from retrivex.rendering.render import Style, opening_samples
+from retrivex.rendering.render import Style, gap_sample, opening_samples
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
@@ -57,6 +57,7 @@ class CandidateSet:
     repeated : chunks whose text stands in a better one, by the key of the other
     near : of those, the similarity of chunks that are almost the same
     floor : least value per token that is selected; above 0 the budget is a bound, and not filled for its own sake
+    gap : tokens of a gap marker, which `problem` does not charge; 0 where none is written
     """
 
     pieces: Sequence[Piece | Unit]
@@ -73,6 +74,17 @@ class CandidateSet:
     def stops(self) -> bool:
         """Whether nothing is shown that does not earn its tokens, even where the budget has room."""
         return self.floor > 0
+
+    gap: int = 0
+
+    def charge_gaps(self, runs: Sequence[Run]) -> CandidateSet:
+        """Return the same with a gap marker paid wherever one may be written: not at the first of a document."""
+        numbers = self.pieces.run.tolist() if isinstance(self.pieces, Units) else [p.run for p in self.pieces]
+        first = {runs[run].doc_id: i for i, run in reversed(list(enumerate(numbers)))}
+        openings = [opening + self.gap for opening in self.problem.openings]
+        for i in first.values():
+            openings[i] -= self.gap
+        return replace(self, problem=replace(self.problem, openings=openings), gap=0)
 
     def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
         """Return some of the pieces."""
@@ -249,8 +261,9 @@ def build_candidates(
         documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
     )
     probabilities = _probabilities(scores, cut)
+    gap = cache.count(gap_sample(style)) if style.gap_markers else 0
     made = CandidateSet(
-        cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity, floor
+        cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity, floor, gap
     )
     return _whole_runs(made) if config.selection_unit == "span" else made
 
@@ -298,7 +311,7 @@ def _of_units(values: list[float], unit_of: Sequence[int]) -> list[float]:
 
 
 def _opening_tokens(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache, style: Style) -> Integers:
-    """Tokens of everything that opening a span at each piece may add around its text."""
+    """Tokens of what opening a span at each piece adds around its text, but for gap markers."""
     if units is not None and isinstance(cut.pieces, Units):
         return np.array(cache.count_many(opening_samples(units.axis.chunks, style)), dtype=np.int64)[cut.pieces.chunk]
     samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style)
@@ -386,9 +399,7 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         documents=None if problem.documents is None else [problem.documents[g[0]] for g in groups],
     )
     probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
-    return CandidateSet(
-        pieces, whole, values, made.excluded, made.repeated, probabilities, near=made.near, floor=made.floor
-    )
+    return replace(made, pieces=pieces, problem=whole, values=values, probabilities=probabilities, unit_of=None)
 
 
 class Pick(NamedTuple):

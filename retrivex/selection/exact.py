@@ -56,6 +56,12 @@ def solve_exactly(problem: Problem, limits: Limits) -> Selection:
     return Selection(made.chosen, value, tokens, value if made.proven else made.bound - lift, made.proven)
 
 
+def price_limits(problem: Problem, limits: Limits) -> tuple[float, float]:
+    """Return the penalty per span and the price per token at which the bound on all sets is lowest."""
+    penalty, price, _ = _Exact(problem, limits).relax()
+    return penalty, price
+
+
 def _lift_kept(problem: Problem, limits: Limits) -> tuple[Problem, float]:
     """Give what is kept a gain that no other set can make up for; return how much of it all is extra."""
     if not limits.keep:
@@ -87,10 +93,8 @@ class _Exact:
         self.best_value, self.best_tokens = measure(problem, self.best)
 
     def solve(self) -> Selection:
-        kept, run_cost, max_spans = self.best, self.problem.run_cost, self.limits.max_spans
-        penalty, price, bound = 0.0, *self._dual(run_cost)
-        if max_spans is not None and self.chain.best(price, run_cost).runs > max_spans:
-            penalty, price, bound = self._penalise_spans(price, bound, max_spans)
+        kept = self.best
+        penalty, price, bound = self.relax()
         self._improve(fill(self.problem, self.best, self.limits, spent=self.best_tokens))
         proven = bound <= self.best_value + TOLERANCE or self._decide(*self._find_undecided(price, penalty, bound))
         if not proven:
@@ -98,6 +102,14 @@ class _Exact:
             self._improve(fill(self.problem, kept, self.limits, by_rank=True))
         value = self.best_value
         return Selection(self.best, value, self.best_tokens, value if proven else bound, proven)
+
+    def relax(self) -> tuple[float, float, float]:
+        """Return penalty per span, price per token and bound of the relaxation; keeps the best set seen."""
+        run_cost, max_spans = self.problem.run_cost, self.limits.max_spans
+        price, bound = self._dual(run_cost)
+        if max_spans is not None and self.chain.best(price, run_cost).runs > max_spans:
+            return self._penalise_spans(price, bound, max_spans)
+        return 0.0, price, bound
 
     def _improve(self, chosen: tuple[int, ...]) -> None:
         if chosen == self.best:

@@ -19,7 +19,7 @@ def sample(rng: np.random.Generator, size: int = 30, column: int = 3, strength: 
     evidence = np.zeros(size)
     evidence[rng.integers(size)] = 1.0
     values[evidence > 0, column] += strength
-    return Sample(values, evidence)
+    return Sample(values, evidence, kind="words")
 
 
 def samples(count: int, seed: int = 0, **said: float) -> list[Sample]:
@@ -77,7 +77,7 @@ def test_a_stronger_ridge_makes_smaller_weights() -> None:
 
 def test_confidence_tells_questions_with_evidence_from_those_without() -> None:
     rng = np.random.default_rng(0)
-    without = [Sample(rng.normal(size=(30, SIZE)), np.zeros(30)) for _ in range(100)]
+    without = [Sample(rng.normal(size=(30, SIZE)), np.zeros(30), kind="words") for _ in range(100)]
     made = fit([*samples(100), *without])
     held = [
         made.confidence_of(float(made.log_odds(s.values).max()), np.zeros(4), embedded=False)

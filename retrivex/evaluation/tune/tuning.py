@@ -292,7 +292,14 @@ def _measure(questions: Sequence[LabelledQuestion], composer: SpanComposer, repo
         scores = score_context(shown, question.evidence, tokens=made.tokens)
         better = quality(scores.recall, scores.complete, made.tokens, composer.config.effort)
         rows.append(
-            (better, scores.recall, float(scores.complete), scores.precision, float(len(made.spans)), float(made.tokens))
+            (
+                better,
+                scores.recall,
+                float(scores.complete),
+                scores.precision,
+                float(len(made.spans)),
+                float(made.tokens),
+            )
         )
     columns = np.asarray(rows, dtype=np.float64).T
     return dict(zip(MEASURES, columns, strict=True))
