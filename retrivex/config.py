@@ -307,6 +307,11 @@ class SelectionOptions(_Options):
         description="Least value per token that is selected, as a share of that of the best unit (or chunk), where it "
         "is more than the effort asks for.",
     )
+    reserve_gap_markers: bool = Field(
+        default=False,
+        description="Charge every passage the tokens of a gap marker, whether one is written or not, as version 0.2 "
+        "did.",
+    )
     max_spans: int | None = Field(default=None, ge=1, description="Most spans in the context. None sets no limit.")
     max_tokens_per_document: int | None = Field(
         default=None,
@@ -662,7 +667,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "return_parents": "auto",
         "grow_until": ("table", "list", "code", "steps"),
     },
-    "0.2": {"coefficients": "0.2", "effort": "full"},
+    "0.2": {"coefficients": "0.2", "effort": "full", "reserve_gap_markers": True},
     "published": {
         "window": 2,
         "scoring": "weighted",

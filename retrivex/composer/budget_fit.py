@@ -79,6 +79,11 @@ class _Fitting:
         return self.scored.runs
 
     @property
+    def by_count(self) -> bool:
+        """Whether sets are counted as they would be written: not where a choice is to be that of earlier versions."""
+        return self.call.config.selection != "greedy" and not self.call.config.reserve_gap_markers
+
+    @property
     def budget(self) -> int:
         return self.call.config.token_budget
 
@@ -112,7 +117,7 @@ def _is_too_long(task: _Fitting, candidates: CandidateSet, allowance: int) -> bo
         return False
     if problem.costs[best] + problem.openings[best] <= allowance:
         return False
-    if task.call.config.selection == "greedy" or len(problem) > MAX_CANDIDATES:
+    if not task.by_count or len(problem) > MAX_CANDIDATES:
         return True  # nothing could take its place by count, see `_select_by_count`
     return _lay_out_chosen(task, candidates, (best,)).tokens > task.budget
 
@@ -162,7 +167,7 @@ def _select_by_count(
     task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout, allowance: int
 ) -> tuple[Selected, Layout]:
     """Return a better choice that fits as it is written, and its layout; those given where there is none."""
-    if selected.value is None or len(candidates.problem) > MAX_CANDIDATES:
+    if not task.by_count or selected.value is None or len(candidates.problem) > MAX_CANDIDATES:
         return selected, layout
     pinned = task.budget - allowance
 
@@ -186,8 +191,7 @@ def _saved_by_joins(candidates: CandidateSet, chosen: Sequence[int], layout: Lay
 def _refill(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...], layout: Layout) -> Layout:
     """Use the tokens that were reserved and not needed, in several rounds: what is added may need fewer as well."""
     unused = task.budget - layout.tokens
-    # greedy choice is that of earlier versions, whose results can be repeated
-    for _ in range(1 if task.call.config.selection == "greedy" else MAX_REFILLS):
+    for _ in range(MAX_REFILLS if task.by_count else 1):
         more = refill(task.call, candidates, chosen, unused)
         if more == chosen:
             break

@@ -190,7 +190,7 @@ def load_coefficients(path: str | Path | None) -> Coefficients:
         If the file cannot be read or is not one of coefficients.
     """
     if path is None or str(path) in EARLIER:
-        return shipped_coefficients("" if path is None else str(path))
+        return shipped_coefficients() if path is None else shipped_coefficients(str(path))
     try:
         changed = Path(path).stat().st_mtime_ns
     except OSError as error:

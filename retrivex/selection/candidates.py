@@ -255,13 +255,19 @@ def build_candidates(
     floor = max(config.min_value, scores.floor)
     gains = (np.array(values) - floor) * np.maximum(costs, 1) / mean
     problem = Problem.of_arrays(
-        Arrays(costs, openings + _opening_tokens(runs, scores.units, cut, cache, style), gains, cut.joined),
+        Arrays(
+            costs,
+            openings + _opening_tokens(runs, scores.units, cut, cache, style, with_gap=config.reserve_gap_markers),
+            gains,
+            cut.joined,
+        ),
         run_cost=config.run_cost,
         ranks=values,
         documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
     )
     probabilities = _probabilities(scores, cut)
-    gap = cache.count(gap_sample(style)) if style.gap_markers else 0
+    reserved = config.reserve_gap_markers or not style.gap_markers
+    gap = 0 if reserved else cache.count(gap_sample(style))
     made = CandidateSet(
         cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity, floor, gap
     )
@@ -310,11 +316,14 @@ def _of_units(values: list[float], unit_of: Sequence[int]) -> list[float]:
     return values if isinstance(unit_of, range) else [values[number] for number in unit_of]
 
 
-def _opening_tokens(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache, style: Style) -> Integers:
-    """Tokens of what opening a span at each piece adds around its text, but for gap markers."""
+def _opening_tokens(
+    runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache, style: Style, *, with_gap: bool
+) -> Integers:
+    """Tokens of what opening a span at each piece adds around its text, with a gap marker or without."""
     if units is not None and isinstance(cut.pieces, Units):
-        return np.array(cache.count_many(opening_samples(units.axis.chunks, style)), dtype=np.int64)[cut.pieces.chunk]
-    samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style)
+        samples = opening_samples(units.axis.chunks, style, with_gap=with_gap)
+        return np.array(cache.count_many(samples), dtype=np.int64)[cut.pieces.chunk]
+    samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style, with_gap=with_gap)
     return np.array(cache.count_many(samples), dtype=np.int64)
 
 

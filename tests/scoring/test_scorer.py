@@ -143,7 +143,7 @@ def only_words(tmp_path: Path) -> Path:
     """Write coefficients that know nothing but words."""
     weights = np.array([10.0 if name == "words" else 0.0 for name in NAMES])
     path = tmp_path / "only_words.json"
-    path.write_text(json.dumps(Coefficients(weights, -10.0, np.zeros(len(NAMES)), (0.0, 0.0)).to_dict()))
+    path.write_text(json.dumps(Coefficients(weights, -10.0, np.zeros(len(NAMES))).to_dict()))
     return path
 
 
