@@ -31,8 +31,7 @@ QUESTION = "Where does the queen of the bees lay her eggs?"
 
 
 @pytest.mark.parametrize("gold", [(1,), (1, 4), (0, 3), (4, 5)])
-# not 30: there the tokens of a mark that is charged, and never written, let the composer add one more sentence
-@pytest.mark.parametrize("budget", [0, 12, 20, 28, 70])
+@pytest.mark.parametrize("budget", [0, 12, 20, 28, 30, 70])
 @pytest.mark.parametrize(
     "options", [{}, {"run_cost": 9.0}, {"min_value": 0.5}, {"run_cost": 0.0, "window": 0}, {"selection": "greedy"}]
 )
