@@ -65,14 +65,19 @@ class TermCounts(NamedTuple):
 
     Parameters
     ----------
-    counts : shape (terms, n), of the words that tell stretches apart
-    kept : which words of `question_terms` those are
+    all : shape (t, n), of all words of `question_terms`
+    kept : shape (t,), which of them tell stretches apart
     coverage : share of the question's words that occur anywhere, see `word_coverage`
     """
 
-    counts: NDArray[np.float64]
+    all: Integers
     kept: NDArray[np.bool_]
     coverage: float
+
+    @property
+    def counts(self) -> Floats:
+        """Those of the words that tell stretches apart, shape (terms, n)."""
+        return self.all[self.kept].astype(np.float64)
 
 
 def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> TermCounts:
@@ -92,7 +97,7 @@ def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> Te
     """
     terms = question_terms(question)
     if not terms:
-        return TermCounts(np.zeros((0, len(starts))), np.zeros(0, dtype=np.bool_), 0.0)
+        return TermCounts(np.zeros((0, len(starts)), dtype=np.int64), np.zeros(0, dtype=np.bool_), 0.0)
     most = _OFTEN * len(starts) + _FEW
     numbers, places = find_terms(terms, pool)
     times = np.bincount(numbers, minlength=len(terms))
@@ -107,7 +112,7 @@ def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> Te
     holding = np.add.reduce(rows > 0, axis=1)
     kept = informative & (holding > 0) & (holding <= 0.7 * len(starts) + _FEW)
     coverage = word_coverage([term for term, _ in terms], times.tolist())
-    return TermCounts(rows[kept].astype(np.float64), kept, coverage)
+    return TermCounts(rows, kept, coverage)
 
 
 def word_coverage(words: Sequence[str], times: Sequence[int]) -> float:

@@ -5,14 +5,15 @@ A word counts as much as it is rare among the documents of the candidates:
 .. math:: s_d = \sum_{t \in d} \ln (D / n_t)
 
 for the words :math:`t` of the question that document :math:`d` has, where :math:`n_t` of the :math:`D` documents have
-them. A word that all of them have says nothing, and neither does any word where there is one document.
+them: in their name or their candidates, so that a small word in a name counts for nothing. A word that all of them have
+says nothing, and neither does any word where there is one document.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -45,16 +46,18 @@ class DocumentMatch:
     numbers : doc_id -> number of the document, from 0; d of them
     terms : t words of the question, as `question_terms` gives them
     named : shape (t, d), whether a document's name has a word
+    held : shape (t, d), whether its candidates have it
     """
 
     numbers: dict[str, int]
     terms: Sequence[tuple[str, bool]]
     named: Flags
+    held: Flags
 
     @cached_property
     def scores(self) -> Floats:
         """How well each name fits, shape (d,); see the module's formula."""
-        return rarity_sums(self.named)
+        return rarity_sums(self.named, self.named | self.held)
 
     @cached_property
     def meant(self) -> int | None:
@@ -82,8 +85,8 @@ class DocumentMatch:
         return {"doc_id": list(self.numbers)[self.meant], "words": list(dict.fromkeys(words))}
 
 
-def match_names(question: str, chunks: Iterable[Chunk], indexer: TermIndexer) -> DocumentMatch:
-    """Look for the words of a question in the names of the documents that some chunks are of."""
+def match_names(question: str, chunks: Sequence[Chunk], indexer: TermIndexer) -> DocumentMatch:
+    """Look for the words of a question in the names of the documents that some chunks are of, and in the chunks."""
     names: dict[str, list[str]] = {}
     headings: dict[str, str] = {}
     for chunk in chunks:
@@ -103,7 +106,7 @@ def match_names(question: str, chunks: Iterable[Chunk], indexer: TermIndexer) ->
         pool, starts = indexer.stretches([_split("\n".join([*name, headings[key]])) for key, name in names.items()])
         found, places = find_terms(terms, pool)
         named[found, starts.searchsorted(places, side="right") - 1] = True
-    return DocumentMatch(numbers, terms, named)
+    return DocumentMatch(numbers, terms, named, np.zeros_like(named))
 
 
 @lru_cache(maxsize=4096)
@@ -112,20 +115,45 @@ def _split(name: str) -> str:
     return _CAMEL.sub(" ", name)
 
 
-def rarity_sums(holds: Flags) -> Floats:
-    """Return the sum of the rarity of the words that each document has, shape (d,), of a table of shape (t, d).
+def rarity_sums(holds: Flags, among: Flags) -> Floats:
+    """Return the sum of the rarity of the words that each document has, shape (d,).
+
+    Parameters
+    ----------
+    holds : shape (t, d), whether a document has a word
+    among : shape (t, d), by which a word's rarity is counted
 
     Examples
     --------
-    >>> rarity_sums(np.array([[True, True], [True, False]])).round(2).tolist()
+    >>> holds = np.array([[True, True], [True, False]])
+    >>> rarity_sums(holds, holds).round(2).tolist()
     [0.69, 0.0]
     """
-    holding = np.add.reduce(holds, axis=1)
+    holding = np.add.reduce(among, axis=1)
     rarity = np.log(holds.shape[1] / np.maximum(holding, 1))
     return np.asarray(rarity @ holds, dtype=np.float64)
 
 
-def document_features(match: DocumentMatch, counts: Floats, document: NDArray[np.int64]) -> Floats:
+def with_texts(match: DocumentMatch, counts: NDArray[np.int64], document: NDArray[np.int64]) -> DocumentMatch:
+    """Return a match that knows which words the documents' candidates have.
+
+    Parameters
+    ----------
+    match : names of the documents
+    counts : shape (t, n), how often each word of the question stands in each unit
+    document : shape (n,), number of each unit's document
+    """
+    if len(match.numbers) < 2 or not len(counts):
+        return match
+    held = np.zeros_like(match.named)
+    firsts = np.concatenate(([0], (document[1:] != document[:-1]).nonzero()[0] + 1))
+    # a document may have several runs, not all of them side by side
+    for number, column in zip(document[firsts].tolist(), (np.add.reduceat(counts, firsts, axis=1) > 0).T, strict=True):
+        held[:, number] |= column
+    return replace(match, held=held)
+
+
+def document_features(match: DocumentMatch, kept: Flags, document: NDArray[np.int64]) -> Floats:
     """Return the features of the document of each unit, shape (4, n); all 0 where there is one document.
 
     Each is the logarithm of one more than a sum of rarities, so that a long title in a question does not outweigh what
@@ -133,21 +161,14 @@ def document_features(match: DocumentMatch, counts: Floats, document: NDArray[np
 
     Parameters
     ----------
-    match : names of the documents
-    counts : shape (words, n), how often each word of the question stands in each unit
+    match : of `with_texts`
+    kept : shape (t,), which words of the question tell units apart
     document : shape (n,), number of each unit's document
     """
     if len(match.numbers) < 2:
         return np.zeros((len(DOCUMENT_FEATURES), len(document)))
-    holds = np.zeros((len(counts), len(match.numbers)), dtype=np.bool_)
-    if len(counts):
-        firsts = np.concatenate(([0], (document[1:] != document[:-1]).nonzero()[0] + 1))
-        # a document may have several runs, not all of them side by side
-        for number, column in zip(
-            document[firsts].tolist(), (np.add.reduceat(counts, firsts, axis=1) > 0).T, strict=True
-        ):
-            holds[:, number] |= column
-    sums = np.array((match.scores, rarity_sums(holds)))
+    held = match.held[kept]
+    sums = np.array((match.scores, rarity_sums(held, held)))
     below = np.maximum.reduce(sums, axis=1, keepdims=True) - sums
     made = np.log1p((sums[0], below[0], sums[1], below[1]))
     made[[1, 3]] *= -1

@@ -22,6 +22,9 @@ Effort: TypeAlias = Literal["lean", "standard", "full"]
 EARNED_SHARE: dict[Effort, float] = {"lean": 0.075, "standard": 0.03, "full": 0.0}
 """Share of the evidence that each 100 tokens are expected to hold at least."""
 
+FALLBACK_SHARE: dict[Effort, float] = {"lean": 0.25, "standard": 0.5, "full": 1.0}
+"""Share of the budget that the nearest hits may fill where the scorer is not to be trusted, see `knn_fallback`."""
+
 MAX_FLOOR = 0.999
 """Highest floor: the best unit always earns its tokens."""
 

@@ -18,8 +18,8 @@ from retrivex.expansion.seeds import Seed
 from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
-from retrivex.scoring.bm25 import bm25, inverse_frequency, term_counts
-from retrivex.scoring.document_match import DOCUMENT_FEATURES, DocumentMatch, document_features
+from retrivex.scoring.bm25 import TermCounts, bm25, inverse_frequency, term_counts
+from retrivex.scoring.document_match import DOCUMENT_FEATURES, DocumentMatch, document_features, with_texts
 from retrivex.text.terms import TermIndex
 
 Floats = NDArray[np.float64]
@@ -64,11 +64,13 @@ class UnitTable:
     units : n units
     values : shape (n, len(NAMES))
     coverage : share of the question's words that occur among the candidates, see `word_coverage`
+    match : which document is meant; None where documents were left out of account
     """
 
     units: Sequence[Unit]
     values: Floats
     coverage: float = 0.0
+    match: DocumentMatch | None = None
 
 
 def _z(signals: Floats) -> Floats:
@@ -237,7 +239,13 @@ def unit_features(
     score, distance = _hit_signal(units.axis, seeds, linked)
     hit = centres.along(score)
     alike = _z(centres.along(_fill_missing(similarity, units.axis, score)) if similarity else hit)
-    words, counts, coverage = _word_signals(question, pool, units, line, match)
+    terms = term_counts(question, pool, units.axis.bases[units.run] + units.start)
+    by_document = np.zeros((len(DOCUMENT_FEATURES), count))
+    if match is not None:
+        document = np.array([match.numbers[run.doc_id] for run in units.axis.runs], dtype=np.int64)[units.run]
+        match = with_texts(match, terms.all, document)
+        by_document = document_features(match, terms.kept, document)
+    words = _word_signals(terms, line, match)
     standard = _z(np.sqrt(words[:-1]))
     own, together = standard[0], standard[1:]
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
@@ -253,12 +261,12 @@ def unit_features(
         own, below[2], more[2], less[2], *words_around,
         *together, *(together - np.maximum.reduce(together, axis=1, keepdims=True)),
         words[-1], near * worded, near * together[0],
-        *_of_documents(match, counts, units),
+        *by_document,
     )  # fmt: skip
     table = np.empty((len(rows), count))
     for at, row in enumerate(rows):
         table[at] = row
-    return UnitTable(units, np.ascontiguousarray(table.T), coverage)
+    return UnitTable(units, np.ascontiguousarray(table.T), terms.coverage, match)
 
 
 def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
@@ -282,29 +290,19 @@ def _fill_missing(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score
     return made
 
 
-def _of_documents(match: DocumentMatch | None, counts: Floats, units: Units) -> Floats:
-    """Return the features of each unit's document, shape (4, n)."""
-    if match is None:
-        return np.zeros((len(DOCUMENT_FEATURES), len(units)))
-    of_run: Integers = np.array([match.numbers[run.doc_id] for run in units.axis.runs], dtype=np.int64)
-    return document_features(match, counts, of_run[units.run])
-
-
-def _word_signals(
-    question: str, pool: TermIndex, units: Units, line: _Line, match: DocumentMatch | None
-) -> tuple[Floats, Floats, float]:
-    """Return BM25 of units and of what is around them and the share of words that each has; counts; the coverage.
+def _word_signals(terms: TermCounts, line: _Line, match: DocumentMatch | None) -> Floats:
+    """Return BM25 of units and of what is around them, and the share of words that each has.
 
     Words that name the document that is meant say which one it is, and nothing of where in it the answer stands: they
     count for none of its units, unless they are all that the question says.
     """
-    counts, kept, coverage = term_counts(question, pool, units.axis.bases[units.run] + units.start)
-    made = np.zeros((2 + len(WORD_WIDTHS), len(units)))
+    counts = terms.counts
+    made = np.zeros((2 + len(WORD_WIDTHS), len(line.tokens)))
     if not len(counts):
-        return made, counts, coverage
+        return made
     idf = inverse_frequency(counts)
     if match is not None:
-        naming = match.name_terms[kept]
+        naming = match.name_terms[terms.kept]
         if len(naming) - np.count_nonzero(naming) >= MIN_OTHER_WORDS:
             idf = np.where(naming, 0.0, idf)
     made[0] = bm25(counts, line.tokens, idf)
@@ -312,4 +310,4 @@ def _word_signals(
     lengths = _sums(line.tokens[None], low, high)[:, 0]
     made[1:-1] = [bm25(*around, idf) for around in zip(_sums(counts, low, high), lengths, strict=True)]
     made[-1] = idf @ (counts > 0) / np.add.reduce(idf)
-    return made, counts, coverage
+    return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
 
@@ -22,7 +22,7 @@ from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabi
 from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.document_match import DocumentMatch, match_names
-from retrivex.scoring.effort import expected_shares, find_floor
+from retrivex.scoring.effort import FALLBACK_SHARE, expected_shares, find_floor
 from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.sentences import sentence_log_odds, with_reason
@@ -174,7 +174,13 @@ class Scorer:
         if self.model is None or not self.model.reads_documents:
             return None
         match = match_names(self.question, chunks, self.words)
-        return None if match.meant is None else list(match.numbers)[match.meant]
+        if match.meant is None:
+            return None
+        named = list(match.numbers)[match.meant]
+        words = [term for (term, _), names in zip(match.terms, match.name_terms.tolist(), strict=True) if names]
+        others = [chunk.text.lower() for chunk in chunks if chunk.metadata.doc_id != named]
+        # a word that others' texts have as well does not name it
+        return named if any(not any(word in text for text in others) for word in words) else None
 
     def _score_calibrated(
         self,
@@ -199,7 +205,9 @@ class Scorer:
         shares = _shares(p, units)
         expected = expected_shares(p, model.sharpness)
         floor = find_floor(expected, units.tokens, model.sharpness, self.config.effort)
-        shares, hedged = interpolate(shares, table, runs, units, seeds, capacity, self.config.hedge)
+        kind = kind_of_hits(seeds, embedded=bool(similarity))
+        room = replace(capacity, tokens=int(capacity.tokens * FALLBACK_SHARE[self.config.effort]))
+        shares, hedged = interpolate(shares, table, runs, units, seeds, room, self._fallback_weight(kind))
         chances: list[float] = p.tolist()
         values: list[float] = shares.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
@@ -213,13 +221,20 @@ class Scorer:
             log_odds=log_odds,
             model=model,
             hedged=hedged,
-            match=match,
+            match=table.match,
             expected=expected,
             floor=floor,
             described=describe_question(table, seeds),
-            kind=kind_of_hits(seeds, embedded=bool(similarity)),
+            kind=kind,
             sentence_log_odds=moved,
         )
+
+    def _fallback_weight(self, kind: HitKind) -> float:
+        """Weight of the nearest hits where the question's words are missing; none where words alone led to the hits.
+
+        Such hits share its small words: they would fill the budget with what has nothing to do with the question.
+        """
+        return 0.0 if kind == "words" and self.config.effort != "full" else self.config.hedge
 
     def _edge_rules(self, seeds: Sequence[Seed], absent: Collection[ChunkKey]) -> EdgeRules:
         keys = [seed.key for seed in seeds]

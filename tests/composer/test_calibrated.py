@@ -16,6 +16,7 @@ QUEEN = "The queen lays up to two thousand eggs on a single day in May, more tha
 DRONES = "Drones are thrown out when the nectar ends, and few of them are seen after August is over. " * 3
 STORE = tile("d", [QUEEN + ANSWER + " " + DRONES, "Wasps build with paper. " * 12, "Ants carry leaves home. " * 12])
 SCORES = {0: 0.9, 1: 0.5, 2: 0.3}
+WORDS = {0: 9.0, 1: 5.0, 2: 3.0}  # as of BM25
 
 
 def made(scores: dict[int, float] | None = None, query: str | None = QUESTION, **said: Any) -> Composition:
@@ -84,14 +85,15 @@ def test_small_budgets_hold(budget: int, query: str) -> None:
 def test_confidence_is_for_the_calibrated_scorer() -> None:
     assert made(scoring="weighted").confidence is None
     assert made(query=None).confidence is None
-    confidence = made().confidence
+    assert made().confidence is None, "what scores of at most 1 without embeddings mean is not known"
+    confidence = made(WORDS).confidence
     assert confidence is not None
     assert 0.0 <= confidence <= 1.0
     assert compose([], STORE, query=QUESTION).confidence is None
 
 
 def test_a_question_that_is_answered_has_more_confidence_than_nonsense() -> None:
-    answered, nonsense = made().confidence, made(query="zygote quaternion xylophone").confidence
+    answered, nonsense = made(WORDS).confidence, made(WORDS, query="zygote quaternion xylophone").confidence
     assert answered is not None
     assert nonsense is not None
     assert answered > nonsense
@@ -145,7 +147,7 @@ def test_what_is_excluded_is_cut_out_of_the_middle_of_a_unit() -> None:
 
 
 def test_an_excluded_chunk_is_listed() -> None:
-    composed = made(exclude=(STORE["d", 0],))
+    composed = made(exclude=(STORE["d", 0],), effort="full")
     assert [(hit.chunk_id, hit.reason) for hit in composed.dropped] == [(0, "excluded")]
     assert ANSWER not in composed.text
 
@@ -262,7 +264,7 @@ def test_no_document_has_more_than_its_cap(selection: str, max_spans: int | None
 
 
 def test_what_one_document_may_not_have_goes_to_the_others() -> None:
-    said: dict[str, Any] = {"query": QUESTION, "window": 0, "token_budget": 120, "boosts": lambda chunk: (
+    said: dict[str, Any] = {"query": QUESTION, "window": 0, "token_budget": 120, "effort": "full", "boosts": lambda chunk: (
         3.0 if chunk.metadata.doc_id == "d" else 0.0)}  # fmt: skip
     free, capped = (by_document(compose(TWO_HITS, TWO, **said, max_tokens_per_document=cap)) for cap in (None, 60))
     assert free["d"] > 60 >= capped["d"]

@@ -24,7 +24,7 @@ HONEY = bare("d", ["Wasps build with paper.", "Bees live on honey in winter.", "
 
 def asked(**options: Any) -> Composition:
     """Compose equal hits on three sentences for a question."""
-    hits = hits_of(HONEY, dict.fromkeys(range(3), 0.5))
+    hits = hits_of(HONEY, dict.fromkeys(range(3), 5.0))
     return compose(hits, HONEY, query="What do bees live on?", window=0, **options)
 
 

@@ -69,6 +69,28 @@ def test_min_value() -> None:
     assert ids({5: 1.0}, min_value=0.9) == [5]
 
 
+def test_effort() -> None:
+    texts = ["Bees live on honey in winter. ", *[f"Ships of {year} sailed to the cold north. " for year in range(9)]]
+    store = tile("d", texts)
+    hits = hits_of(store, {at: 9.0 if at == 0 else 1.0 for at in range(len(texts))})
+    tokens = [
+        compose(hits, store, query="What do bees live on in winter?", window=0, effort=effort).tokens
+        for effort in ("lean", "standard", "full")
+    ]
+    assert tokens == sorted(tokens)
+    assert tokens[1] < tokens[2]
+
+
+def test_reserve_gap_markers() -> None:
+    store = make_store(make_chunk("a", 0, "bees sleep"), make_chunk("b", 0, "ants work"))
+    hits = [SeedHit(chunk, 0.5) for chunk in store.values()]
+    shown = [
+        len(compose(hits, store, window=0, token_budget=9, reserve_gap_markers=reserved).spans)
+        for reserved in (True, False)
+    ]
+    assert shown == [1, 2]
+
+
 def test_max_spans() -> None:
     assert ids({1: 0.9, 5: 0.8, 8: 0.7}, window=0, max_spans=2) == [1, 5]
 

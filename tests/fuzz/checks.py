@@ -346,7 +346,7 @@ def check_units(case: Case, made: Composition) -> None:
     """Check that units show all that was touched, once, and that probabilities are some."""
     units = made.trace.units
     expect(bool(units) <= case.calibrated(), "units without the calibrated scorer", len(units))
-    expect((made.confidence is not None) == bool(units), "confidence without units, or none with", made.confidence)
+    expect(made.confidence is None or bool(units), "confidence without units", made.confidence)
     if not case.calibrated():
         return
     expect(made.confidence is None or 0.0 <= made.confidence <= 1.0, "confidence is no probability", made.confidence)

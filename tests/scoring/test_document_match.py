@@ -60,6 +60,14 @@ def test_words_of_every_name_tell_nothing() -> None:
     )
 
 
+def test_a_small_word_in_a_name_names_nothing() -> None:
+    store = library()
+    chunk = make_chunk("some history of them", 0, TEXT, 0)
+    hits = [SeedHit(store[name, 1], 0.5) for name in ANIMALS] + [SeedHit(chunk, 0.5)]
+    made = compose(hits, {**store, chunk.key: chunk}, query="Do some of them leave the nest?", window=0)
+    assert made.trace.document == {}
+
+
 def test_one_document_is_never_singled_out() -> None:
     assert meant("What do wasps eat?", named("wasps")) is None
     assert meant("What do wasps eat?") is None
@@ -68,9 +76,11 @@ def test_one_document_is_never_singled_out() -> None:
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), max_size=6))
 def test_rarity_is_never_negative_and_goes_by_what_others_lack(rows: list[list[bool]]) -> None:
     holds = np.array(rows, dtype=np.bool_).reshape(len(rows), 3)
-    sums = rarity_sums(holds)
+    sums = rarity_sums(holds, holds)
     assert (sums >= 0).all()
-    np.testing.assert_allclose(rarity_sums(np.vstack([holds, np.ones((1, 3), dtype=np.bool_)])), sums)
+    everywhere = np.vstack([holds, np.ones((1, 3), dtype=np.bool_)])
+    np.testing.assert_allclose(rarity_sums(everywhere, everywhere), sums)
+    assert (rarity_sums(holds, np.ones_like(holds)) == 0).all()
 
 
 def library() -> dict[ChunkKey, Chunk]:

@@ -14,7 +14,7 @@ from support.strategies import count_words, hits_of, tile
 from retrivex import Chunk, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.features import NAMES
-from retrivex.scoring.knn_fallback import is_mismatched
+from retrivex.scoring.knn_fallback import Capacity, is_mismatched
 from retrivex.scoring.scorer import Scorer, Scores
 
 QUESTION = "What do bees live on in winter?"
@@ -256,7 +256,7 @@ def hedged(texts: dict[str, list[str]], hits: list[tuple[str, int]], coefficient
         query="bishop",
         coefficients=coefficients,
         boosts=favoured,
-        **said,
+        **{"effort": "full", **said},
     )
     plain = [unit for unit in composed.trace.units if unit.probability < 0.2]
     for unit in plain:
@@ -321,13 +321,30 @@ def test_copies_take_room_once(only_words: Path) -> None:
     assert hedged(texts, hits, only_words, token_budget=16, dedupe_overlaps=False) == {copied[0]}
 
 
+@pytest.mark.parametrize(("effort", "near"), [("full", "abcd"), ("standard", "ab"), ("lean", "a")])
+def test_less_effort_leaves_the_nearest_less_of_the_budget(effort: str, near: str, only_words: Path) -> None:
+    texts = {name: [f"{name}1 {name}2 {name}3 {name}4."] for name in "abcd"}
+    hits = [(name, 0) for name in "abcd"]
+    found = hedged(texts, hits, only_words, token_budget=16, effort=effort)
+    assert found == {texts[name][0] for name in near}
+
+
+def test_hits_of_words_alone_are_no_guide_where_the_words_are_missing(only_words: Path) -> None:
+    texts = ["Pawn moves.", "Rook waits.", "Queen takes it."]
+    store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
+    for score, expected in ((9.0, False), (0.9, True)):
+        hits = [SeedHit(chunk, score - at / 10) for at, chunk in enumerate(store.values())]
+        made = SpanComposer(tokenizer=count_words).compose(hits, store, query="bishop castle", coefficients=only_words)
+        assert any(unit.hedged for unit in made.trace.units) is expected
+
+
 def test_each_hit_list_has_its_share_of_the_room() -> None:
     store = {key: chunk for name in "abcd" for key, chunk in tile(name, [f"{name}1 {name}2 {name}3 {name}4."]).items()}
     rooms: list[int] = []
     score = Scorer.score
 
     def noted(self: Scorer, *args: Any) -> Scores:
-        rooms.append(args[-1].tokens)
+        rooms.append(next(arg.tokens for arg in args if isinstance(arg, Capacity)))
         return score(self, *args)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -46,7 +46,7 @@ def test_the_better_of_two_is_shown() -> None:
 
 
 def test_with_the_question_too() -> None:
-    made = mirrored(BODY, COPY, OTHER, query="Who lays the eggs of the colony?")
+    made = mirrored(BODY, COPY, OTHER, query="Who lays the eggs of the colony?", effort="full")
     assert shown(made) == ["d0", "d2"]
     assert [hit.reason for hit in made.dropped] == ["near_duplicate"]
 
