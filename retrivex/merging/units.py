@@ -205,7 +205,7 @@ def _group(text: str, structure: Structure, edges: Edges, cache: TokenCache, siz
     room = size * len(text) / max(1, cache.count(text))
     parts = structure.parts
     # what the chunk before, or behind, may hold the rest of is a group of its own
-    head = parts[0].end if parts and edges.begin else 0
+    head = parts[0].end if parts and edges.begin and (edges.punctuated or edges.begin is Begin.TORN) else 0
     tail = _tail_start(parts) if edges.end in _PARTED else len(text)
     ends: list[int] = []
     begun = 0
@@ -456,7 +456,10 @@ class _Cutting:
 
     def _is_short_rest(self, at: int, chunk: int, text: str, before: End) -> bool:
         """Whether what a chunk began with was no rest of a sentence: part of a heading, or of an abbreviation."""
-        end, is_last = int(self.end[at]), at + 1 == len(self.end) or self.begins[chunk + 1 : chunk + 2].tolist() == [at + 1]
+        end, is_last = (
+            int(self.end[at]),
+            at + 1 == len(self.end) or self.begins[chunk + 1 : chunk + 2].tolist() == [at + 1],
+        )
         if is_last or end - int(self.start[at]) > _SHORT:
             return False
         is_heading = before is End.BINDS and "\n" not in text[int(self.start[at]) - 1 : int(self.start[at])]
@@ -558,7 +561,8 @@ class _Edges:
 
     def _begins_torn(self, run: int, first: int, last: int) -> bool:
         edges, metadata = self.known[first].edges, self.units.axis.chunks[first].metadata
-        if not edges.begin or not metadata.chunk_id or metadata.char_start == 0 or metadata.prefix:
+        # a capital letter may begin a sentence as well as a name
+        if edges.begin <= Begin.SUSPECT or not metadata.chunk_id or metadata.char_start == 0 or metadata.prefix:
             return False
         if edges.begin is not Begin.LOWER:
             return True
@@ -568,7 +572,10 @@ class _Edges:
         edges, metadata = self.known[last].edges, self.units.axis.chunks[last].metadata
         if edges.end is End.BINDS:
             return True
-        if edges.end not in _PARTED or (metadata.doc_id, metadata.chunk_id + 1) in self.rules.absent:
+        # where sentences begin with small letters, as in chats, some end without a mark
+        if edges.end not in _PARTED or edges.cased is False:
+            return False
+        if (metadata.doc_id, metadata.chunk_id + 1) in self.rules.absent:
             return False
         return metadata.chunk_count is None or metadata.chunk_id + 1 < metadata.chunk_count
 

@@ -211,10 +211,10 @@ def _begin(text: str, parts: Sequence[Part], punctuated: bool, end: End) -> Begi
         return Begin.WHOLE
     if _CLOSING_MARK.match(solid) or _GOES_ON.match(solid):
         return Begin.TORN
-    if not punctuated:
-        return Begin.WHOLE
     if solid[0].islower():
         return Begin.LOWER
+    if not punctuated:
+        return Begin.WHOLE
     starts_line = text[: len(text) - len(solid)].count("\n") > 1
     return Begin.SUSPECT if end == End.OPEN and not starts_line else Begin.WHOLE
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from retrivex import Chunk, ChunkMetadata, Span
 from retrivex.model.document import Document
 
-_WORDS = (
-    "the bees honey queen winter hive flower nectar colony swarm drone brood pollen wax comb larva worker keeper "
-    "forest meadow river bridge tower garden window letter market engine voyage harvest lantern whisper into from "
-    "Anna Paris 1999 of and with under"
-).split()
+_TEXT = """the bees honey queen winter hive flower nectar colony swarm drone brood pollen wax comb larva worker keeper
+forest meadow river bridge tower garden window letter market engine voyage harvest lantern whisper into from Anna Paris
+1999 of and with under"""
+_WORDS = _TEXT.split()
 
 
 @dataclass
@@ -124,7 +123,9 @@ def _table(made: KnownDocument, rng: random.Random) -> None:
 
 
 def _fence(made: KnownDocument, rng: random.Random) -> None:
-    lines = [f"{'    ' * rng.randint(0, 1)}{_phrase(rng, 2).lower()} = {number}" for number in range(rng.randint(1, 30))]
+    lines = [
+        f"{'    ' * rng.randint(0, 1)}{_phrase(rng, 2).lower()} = {number}" for number in range(rng.randint(1, 30))
+    ]
     made.add("\n".join(["```python", *lines, "```"]), "fence", "\n\n")
 
 

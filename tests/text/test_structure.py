@@ -90,8 +90,8 @@ def test_a_fence_may_have_begun_before() -> None:
         ("They rest.\n\n```\nx", Begin.WHOLE, End.FENCE),
         ("| c | d |\n| e |", Begin.WHOLE, End.OPEN),
         ("d |\n| e | f |", Begin.TORN, End.DONE),
-        ("a title without a mark", Begin.WHOLE, End.LOOSE),
-        ("a title without a mark\n", Begin.WHOLE, End.DONE),
+        ("a title without a mark", Begin.LOWER, End.LOOSE),
+        ("A title without a mark\n", Begin.WHOLE, End.DONE),
         ("", Begin.WHOLE, End.BLANK),
     ],
 )
