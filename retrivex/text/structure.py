@@ -148,7 +148,7 @@ class Begin(IntEnum):
 class End(IntEnum):
     """How a text ends.
 
-    With a finished part, with a line that may go on, inside a part (surely, or as far as can be told where nothing is
+    With a finished part, with a line that may go on, inside a part (surely, or perhaps where nothing is
     punctuated), with a part that binds, inside a fence, or with white space that does not tell.
     """
 
