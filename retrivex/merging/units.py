@@ -205,7 +205,7 @@ def _group(text: str, structure: Structure, edges: Edges, cache: TokenCache, siz
     room = size * len(text) / max(1, cache.count(text))
     parts = structure.parts
     # what the chunk before, or behind, may hold the rest of is a group of its own
-    head = parts[0].end if parts and edges.begin else 0
+    head = parts[0].end if parts and edges.begin and (edges.punctuated or edges.begin is Begin.TORN) else 0
     tail = _tail_start(parts) if edges.end in _PARTED else len(text)
     ends: list[int] = []
     begun = 0
@@ -438,7 +438,10 @@ class _Cutting:
         if low >= reached:
             goes_on = self._goes_on(before, after, text, reached, low)
             if goes_on is not False:
-                self._merge(int(self.begins[chunk]), chunk, text, surely=goes_on is True)
+                at = int(self.begins[chunk])
+                self._merge(at, chunk, text, surely=goes_on is True)
+                if goes_on and not self.kept[at] and self._is_short_rest(at, chunk, text, before.end):
+                    self._merge(at + 1, chunk, text, surely=True)
             return
         self._extend_inside(chunk, low, min(high, reached))
         ends, at = self.known[chunk].cuts.ends, int(self.begins[chunk])
@@ -450,6 +453,17 @@ class _Cutting:
         self.start[at] = reached
         self.tokens[at] = self.cache.count(text[reached : int(self.end[at])])
         self._merge(at, chunk, text, surely=before.end in _PARTED)
+
+    def _is_short_rest(self, at: int, chunk: int, text: str, before: End) -> bool:
+        """Whether what a chunk began with was no rest of a sentence: part of a heading, or of an abbreviation."""
+        end, is_last = (
+            int(self.end[at]),
+            at + 1 == len(self.end) or self.begins[chunk + 1 : chunk + 2].tolist() == [at + 1],
+        )
+        if is_last or end - int(self.start[at]) > _SHORT:
+            return False
+        is_heading = before is End.BINDS and "\n" not in text[int(self.start[at]) - 1 : int(self.start[at])]
+        return is_heading or not ends_sentence(text, int(self.start[at]) + len(text[self.start[at] : end].rstrip()))
 
     def _goes_on(self, before: Edges, after: Edges, text: str, reached: int, low: int) -> bool | None:
         """Whether a sentence, fence or heading with its text goes on where two chunks meet; None for perhaps."""
@@ -463,6 +477,8 @@ class _Cutting:
         between = text[solid:next_solid]
         breaks = between.count("\n")
         line = between.rfind("\n") + 1
+        if after.begin is Begin.TORN and text[next_solid : next_solid + 1] == "|":
+            return True  # a row, or the head of a table
         follows_block = bool(breaks) and begins_block(text, solid + line)
         if follows_block or breaks > 1 or next_solid == len(text) or not solid:
             return follows_block and text[solid - 1] in ":：" and not text.startswith("#", next_solid)
@@ -545,7 +561,8 @@ class _Edges:
 
     def _begins_torn(self, run: int, first: int, last: int) -> bool:
         edges, metadata = self.known[first].edges, self.units.axis.chunks[first].metadata
-        if not edges.begin or not metadata.chunk_id or metadata.char_start == 0 or metadata.prefix:
+        # a capital letter may begin a sentence as well as a name
+        if edges.begin <= Begin.SUSPECT or not metadata.chunk_id or metadata.char_start == 0 or metadata.prefix:
             return False
         if edges.begin is not Begin.LOWER:
             return True
@@ -555,7 +572,10 @@ class _Edges:
         edges, metadata = self.known[last].edges, self.units.axis.chunks[last].metadata
         if edges.end is End.BINDS:
             return True
-        if edges.end not in _PARTED or (metadata.doc_id, metadata.chunk_id + 1) in self.rules.absent:
+        # where sentences begin with small letters, as in chats, some end without a mark
+        if edges.end not in _PARTED or edges.cased is False:
+            return False
+        if (metadata.doc_id, metadata.chunk_id + 1) in self.rules.absent:
             return False
         return metadata.chunk_count is None or metadata.chunk_id + 1 < metadata.chunk_count
 

@@ -29,7 +29,7 @@ class Span:
     segments : `text` mapped back to chunks and document offsets, piece by piece
     pinned : whether the caller asked for it
     parent_id : the parent that was swapped in; None where the span is made of chunks
-    prefix : text to show in front that is not at this place in the document (a table's header row)
+    prefix : text to show in front that is not at this place in the document: a table's head, a list's lead-in
 
     Raises
     ------

@@ -67,7 +67,9 @@ def lead_at(text: str, at: int, leads: Sequence[Lead] | None = None) -> str | No
     at : offset, white space in front of the passage included or not
     leads : of the text, where they are known
     """
-    begins = at + len(text[at:]) - len(text[at:].lstrip()) if text[at : at + 1].isspace() else at
+    begins = at
+    while begins < len(text) and text[begins].isspace():
+        begins += 1
     line = text.rfind("\n", 0, begins) + 1
     if text[line:begins].strip() or not _BEGINS.match(text, line):
         return None
@@ -103,11 +105,9 @@ def prefix_at(text: str, chunk: int, at: int, prefix: str | None, leads: Sequenc
 
 def _line_before(text: str, end: int) -> str | None:
     """Return the sentence that ends at a place with a colon, as a line; None where it is too long to be repeated."""
-    line = text[:end].rstrip()
-    paragraph = max(line.rfind("\n\n"), len(line) - 2 * MAX_LEAD, 0)
-    ranges = sentence_ranges(line[paragraph:])
-    start, stop = ranges[-1]
-    lead = line[paragraph + start : paragraph + stop]
+    paragraph = text[max(0, end - 2 * MAX_LEAD) : end].rstrip().rsplit("\n\n", 1)[-1]
+    start, stop = sentence_ranges(paragraph)[-1]
+    lead = paragraph[start:stop]
     block = max((lead.rfind(mark) for mark in ("\n#", "\n|", "\n- ", "\n* ")), default=-1)
     lead = lead[block + 1 :]
     return f"{lead}\n" if len(lead) <= MAX_LEAD else None

@@ -7,6 +7,7 @@ table and a line that leads in what follows belong to the part behind them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from itertools import pairwise
@@ -20,7 +21,7 @@ WHOLE = 1600
 """Characters, some 400 tokens, up to which a sentence, a row or a fence of code is not cut."""
 
 _NARROW = 40  # characters; text that is wrapped at a width has wider lines
-_NEARBY = 20  # lines of a paragraph that are looked at on each side
+_NEARBY = 2000  # characters of a paragraph that are looked at on each side of a line break
 _BESIDE = 80  # characters on each side of a place, from which it is decided whether a sentence ends there
 
 _BLOCK = re.compile(
@@ -147,7 +148,7 @@ class Begin(IntEnum):
 class End(IntEnum):
     """How a text ends.
 
-    With a finished part, with a line that may go on, inside a part (surely, or as far as can be told where nothing is
+    With a finished part, with a line that may go on, inside a part (surely, or perhaps where nothing is
     punctuated), with a part that binds, inside a fence, or with white space that does not tell.
     """
 
@@ -201,6 +202,8 @@ def _begin(text: str, parts: Sequence[Part], punctuated: bool, end: End) -> Begi
     lines = solid.split("\n", 2)
     row_follows = len(lines) > 1 and lines[1].lstrip().startswith("|")
     if solid[0] == "|":
+        if _DELIMITER.match(lines[0].rstrip()):
+            return Begin.TORN
         return Begin.TORN if row_follows and lines[0].count("|") < lines[1].count("|") else Begin.WHOLE
     if row_follows and lines[0].rstrip().endswith("|"):
         return Begin.TORN
@@ -208,10 +211,10 @@ def _begin(text: str, parts: Sequence[Part], punctuated: bool, end: End) -> Begi
         return Begin.WHOLE
     if _CLOSING_MARK.match(solid) or _GOES_ON.match(solid):
         return Begin.TORN
-    if not punctuated:
-        return Begin.WHOLE
     if solid[0].islower():
         return Begin.LOWER
+    if not punctuated:
+        return Begin.WHOLE
     starts_line = text[: len(text) - len(solid)].count("\n") > 1
     return Begin.SUSPECT if end == End.OPEN and not starts_line else Begin.WHOLE
 
@@ -241,7 +244,15 @@ def _end(text: str, structure: Structure, punctuated: bool) -> End:
         return End.OPEN
     if _FINISHED.search(solid[-_BESIDE:]):
         return End.ABBREVIATED if _ABBREVIATED.search(solid[-_TAIL:]) else End.DONE
-    return End.LINE if breaks else End.OPEN
+    return End.LINE if breaks and not _is_wrapped_end(solid, last) else End.OPEN
+
+
+def _is_wrapped_end(solid: str, last: Part) -> bool:
+    """Whether the last line of a text is one of a paragraph that is wrapped at a width, not its last."""
+    lines = solid.rsplit("\n\n", 1)[-1].splitlines()
+    if len(lines) < 2 or _BLOCK.match(lines[-1]) or _BLOCK.match(solid, last.start):
+        return False
+    return 2 * len(lines[-1]) >= max(map(len, lines)) >= _NARROW
 
 
 def _bars(text: str, part: Part) -> int:
@@ -401,7 +412,7 @@ def _shorter(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def is_wrapped(text: str, at: int) -> bool:
-    """Whether a line goes on behind its break, at an offset: the next word found no place in it.
+    r"""Whether a line goes on behind its break, at an offset: the next word found no place in it.
 
     Examples
     --------
@@ -409,8 +420,8 @@ def is_wrapped(text: str, at: int) -> bool:
     >>> is_wrapped(title, 4), is_wrapped(wrapped, 25)
     (False, True)
     """
-    above = text[:at].rstrip("\r").rsplit("\n\n", 1)[-1].splitlines()[-_NEARBY:]
-    below = text[at:].lstrip("\r")[1:].split("\n\n", 1)[0].splitlines()[:_NEARBY]
+    above = text[max(0, at - _NEARBY) : at].rstrip("\r").rsplit("\n\n", 1)[-1].splitlines()
+    below = text[at : at + _NEARBY].lstrip("\r")[1:].split("\n\n", 1)[0].splitlines()
     if not above or not below or not below[0].strip():
         return False
     line, following = above[-1].rstrip(), below[0].strip()
@@ -425,19 +436,21 @@ def is_wrapped(text: str, at: int) -> bool:
 def _outside_marks(text: str, starts: Sequence[int]) -> list[int]:
     """Move or leave out starts inside emphasis, code, links and behind markers: a bold lead-in is in its sentence."""
     marked = [found.span() for found in _INLINE.finditer(text)]
+    known = set(starts)
     made = [starts[0]]
     for at in starts[1:]:
         if _skip_marker(text, made[-1]) == at:
             continue  # the number of an item is no sentence
-        inside = next(((low, high) for low, high in marked if low < at < high), None)
-        if inside is None:
+        nearest = bisect_left(marked, (at,)) - 1
+        low, high = marked[nearest] if nearest >= 0 else (0, 0)
+        if at >= high:
             closing = _CLOSING_MARK.match(text, at)
             moved = at if closing is None else _skip_space(text, closing.end())
-        elif text[at : inside[1]].strip("*_") or inside[0] <= _skip_marker(text, made[-1]):
+        elif text[at:high].strip("*_") or low <= _skip_marker(text, made[-1]):
             continue
         else:
-            moved = _skip_space(text, inside[1])
-        if made[-1] < moved < len(text) and (moved == at or moved not in starts):
+            moved = _skip_space(text, high)
+        if made[-1] < moved < len(text) and (moved == at or moved not in known):
             made.append(moved)
     return made
 

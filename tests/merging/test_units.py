@@ -15,7 +15,7 @@ from support.strategies import bare, count_words, make_chunk, texts, tile, world
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.merging import units
-from retrivex.merging.units import UNIT_TOKENS, Unit, UnitCutter, group_sentences
+from retrivex.merging.units import UNIT_TOKENS, EdgeRules, Unit, UnitCutter, Units, group_sentences
 from retrivex.model.run import Run, stitch
 from retrivex.text.structure import structure_of
 from retrivex.tokens.cache import TokenCache
@@ -186,3 +186,73 @@ def test_what_is_remembered_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch)
         made.cuts(text)
     # two of them are 1000 characters and more: each was read in both rounds, and only once in each
     assert sorted(read) == sorted(again * 2)
+
+
+def torn(units: Units, run: Run) -> list[str]:
+    return [] if units.torn is None else [run.text[units[at].start : units[at].end] for at in units.torn.nonzero()[0]]
+
+
+def test_a_sentence_whose_rest_is_in_no_candidate_is_torn() -> None:
+    chunks = list(tile("d", BEES, chunk_count=3).values())
+    middle = run_of(chunks[1])
+    assert torn(cutter().units([middle]), middle) == ["Workers feed her "]
+    last = run_of(chunks[2])
+    assert torn(cutter().units([last]), last) == ["from morning until night. "]
+    assert cutter().units([run_of(*chunks)]).torn is None
+    assert cutter().units([middle], EdgeRules(whole={("d", 1)})).torn is None
+    assert cutter().units([middle], EdgeRules(absent={("d", 2)})).torn is None
+
+
+def test_nothing_is_torn_that_is_all_there_is_of_a_hit() -> None:
+    run = run_of(*list(tile("d", ["She lays ", "two eggs a day. Workers feed her."], chunk_count=9).values())[:1])
+    assert cutter().units([run]).torn is None
+    run = run_of(make_chunk("d", 3, "two eggs ", 9), make_chunk("d", 4, "a day. Workers feed her.", 18))
+    assert cutter().units([run]).torn is None
+    units = cutter().units([run], EdgeRules(hits={("d", 4)}))
+    assert torn(units, run) == ["two eggs a day. "]
+
+
+def test_the_units_of_a_run_without_the_torn_ones_follow_each_other() -> None:
+    run = run_of(*list(tile("d", BEES, chunk_count=3).values())[:2])
+    units = cutter(8).units([run])
+    kept = units.without_torn()
+    assert [units[at] for at in units.whole] == list(kept)
+    assert kept.joined.tolist() == [False] + [True] * (len(kept) - 1)
+
+
+def test_a_heading_at_the_end_of_a_chunk_goes_with_its_text() -> None:
+    run = run_of(*tile("d", ["Bees live in hives.\n\n# Queens\n\n", "A hive has one queen."]).values())
+    assert cut(run, 50) == ["Bees live in hives.", "# Queens\n\nA hive has one queen."]
+    run = run_of(*tile("d", ["Bees live in hives.\n\n# Que", "ens\n\nA hive has one queen."]).values())
+    assert cut(run, 50)[-1] == "# Queens\n\nA hive has one queen."
+
+
+def test_wrapped_lines_are_mended_across_chunks() -> None:
+    texts = ["It solved one of the biggest problems faced by founders of hives: the\n", "isolation. Ants work."]
+    assert cut(run_of(*tile("d", texts).values()), 8)[0].endswith("the\nisolation.")
+    titles = ["One of the biggest problems\n", "Bees sleep at night in the hives of the keepers."]
+    assert len(cut(run_of(*tile("d", titles).values()), 50)) == 2
+
+
+def test_a_fence_across_chunks_is_one_unit() -> None:
+    texts = ["Bees sleep.\n\n```\nx = 1\n", "y = 2\nz = 3\n", "```\n\nAnts work."]
+    assert "```\nx = 1\ny = 2\nz = 3\n```" in cut(run_of(*tile("d", texts).values()), 50)
+
+
+def test_rows_and_emphasis_that_a_chunk_cuts_are_mended() -> None:
+    rows = ["| a | b |\n|---|---|\n| c | d |\n| e ", "| f |\n| g | h |"]
+    assert "| e | f |\n| g | h |" in cut(run_of(*tile("d", rows).values()), 50)
+    bold = ["Bees sleep. **Order.", "** The best is first. It ends."]
+    assert "**Order.** The best is first." in cut(run_of(*tile("d", bold).values()), 50)
+    name = ["Bees sleep. So did Dr. ", "Lee, who came."]
+    assert "So did Dr. Lee, who came." in "|".join(cut(run_of(*tile("d", name).values()), 50))
+
+
+def test_a_few_words_go_with_what_stands_beside_them() -> None:
+    text = "Bees live in hives with a queen " * 8 + "in summer. They sleep."
+    assert len(cut(run_of(*tile("d", [text]).values()), UNIT_TOKENS)) == 1
+
+
+def test_a_long_sentence_is_a_unit() -> None:
+    text = "Bees sleep. " + "Workers feed the queen " * 40 + "all day. Ants work."
+    assert max(map(len, cut(run_of(*tile("d", [text]).values()), UNIT_TOKENS))) > 900

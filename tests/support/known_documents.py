@@ -10,49 +10,10 @@ from dataclasses import dataclass, field
 from retrivex import Chunk, ChunkMetadata, Span
 from retrivex.model.document import Document
 
-_WORDS = [
-    "the",
-    "bees",
-    "honey",
-    "queen",
-    "winter",
-    "hive",
-    "flower",
-    "nectar",
-    "colony",
-    "swarm",
-    "drone",
-    "brood",
-    "pollen",
-    "wax",
-    "comb",
-    "larva",
-    "worker",
-    "keeper",
-    "forest",
-    "meadow",
-    "river",
-    "bridge",
-    "tower",
-    "garden",
-    "window",
-    "letter",
-    "market",
-    "engine",
-    "voyage",
-    "harvest",
-    "lantern",
-    "whisper",
-    "into",
-    "from",
-    "Anna",
-    "Paris",
-    "1999",
-    "of",
-    "and",
-    "with",
-    "under",
-]
+_TEXT = """the bees honey queen winter hive flower nectar colony swarm drone brood pollen wax comb larva worker keeper
+forest meadow river bridge tower garden window letter market engine voyage harvest lantern whisper into from Anna Paris
+1999 of and with under"""
+_WORDS = _TEXT.split()
 
 
 @dataclass

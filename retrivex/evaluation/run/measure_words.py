@@ -17,7 +17,7 @@ _EXPLANATIONS = {
     "reciprocal_rank": "1 / rank of the first passage with evidence, best passage first; 0 where there is none",
     "evidence_position": "where in the context the evidence stands: 0 is the beginning, 1 the end",
     "evidence_tokens_per_1000": "tokens of evidence in 1,000 tokens of context",
-    "broken_sentences": "share of the passages that begin or end inside a sentence",
+    "broken_sentences": "share of the passages that cut a sentence, row or fence, or lack what they belong to",
     "spans": "passages in the context",
     "tokens": "tokens of the context",
     "ms": "processor time to make a context",

@@ -181,7 +181,7 @@ def _gold(evidence: Sequence[Evidence]) -> Iterator[Range]:
 
 def _is_broken(span: Span, edges: SentenceEdges) -> bool:
     places = ranges_of(span)
-    return bool(places) and edges.breaks(span.doc_id, places[0][1], places[-1][2])
+    return bool(places) and edges.breaks(span.doc_id, places[0][1], places[-1][2], span.prefix)
 
 
 def ranges_of(span: Span) -> list[Range]:

@@ -1,19 +1,22 @@
-"""Whether a passage begins or ends inside a sentence of its document.
+"""Whether a passage begins or ends inside a sentence of its document, or parts what is read together.
 
-A line break is an edge, too: what it parts are paragraphs, turns, rows or list items in most documents. In text that is
-wrapped at a width, sentences that are broken at the end of a line are not seen.
+So does a passage that begins or ends inside a row, a fence of code or emphasis, that ends in a heading or the head of a
+table, or that begins with a row without the head of its table. A line break ends a sentence, unless the text is wrapped
+at a width.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 
-from retrivex.text.sentences import sentence_ranges, trim_range
+from retrivex.text.leads import Lead, lead_at, leads_of
+from retrivex.text.sentences import trim_range
+from retrivex.text.structure import Part, is_wrapped, structure_of
 
 
 class SentenceEdges:
-    """The sentence boundaries of documents, each read on first use.
+    r"""The boundaries of the sentences, rows, fences and headings of documents, each read on first use.
 
     Parameters
     ----------
@@ -21,36 +24,50 @@ class SentenceEdges:
 
     Examples
     --------
-    >>> edges = SentenceEdges({"d": "Bees sleep. Ants work."})
-    >>> edges.breaks("d", 0, 12), edges.breaks("d", 5, 22)
-    (False, True)
+    >>> edges = SentenceEdges({"d": "# Insects\nBees sleep. Ants work."})
+    >>> edges.breaks("d", 0, 22), edges.breaks("d", 15, 32), edges.breaks("d", 0, 9)
+    (False, True, True)
     """
 
     def __init__(self, documents: Mapping[str, str]) -> None:
         self._documents = documents
-        self._known: dict[str, tuple[list[int], list[int]]] = {}
+        self._known: dict[str, tuple[list[Part], list[Lead]]] = {}
 
-    def breaks(self, doc_id: str, start: int, end: int) -> bool:
-        """Return whether a range begins or ends inside a sentence; white space at its edges does not matter."""
-        low, high = trim_range(self._documents[doc_id], start, end)
-        return low < high and (self._is_inside(doc_id, low) or self._is_inside(doc_id, high))
+    def breaks(self, doc_id: str, start: int, end: int, prefix: str | None = None) -> bool:
+        """Return whether a range parts what is read together; white space at its edges does not matter.
 
-    def _is_inside(self, doc_id: str, place: int) -> bool:
-        if _is_at_line_break(self._documents[doc_id], place):
+        Parameters
+        ----------
+        doc_id : its document
+        start, end : offsets
+        prefix : what is shown in front of it, such as the head of a table
+        """
+        text = self._documents[doc_id]
+        low, high = trim_range(text, start, end)
+        if low >= high:
             return False
         if doc_id not in self._known:
-            ranges = sentence_ranges(self._documents[doc_id])
-            self._known[doc_id] = [start for start, _ in ranges], [end for _, end in ranges]
-        starts, ends = self._known[doc_id]
-        before = bisect_left(starts, place) - 1  # the last sentence that begins before the place
-        return before >= 0 and place < ends[before]
+            self._known[doc_id] = structure_of(text).parts, leads_of(text)
+        parts, leads = self._known[doc_id]
+        first = parts[bisect_right(parts, low, key=lambda part: part.start) - 1]
+        last = parts[bisect_left(parts, high, key=lambda part: part.start) - 1]
+        if last.kind in ("heading", "head") or _is_inside(text, last, high):
+            return True
+        own_prefix = (prefix or "").lstrip()
+        if _is_inside(text, first, low):
+            return not (first.kind == "code" and own_prefix.startswith(text[first.start : first.end].lstrip()[:3]))
+        return first.kind == "row" and not own_prefix.startswith("|") and lead_at(text, low, leads) is not None
 
 
-def _is_at_line_break(text: str, place: int) -> bool:
-    """Return whether there is a line break in the white space around a place."""
-    low = high = place
-    while low > 0 and text[low - 1].isspace():
-        low -= 1
-    while high < len(text) and text[high].isspace():
-        high += 1
-    return "\n" in text[low:high] or "\r" in text[low:high]
+def _is_inside(text: str, part: Part, place: int) -> bool:
+    """Whether a place parts a part, at no line break that ends a sentence."""
+    low, high = trim_range(text, part.start, part.end)
+    if not low < place < high:
+        return False
+    before, following = place, place
+    while text[before - 1].isspace():
+        before -= 1
+    while text[following].isspace():
+        following += 1
+    line_break = text.find("\n", before, following)
+    return part.kind != "text" or line_break < 0 or is_wrapped(text, line_break)

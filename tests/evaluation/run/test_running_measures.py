@@ -126,12 +126,46 @@ def test_answers_are_whole_words_or_characters(text: str, answers: tuple[str, ..
     assert holds_answer(text, Question("q", "?", (), answers=answers, needed=needed)) is found
 
 
-def test_a_line_break_is_an_edge() -> None:
+def test_a_line_break_is_an_edge_unless_the_text_is_wrapped() -> None:
     edges = SentenceEdges({"d": "Minutes of the meeting\nWe met at noon and went on\n until dusk."})
     assert not edges.breaks("d", 0, 23)
-    assert not edges.breaks("d", 23, 50)
-    assert edges.breaks("d", 26, 50)
+    assert not edges.breaks("d", 23, 62)
+    assert edges.breaks("d", 23, 50)
+    assert edges.breaks("d", 26, 62)
     assert edges.breaks("d", 23, 40)
+
+
+@pytest.mark.parametrize(
+    ("passage", "broken"),
+    [
+        ("# Bees", True),  # a heading alone
+        ("Some. ", False),
+        ("Some. **Order.", True),
+        ("**Order.** The best is first.", False),
+        ("** The best is first.", True),
+        ("first.\n\n## Sleep", True),
+        ("| a | b |\n|---|---|\n| c | d |", False),
+        ("| a | b |\n|---|---|", True),
+        ("| c | d |", True),  # a row without its head
+        ("| d |", True),
+        ("```\nx = 1", True),
+        ("## Sleep\n\n```\nx = 1\ny = 2\n```", False),
+    ],
+)
+def test_headings_rows_fences_and_emphasis_are_seen(passage: str, broken: bool) -> None:
+    text = (
+        "# Bees\n\nSome. **Order.** The best is first.\n\n## Sleep\n\n```\nx = 1\ny = 2\n```\n\n"
+        "| a | b |\n|---|---|\n| c | d |\n"
+    )
+    at = text.rindex(passage)
+    assert SentenceEdges({"d": text}).breaks("d", at, at + len(passage)) is broken
+
+
+def test_a_prefix_holds_the_head_of_a_table_and_the_beginning_of_a_fence() -> None:
+    text = "| a |\n|---|\n| c |\n\n```\nx = 1\ny = 2\n```"
+    edges = SentenceEdges({"d": text})
+    assert not edges.breaks("d", 12, 17, "| a |\n|---|\n")
+    assert not edges.breaks("d", text.index("y"), len(text), "```\n")
 
 
 PLACES = st.lists(st.integers(0, 19), min_size=1, max_size=8, unique=True)

@@ -1,0 +1,51 @@
+"""Heads of tables and lines in front of lists."""
+
+from __future__ import annotations
+
+import pytest
+from support.known_documents import make_document
+from support.processor_time import growth
+
+from retrivex.text.leads import lead_at, leads_of, prefix_at
+
+TABLE = "| a | b |\n|---|---|\n"
+TEXT = f"Bees sleep.\n\n{TABLE}| c | d |\n| e | f |\n\nThey rest. They need:\n\n- wax\n- more\n  food\n\nThe end."
+
+
+@pytest.mark.parametrize(
+    ("begins", "lead"),
+    [
+        ("| c", TABLE),
+        ("| e", TABLE),
+        ("| a", None),
+        ("- wax", "They need:\n"),
+        ("- more", "They need:\n"),
+        ("Bees", None),
+        ("The end", None),
+        ("f |", None),
+    ],
+)
+def test_what_stands_before_rows_and_items(begins: str, lead: str | None) -> None:
+    assert lead_at(TEXT, TEXT.index(begins)) == lead
+
+
+def test_heads_of_known_tables_are_found() -> None:
+    known = make_document(1)
+    assert known.heads
+    for row, (start, end) in known.heads.items():
+        assert lead_at(known.text, row, leads_of(known.text)) == known.text[start:end] + "\n"
+
+
+def test_the_prefix_of_a_chunk_holds_as_far_as_its_table_or_fence() -> None:
+    assert prefix_at(TEXT, 0, TEXT.index("| e"), "Bees: ") == "Bees: "
+    rows = "| c | d |\n\nBees sleep."
+    assert prefix_at(rows, 0, 0, TABLE) == TABLE
+    assert prefix_at(rows, 0, rows.index("Bees"), TABLE) is None
+    code = f"x = 1\n```\n\n{TABLE}| c | d |"
+    assert prefix_at(code, 0, 0, "```python\n") == "```python\n"
+    assert prefix_at(code, 0, code.index("| c"), "```python\n") == TABLE
+
+
+def test_time_grows_with_the_length() -> None:
+    unit = "They need:\n\n- wax\n- food\n\n| a |\n|---|\n| b |\n\n"
+    assert growth(lambda units: leads_of(unit * units), 300) < 10
