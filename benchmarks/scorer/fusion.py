@@ -67,6 +67,8 @@ def by_deviation(words: Hits, dense: Hits, *, dense_weight: float) -> Hits:
     """Return the fusion of standard scores; a chunk that a list lacks counts as its last."""
 
     def standard(hits: Hits) -> Hits:
+        if not hits:
+            return []
         scores = np.array([hit.similarity_score for hit in hits])
         spread = float(scores.std()) or 1.0
         # above the last, so that a chunk that is missing adds 0: it moves all sums alike
@@ -79,6 +81,8 @@ def by_three_sigma(words: Hits, dense: Hits, *, dense_weight: float) -> Hits:
     """Return the distribution-based score fusion: scores as places between mean -3 and +3 standard deviations."""
 
     def placed(hits: Hits) -> Hits:
+        if not hits:
+            return []
         scores = np.array([hit.similarity_score for hit in hits])
         spread = float(scores.std())
         places = (scores - scores.mean()) / (6 * spread) + 0.5 if spread > 0 else np.full(len(hits), 0.5)
