@@ -76,7 +76,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz bench bench-store clean
-.PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-evidence bench-evidence-full bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -197,6 +197,11 @@ bench-evidence-full: $(call ready,evidence) $(call ready,retrivexlib)
 	$(EVIDENCE) -m benchmarks.evidence --full
 	$(EVIDENCE) -m benchmarks.report.plots
 	$(EVIDENCE) -m benchmarks.report.tables
+
+# How the words' and the vectors' hits are best fused.
+bench-fusion: $(call ready,evidence)
+	$(EVIDENCE) -m benchmarks.scorer.fusion
+	$(EVIDENCE) -m benchmarks.report.report
 
 # Evidence in the context with and without a reranker.
 bench-rerank: $(call ready,evidence)

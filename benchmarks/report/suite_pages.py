@@ -53,15 +53,21 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
         ),
     ),
     "scorer.md": (
-        "Scorer, selection and reranking",
-        "What each part is worth, how reliable the confidence is, and what a reranker adds. Made by `make ablations`, "
-        "`make calibrate` and `make bench-rerank`.",
+        "Scorer, selection, fusion and reranking",
+        "What each part is worth, how reliable the confidence is, how hybrid hits are best fused, and what a reranker "
+        "adds. Made by `make ablations`, `make calibrate`, `make bench-fusion` and `make bench-rerank`.",
         (
             ("Ablations", "All sets in one index, 200-token chunks, 20 dense hits, 1,000 tokens, 40 questions a set; "
              "changes in points against the default, with 95 % intervals.", "ablations", ()),
             ("Reliability of the confidence", "Questions of every set, some of them asked of documents that cannot "
              "answer them, in nine situations; each judged by the model that was fitted without its set.",
              "reliability", ()),
+            ("Fusion: evidence in the hits", "All sets in one index, 200-token chunks, 150 questions a set. The words' "
+             "list is the SQLite store's BM25, the vectors' is exact. A number is the vectors' weight; the default is "
+             "in bold. *Lost* is the share of the questions for which the better of the two lists holds more of the "
+             "evidence.", "fusion_hits", ()),
+            ("Fusion: evidence in the context", "50 hits, 1,000 tokens, the default scorer, fitted without the set; 75 "
+             "questions a set.", "fusion_context", ()),
             ("Reranking", "", "rerank", ()),
         ),
     ),

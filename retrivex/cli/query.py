@@ -81,7 +81,9 @@ def query(
         bool, typer.Option("--explain", help="Draw what was looked at and why it was shown or not.")
     ] = False,
     k: Annotated[int, typer.Option("--k", min=1, metavar="N", help="Hits to start from.")] = DEFAULT_HITS,
-    mode: Annotated[Mode, typer.Option("--mode", help="Find hits by words, by meaning, or both.")] = Mode.AUTO,
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="Find hits by words (bm25), by meaning (dense), or both (hybrid).")
+    ] = Mode.AUTO,
     embed: Embed = None,
     where: Annotated[
         list[str] | None,

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from retrivex.errors import EncoderError, StoreError
-from retrivex.expansion.fusion import reciprocal_rank_fusion
+from retrivex.expansion.fusion import reciprocal_rank_fusion, relative_score_fusion
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.retrieval.local import LocalRetriever
@@ -69,10 +69,44 @@ def test_hybrid_is_the_fusion_of_both(store: SQLiteStore) -> None:
     bm25 = LocalRetriever(store, mode="bm25").retrieve(question)
     dense = LocalRetriever(store, Colours(), "dense").retrieve(question)
     hybrid = LocalRetriever(store, Colours(), "hybrid")
-    assert hybrid.retrieve(question) == reciprocal_rank_fusion([bm25, dense])
+    assert hybrid.retrieve(question) == relative_score_fusion([bm25, dense], (0.5, 0.5))
     assert hybrid.retrieve(question, k=1) == hybrid.retrieve(question)[:1]
     flat = LocalRetriever(store, Colours(), "hybrid", rrf_k=0).retrieve(question)
     assert flat == reciprocal_rank_fusion([bm25, dense], 0)
+    before = LocalRetriever(store, Colours(), "hybrid", rrf_k=60).retrieve(question)
+    assert before == reciprocal_rank_fusion([bm25, dense], 60)
+
+
+def test_hybrid_scores_are_relative_and_the_best_of_one_list_counts_half(store: SQLiteStore) -> None:
+    fill(store, with_vectors=True)
+    hits = LocalRetriever(store, Colours(), "hybrid").retrieve("green name")
+    found = {hit.chunk.metadata.doc_id: hit.similarity_score for hit in hits}
+    # "name" is a word of the rose alone, green is what grass means: each is the best of one list
+    assert (found["rose"], found["grass"]) == (pytest.approx(0.5, abs=0.01), 0.5)
+    assert max(found[name] for name in found.keys() - {"rose", "grass"}) < 0.01
+    assert all(0 <= score <= 1 for score in found.values())
+
+
+def test_hybrid_without_a_word_in_common_is_the_order_of_the_vectors(store: SQLiteStore) -> None:
+    fill(store, with_vectors=True)
+    dense = LocalRetriever(store, Colours(), "dense").retrieve("green frogs")
+    hybrid = LocalRetriever(store, Colours(), "hybrid").retrieve("green frogs")
+    assert names(hybrid) == names(dense)
+    assert hybrid[0].similarity_score == 0.5
+
+
+def test_hybrid_of_one_chunk_and_of_equal_chunks_is_defined(store: SQLiteStore) -> None:
+    fill(store, with_vectors=True)
+    retriever = LocalRetriever(store, Colours(), "hybrid")
+    (only,) = retriever.retrieve("the green sky", where={"doc_id": "sky"})
+    assert only.similarity_score == 1.0
+    with SQLiteStore(store.path.parent / "equal.db") as equal:
+        for name in "ba":
+            text = "green grass"
+            chunk = Chunk(text, ChunkMetadata(name, 0, 0, len(text)))
+            equal.put(Document(name, text), [chunk], embeddings=Colours().encode([text]), encoder="colours")
+        hits = LocalRetriever(equal, Colours(), "hybrid").retrieve("green frogs")
+    assert [(hit.key, hit.similarity_score) for hit in hits] == [(("a", 0), 1.0), (("b", 0), 1.0)]
 
 
 def test_auto_uses_what_is_there_and_says_what_is_missing(store: SQLiteStore) -> None:
