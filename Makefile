@@ -76,7 +76,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz bench bench-store clean
-.PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -202,6 +202,11 @@ bench-evidence-full: $(call ready,evidence) $(call ready,retrivexlib)
 bench-fusion: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.fusion
 	$(EVIDENCE) -m benchmarks.report.report
+
+# The default, lean and full effort beside version 0.2 and kNN, with and without the name of the document.
+bench-effort: $(call ready,evidence) $(call ready,retrivexlib)
+	$(EVIDENCE) -m benchmarks.evidence --effort
+	$(EVIDENCE) -m benchmarks.report.tables
 
 # Evidence in the context with and without a reranker.
 bench-rerank: $(call ready,evidence)

@@ -85,6 +85,10 @@ NAMED_SYSTEMS = ("kNN", "RetriVex calibrated, default windows", "RetriVex defaul
 """Asked again with the names of documents, where those have titles."""
 
 
+EFFORT_CELLS = (*MAIN[:2], NAMED)
+"""The default, lean and full effort beside version 0.2 and kNN."""
+
+
 def all_systems(set_name: str) -> dict[str, RangeSystem]:
     """Return every system by name, as it is asked of a set."""
     peers = [*peer_systems(), *compressor_systems(), *haystack_systems(), *retrivexlib_systems()]
@@ -127,7 +131,7 @@ def setting(sets: Sequence[str], most: int) -> dict[str, Any]:
 
 
 def show(found: dict[str, Any], console: Console) -> None:
-    """Print a cell of the main view: share of evidence / complete for each set, and the differences."""
+    """Print a cell: share of evidence / complete for each set, tokens, where the rest is lost, and the differences."""
     sets = list(found["means"])
     title = f"{found['view']}: {found['size']}-token chunks, {found['hits']} {found['retrieval']} hits, "
     table = Table(
@@ -178,11 +182,12 @@ def arguments() -> argparse.Namespace:
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--subset", action="store_true", help=f"{', '.join(SUBSET)}; {SUBSET_QUESTIONS} questions each")
     size.add_argument("--full", action="store_true", help="every set, the whole grid")
+    size.add_argument("--effort", action="store_true", help="every set; kNN and RetriVex at its levels of effort alone")
     parser.add_argument("--sets", nargs="+", choices=SETS, help="other sets than those")
     parser.add_argument(
         "--sizes", nargs="+", type=int, default=list(GRID_SIZES), help="chunk sizes of the grid, in tokens"
     )
-    parser.add_argument("--out", type=Path, help="folder to write to; --full writes to results/ by default")
+    parser.add_argument("--out", type=Path, help="folder to write to; --full and --effort write to results/ by default")
     parser.add_argument("--processes", type=int, default=2)
     return parser.parse_args()
 
@@ -190,21 +195,23 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Run what is not finished, print the main cells, write the results."""
     asked = arguments()
-    sets = tuple(asked.sets or (SETS if asked.full else SUBSET))
-    most = MOST_QUESTIONS if asked.full else SUBSET_QUESTIONS
+    everything = asked.full or asked.effort
+    sets = tuple(asked.sets or (SETS if everything else SUBSET))
+    most = MOST_QUESTIONS if everything else SUBSET_QUESTIONS
     systems = {name: all_systems(name) for name in sets}
     plan = Plan(systems, most)
-    views = (*MAIN, NAMED)
-    run(plan, jobs(plan, views), processes=asked.processes)
+    names = NAMED_SYSTEMS if asked.effort else None
+    views = EFFORT_CELLS if asked.effort else (*MAIN, NAMED)
+    run(plan, jobs(plan, views, names), processes=asked.processes)
 
-    console = Console(width=220)
-    cells = [summary(cell, rows) for cell in views if (rows := rows_of(plan, cell))]
+    console = Console(width=240)
+    cells = [summary(cell, rows) for cell in views if (rows := rows_of(plan, cell, names))]
     for found in cells:
         show(found, console)
-    out = asked.out or (RESULTS if asked.full else None)
+    out = asked.out or (RESULTS if everything else None)
     if out:
         out.mkdir(parents=True, exist_ok=True)
-        write(out / "evidence.json", setting(sets, most), cells)
+        write(out / f"{'effort' if asked.effort else 'evidence'}.json", setting(sets, most), cells)
     if out and asked.full:
         plan = Plan(systems, GRID_QUESTIONS)
         grid = [cell for cell in GRID if cell.size in asked.sizes]
