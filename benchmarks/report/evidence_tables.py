@@ -11,13 +11,6 @@ RESULTS = Path(__file__).parents[1] / "results"
 CALIBRATED = "RetriVex calibrated"
 WIDENING = "RetriVex calibrated, default windows"
 AGAINST = ("kNN", "best peer", "reference k")
-SHORT = {
-    "kNN": "kNN",
-    "kNN±1": "kNN with neighbours (±1)",
-    "best peer": "best peer of each set, chosen afterwards",
-    WIDENING: "**RetriVex**, as it comes",
-}
-
 Found = Mapping[str, Any]
 
 
@@ -102,16 +95,6 @@ def whole(view: str, hits: int) -> str:
     return table(["evidence / complete, %", *names, "mean", "worst", "spans", "tokens", "ms"], rows)
 
 
-def short(view: str, hits: int) -> str:
-    """Return the README's table: four systems, share of the evidence and complete questions, mean of the sets."""
-    cell = main_cell(view, hits)
-    rows = []
-    for system, name in SHORT.items():
-        mean, _ = mean_and_worst([found for found in figures_of(cell, system).values() if found])
-        rows.append([name, f"{100 * mean['recall']:.1f} %", f"{100 * mean['complete']:.1f} %", f"{mean['spans']:.1f}"])
-    return table(["", "evidence in the context", "questions with all of it", "passages"], rows)
-
-
 def interval(line: Found) -> str:
     """Write a difference in points, with its interval."""
     return f"{100 * line['mean']:+.1f} [{100 * line['low']:+.1f}, {100 * line['high']:+.1f}]"
@@ -180,7 +163,6 @@ def losses(system: str = CALIBRATED) -> str:
 
 
 TABLES = {
-    "evidence_short": lambda: short("all", 50),
     "evidence_all_50": lambda: whole("all", 50),
     "evidence_all_20": lambda: whole("all", 20),
     "evidence_alone_50": lambda: whole("alone", 50),

@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.report import numbers, suite_pages
+from benchmarks.evidence.summary import EARLIER
+from benchmarks.report import effort_tables, numbers, suite_pages
 from benchmarks.report.chapters import PAIRS
 from benchmarks.report.numbers import Interval
 from retrivex.evaluation.report.colours import COMPOSERS
@@ -178,6 +179,50 @@ def reliability() -> Figure:
     return figure
 
 
+def effort() -> Figure:
+    """Return evidence against tokens: kNN, version 0.2, and the levels of effort."""
+    cell = effort_tables.effort_cell("all", 50)
+    figure, panel = _panel(6.4, 3.6)
+    for system, name in effort_tables.SHOWN.items():
+        mean = effort_tables.means(cell, system)
+        colour = COLOURS["kNN"] if system == "kNN" else "#000000" if system == EARLIER else COLOURS["RetriVex"]
+        marker = {"kNN": "s", EARLIER: "^"}.get(system, "o")
+        at = mean["tokens"], 100 * mean["recall"]
+        panel.plot(*at, marker, color=colour, markersize=8)
+        panel.annotate(name.replace("**", ""), at, xytext=(-8, -14), textcoords="offset points", fontsize=9, ha="right")
+    panel.set_xlim(0, 1060)
+    panel.set_ylim(50, 80)
+    panel.set_xlabel("tokens, mean of sets")
+    panel.set_ylabel("evidence in the context, %")
+    panel.grid(alpha=0.3)
+    return figure
+
+
+def named() -> Figure:
+    """Return bars: evidence for questions that name their document, and for the same without the name."""
+    systems = {"kNN": COLOURS["kNN"], EARLIER: "#000000", effort_tables.DEFAULT: COLOURS["RetriVex"]}
+    plain, naming = (effort_tables.effort_cell(view, 50) for view in ("all", "named"))
+    figure, panel = _panel(7.2, 3.4)
+    names = list(naming["means"])
+    for place, (system, colour) in enumerate(systems.items()):
+        at = np.arange(len(names)) + (place - 1) * 0.26
+        shown = effort_tables.SHOWN[system].replace("**", "")
+        heights = [100 * naming["means"][name][system]["recall"] for name in names]
+        panel.bar(at, heights, 0.24, color=colour, label=shown)
+        without = [100 * plain["means"][name][system]["recall"] for name in names]
+        panel.plot(at, without, "_", color="#D55E00", markersize=18, markeredgewidth=2)
+    panel.plot([], [], "_", color="#D55E00", markeredgewidth=2, label="the same questions without the name")
+    panel.set_xticks(range(len(names)), [name.replace("_", " ") for name in names])
+    panel.set_ylabel("evidence in the context, %")
+    panel.set_ylim(0, 105)
+    panel.grid(axis="y", alpha=0.3)
+    figure.legend(loc="outside upper center", ncols=2, fontsize=9)
+    return figure
+
+
+CONCEPTS: Mapping[str, Callable[[], Figure]] = {"effort": effort, "named": named}
+"""Figures of the page on concepts, drawn into `docs/figures/concepts`."""
+
 FIGURES: Mapping[str, Callable[[], Figure]] = {
     "evidence": evidence,
     "grid": grid,
@@ -216,9 +261,10 @@ def _line(panel: Axes, at: Sequence[int], found: Sequence[Interval], shown: str)
 
 def main() -> None:
     """Draw every figure."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, draw in FIGURES.items():
-        (FOLDER / f"{name}.png").write_bytes(png(draw()))
+    for folder, figures in ((FOLDER, FIGURES), (FOLDER.with_name("concepts"), CONCEPTS)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, draw in figures.items():
+            (folder / f"{name}.png").write_bytes(png(draw()))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,16 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
         "Six public sets; every system gets the same hits and the same token budget. The protocol and the names of the "
         "systems are in [benchmarks](../README.md#evidence-in-the-context). Made by `make bench-evidence-full`.",
         (
-            ("All sets in one index, 50 hits", "200-token chunks, dense hits, 1,000 tokens.", "evidence_all_50", ()),
+            ("Levels of effort, 50 hits", "All sets in one index, 200-token chunks, dense hits, 1,000 tokens at most. "
+             "What is not shown is lost by the retriever (not within two chunks of a hit), by the budget, or by the "
+             "choice; in points. Made by `make bench-effort`.", "effort_all_50", ()),
+            ("Levels of effort, set by set", "", "effort_sets_50", ()),
+            ("Levels of effort, 20 hits", "", "effort_all_20", ()),
+            ("Questions that name their document", "The same questions of three sets whose documents have titles, each "
+             "with the title of its document, or a few words of it, in front.", "effort_named", ()),
+            ("Questions that name their document, set by set", "", "effort_sets_named", ()),
+            ("All sets in one index, 50 hits", "200-token chunks, dense hits, 1,000 tokens. From here on, RetriVex is "
+             "version 0.2's scorer, which filled the budget.", "evidence_all_50", ()),
             ("Differences, 50 hits, fixed windows", "Points with 95 % intervals.", "evidence_differences_all_50", ()),
             ("Differences, 50 hits, default windows", "", "evidence_default_differences_all_50", ()),
             ("All sets in one index, 20 hits", "", "evidence_all_20", ()),

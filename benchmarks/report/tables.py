@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks.report import (
     adapters_tables,
     dedup_tables,
+    effort_tables,
     evidence_tables,
     fusion_tables,
     ordering_tables,
@@ -151,6 +152,7 @@ TABLES = {
     **evidence_tables.TABLES,
     **adapters_tables.TABLES,
     **dedup_tables.TABLES,
+    **effort_tables.TABLES,
     **fusion_tables.TABLES,
     **ordering_tables.TABLES,
     **rerank_tables.TABLES,

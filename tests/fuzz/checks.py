@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, get_args
 
+import numpy as np
 from fuzz.cases import Case, OddStore
 from fuzz.growth import expected_windows
 
 from retrivex import Chunk, Composition, RetrievalConfig, SeedHit, Span
+from retrivex.composition.trace import UnitNote
 from retrivex.merging.exclusions import MIN_SENTENCE
+from retrivex.model.chunk import ChunkKey
 from retrivex.model.hit import DropReason
+from retrivex.scoring.calibrated import load_coefficients
+from retrivex.scoring.effort import expected_shares, find_floor
 
 Count = Callable[[str], int]
 REASONS = frozenset(get_args(DropReason))
@@ -320,7 +325,10 @@ def shown_share(case: Case, made: Composition, hit: SeedHit) -> float:
 
 
 def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: Count) -> None:
-    """Check that no hit is dropped for the budget which leaves ample room for it."""
+    """Check that no hit is dropped for the budget which leaves ample room for it.
+
+    Nor for its value, where that is above what the effort asks for and a passage costs.
+    """
     cut = any("was cut" in warning for warning in made.warnings)
     limited = config.max_spans or config.max_tokens_per_document or config.selection_unit == "span"
     if cut or config.exclude or config.pinned or limited:
@@ -330,6 +338,31 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
     for hit in case.all_hits():
         if hit.key in dropped and hit.key[0] in case.world.truthful and shown_share(case, made, hit) == 0:
             expect(count(hit.chunk.text) > spare, "budget left unused", hit, spare)
+    if made.trace.units and config.selection_unit in ("auto", "unit") and config.fusion != "quota":
+        check_earned(config, made, spare, count)
+
+
+def check_earned(config: RetrievalConfig, made: Composition, spare: int, count: Count) -> None:
+    """Check that a hit is left out for its value only where that is below the floor or does not pay for a passage."""
+    units = made.trace.units
+    if any(unit.length > len(unit.beginning) + 1 for unit in units):
+        return  # what a unit costs is not known
+    tokens = np.array([max(count(unit.beginning), 1) for unit in units])
+    sharpness = load_coefficients(config.coefficients).sharpness
+    expected = expected_shares(np.array([unit.probability for unit in units]), sharpness)
+    floor = max(config.min_value, find_floor(expected, tokens, sharpness, config.effort))
+    for hit in made.dropped:
+        own = [i for i, unit in enumerate(units) if (hit.doc_id, hit.chunk_id) in _keys_of(unit)]
+        if hit.reason != "no_value" or len(own) != 1 or units[own[0]].selected:
+            continue  # of several units, those at the edges may be torn
+        # the mean is at most the largest
+        least = (units[own[0]].value - floor) * tokens[own[0]] / tokens.max()
+        worth = least > config.run_cost + 1e-9 and tokens[own[0]] <= spare
+        expect(not worth, "budget left unused by a hit that is worth it", hit, least, spare)
+
+
+def _keys_of(unit: UnitNote) -> set[ChunkKey]:
+    return {(unit.doc_id, chunk_id) for chunk_id in unit.chunk_ids}
 
 
 def check_coverage(made: Composition) -> None:
