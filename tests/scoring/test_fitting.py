@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -79,16 +81,17 @@ def test_confidence_tells_questions_with_evidence_from_those_without() -> None:
     rng = np.random.default_rng(0)
     without = [Sample(rng.normal(size=(30, SIZE)), np.zeros(30), kind="words") for _ in range(100)]
     made = fit([*samples(100), *without])
-    held = [
-        made.confidence_of(float(made.log_odds(s.values).max()), np.zeros(4), embedded=False)
-        for s in samples(40, seed=3)
-    ]
-    none = [
-        made.confidence_of(float(made.log_odds(rng.normal(size=(30, SIZE))).max()), np.zeros(4), embedded=False)
-        for _ in range(40)
-    ]
+
+    def confidence_of(values: Any) -> float:
+        confidence = made.confidence_of(float(made.log_odds(values).max()), np.zeros(4), "words")
+        assert confidence is not None
+        return confidence
+
+    held = [confidence_of(s.values) for s in samples(40, seed=3)]
+    none = [confidence_of(rng.normal(size=(30, SIZE))) for _ in range(40)]
     assert np.mean(held) > np.mean(none) + 0.1
-    assert made.confidence[0, 0] > 0
+    assert set(made.confidence) == {"words"}
+    assert made.confidence["words"][0] > 0
 
 
 def test_where_every_question_has_evidence_there_is_no_confidence() -> None:
