@@ -283,6 +283,7 @@ class _CachedCuts(NamedTuple):
     ends, tokens : the same as int64 in bytes, which are joined in a tenth of the time that arrays take
     edges : how it begins and ends
     fence : mark of the fence that is open at its end; empty without one
+    begins, done : whether it seems to begin with a part, and ends with one
     """
 
     cuts: Cuts
@@ -290,6 +291,8 @@ class _CachedCuts(NamedTuple):
     tokens: bytes
     edges: Edges
     fence: str
+    begins: bool
+    done: bool
 
     @classmethod
     def read(cls, text: str, fence: str, cache: TokenCache, size: int) -> _CachedCuts:
@@ -297,7 +300,8 @@ class _CachedCuts(NamedTuple):
         edges = edges_of(text, structure, fence)
         cuts = _group(text, structure, edges, cache, size)
         ends, tokens = (np.array(row, dtype=np.int64).tobytes() for row in cuts)
-        return cls(cuts, ends, tokens, edges, structure.fence)
+        begins, done = edges.begin <= Begin.SUSPECT, edges.end is End.DONE
+        return cls(cuts, ends, tokens, edges, structure.fence, begins, done)
 
 
 class EdgeRules(NamedTuple):
@@ -361,12 +365,13 @@ class UnitCutter:
     def _in_order(self, axis: OffsetIndex, known: Sequence[_CachedCuts]) -> list[_CachedCuts]:
         """Read the chunks again that begin inside a fence."""
         made: list[_CachedCuts] = []
+        goes_on = [False, *axis.goes_on.tolist()]
         for at, (text, one) in enumerate(zip(axis.texts, known, strict=True)):
-            if at and axis.goes_on[at - 1]:
+            if goes_on[at]:
                 fence = made[-1].fence
             else:
-                lead = axis.chunks[at].metadata.prefix or ""
-                fence = fence_at_start(text) if not begins_block(lead, 0) else structure_of(lead).fence
+                lead = axis.chunks[at].metadata.prefix
+                fence = structure_of(lead).fence if lead and begins_block(lead, 0) else fence_at_start(text)
             made.append(
                 self._in_fences.find([(fence, text)], lambda fresh: [self._read(*key) for key in fresh])[0]
                 if fence
@@ -419,9 +424,8 @@ class _Cutting:
         """Chunks that do not simply follow a finished sentence: number, run, range in the run, and what is reached."""
         axis = self.axis
         reached = np.maximum.accumulate(axis.ends)[:-1]
-        edges = [one.edges for one in self.known]
-        is_simple = [before.end is End.DONE and edge.begin <= Begin.SUSPECT for before, edge in pairwise(edges)]
-        finished = np.array(is_simple, dtype=np.bool_)
+        done, begins = bytes([one.done for one in self.known[:-1]]), bytes([one.begins for one in self.known[1:]])
+        finished = np.frombuffer(done, dtype=np.bool_) & np.frombuffer(begins, dtype=np.bool_)
         simple = finished & (axis.starts[1:] == reached) & (axis.ends[:-1] == reached)
         chunks = (axis.goes_on & ~simple).nonzero()[0] + 1
         if not len(chunks):

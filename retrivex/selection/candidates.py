@@ -18,7 +18,7 @@ from retrivex.rendering.render import Style, gap_sample, opening_samples
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
-from retrivex.text.leads import leads_of, prefix_at
+from retrivex.text.leads import leads_of, may_have_lead, prefix_at
 from retrivex.text.ranges import remaining
 from retrivex.tokens.cache import TokenCache
 
@@ -334,7 +334,7 @@ def _lead_tokens(runs: Sequence[Run], cut: _Cut, cache: TokenCache) -> Integers:
     if not leads:
         return tokens
     for i, piece in enumerate(cut.pieces):
-        if piece.run in leads:
+        if piece.run in leads and may_have_lead(runs[piece.run].text, piece.start):
             run, own = runs[piece.run], runs[piece.run].chunks[piece.first].metadata.prefix
             prefix = prefix_at(run.text, run.ranges[piece.first][0], piece.start, own, leads[piece.run])
             tokens[i] = cache.count(prefix) if prefix and prefix != own else 0

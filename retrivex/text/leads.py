@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from retrivex.text.sentences import sentence_ranges
@@ -13,9 +13,9 @@ MAX_LEAD = 400
 """Characters; a longer line in front of a list is not repeated."""
 
 _MARKER = r"(?:[-*+•]|\d{1,3}[.)])[ \t]"
-_HEAD = re.compile(r"^[ \t]*\|[^\n]*\n[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?:\n|\Z)", re.MULTILINE)
+_DELIMITER = re.compile(r"[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?:\n|\Z)")
 _ROWS = re.compile(r"(?:[ \t]*\|[^\n]*(?:\n|\Z))+")
-_COLON = re.compile(rf"[:：][*_]{{0,3}}[ \t]*\n(?:[ \t]*\n)?(?=[ \t]*{_MARKER})")
+_LIST = re.compile(rf"(?:[ \t]*\n)?(?=[ \t]*{_MARKER})")
 _ITEM = rf"[ \t]*{_MARKER}[^\n]*(?:\n|\Z)"
 _WRAPPED = rf"(?![ \t]*{_MARKER})(?![ \t]*(?:#|\||```|~~~))[ \t]*\S[^\n]*(?:\n|\Z)"
 _ITEMS = re.compile(rf"(?:{_ITEM}(?:{_WRAPPED})*(?:[ \t]*\n(?=[ \t]+\S|{_MARKER}))?)+")
@@ -23,39 +23,51 @@ _BEGINS = re.compile(rf"[ \t]*(?:\||{_MARKER})")
 
 
 class Lead(NamedTuple):
-    """Text that belongs in front of whatever begins in a range, at one of its lines.
+    """Rows or items, and what belongs in front of whatever begins at one of their lines.
 
     Parameters
     ----------
-    start, end : offsets of the rows or items behind it
-    text : with a line break at its end
+    start, end : offsets of the rows or items
+    head : where the head of the table begins, which ends at `start`; None for the line in front of a list
     """
 
     start: int
     end: int
-    text: str
+    head: int | None = None
 
 
 def leads_of(text: str) -> list[Lead]:
-    r"""Return the heads of tables and the lines in front of lists, ascending.
+    r"""Return the tables that have a head, and the lists behind a line that ends with a colon, ascending.
 
     Examples
     --------
     >>> leads_of("| a | b |\n|---|---|\n| c | d |\n\nThey need:\n- wax\n- pollen")
-    [Lead(start=20, end=30, text='| a | b |\n|---|---|\n'), Lead(start=42, end=56, text='They need:\n')]
+    [Lead(start=20, end=30, head=0), Lead(start=42, end=56, head=None)]
     """
-    made: list[Lead] = []
-    if "|\n" in text:
-        for head in _HEAD.finditer(text):
-            rows = _ROWS.match(text, head.end())
+    # looked for by fixed strings: patterns take many times as long, and most texts have neither
+    made = [*_tables(text)] if "|\n" in text else []
+    for colon in (":\n", "：\n", ":**\n"):
+        at = text.find(colon)
+        while at >= 0:
+            behind = _LIST.match(text, at + len(colon))
+            if behind and (items := _ITEMS.match(text, behind.end())):
+                made.append(Lead(*items.span()))
+            at = text.find(colon, at + 1)
+    return sorted(made, key=lambda lead: lead.start)
+
+
+def _tables(text: str) -> Iterator[Lead]:
+    at = text.find("--")
+    while at >= 0:
+        line = text.rfind("\n", 0, at) + 1
+        delimiter = _DELIMITER.match(text, line)
+        head = text.rfind("\n", 0, max(0, line - 1)) + 1
+        if delimiter and line and text[head:line].lstrip(" \t").startswith("|"):
+            rows = _ROWS.match(text, delimiter.end())
             if rows:
-                made.append(Lead(*rows.span(), head[0]))
-    if ":" in text or "：" in text:
-        for colon in _COLON.finditer(text):
-            items, line = _ITEMS.match(text, colon.end()), _line_before(text, colon.end())
-            if items and line:
-                made.append(Lead(*items.span(), line))
-    return sorted(made)
+                yield Lead(*rows.span(), head)
+        line_end = text.find("\n", at)
+        at = -1 if line_end < 0 else text.find("--", line_end)
 
 
 def lead_at(text: str, at: int, leads: Sequence[Lead] | None = None) -> str | None:
@@ -67,6 +79,8 @@ def lead_at(text: str, at: int, leads: Sequence[Lead] | None = None) -> str | No
     at : offset, white space in front of the passage included or not
     leads : of the text, where they are known
     """
+    if not may_have_lead(text, at):
+        return None
     begins = at
     while begins < len(text) and text[begins].isspace():
         begins += 1
@@ -77,10 +91,16 @@ def lead_at(text: str, at: int, leads: Sequence[Lead] | None = None) -> str | No
     number = bisect_right(known, line, key=lambda lead: lead.start) - 1
     # a list in an item ends before the list around it
     while number >= 0:
-        if line < known[number].end:
-            return known[number].text
+        lead = known[number]
+        if line < lead.end:
+            return _line_before(text, lead.start) if lead.head is None else text[lead.head : lead.start]
         number -= 1
     return None
+
+
+def may_have_lead(text: str, at: int) -> bool:
+    """Whether a passage at a place may begin with a row or an item; quickly."""
+    return text[at : at + 1] in "|-*+•0123456789 \t\r\n"
 
 
 def prefix_at(text: str, chunk: int, at: int, prefix: str | None, leads: Sequence[Lead] | None = None) -> str | None:

@@ -283,7 +283,7 @@ def begins_block(text: str, at: int) -> bool:
 
 def fence_at_start(text: str) -> str:
     """Return the mark of the fence that a text seems to begin in: its first fence closes one; empty without one."""
-    fences = [*_FENCE_LINE.finditer(text)]
+    fences = [*_FENCE_LINE.finditer(text)] if "```" in text or "~~~" in text else []
     if not fences or fences[0]["info"].strip():
         return ""
     if len(fences) > 1:
