@@ -19,7 +19,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # blocks that need a framework or a store run where those are: tests/adapters/base/test_docs_blocks.py
 IMPORTS_ADAPTER = re.compile(r"^from retrivex\.adapters", re.MULTILINE)
 DOCS = sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs" / "adapters.md"})
-BLOCK_AND_OUTPUT = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK_AND_OUTPUT = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", re.MULTILINE)
 
 PRINTS = {
     "own_retriever.py": ["1 request to the store", "A hive has one queen."],

@@ -237,7 +237,7 @@ def _fixed(tokens: int) -> FixedBudget:
 
 
 def _adaptive(tokens: int) -> AdaptiveBudget:
-    return AdaptiveBudget(max_tokens=tokens)
+    return AdaptiveBudget(min_tokens=min(64, tokens), max_tokens=tokens)  # 64 is its default
 
 
 def versions() -> dict[str, str]:

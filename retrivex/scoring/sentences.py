@@ -17,8 +17,9 @@ WEIGHT = 0.5
 """Of the model's log-odds. Added in full, they would count as evidence that is independent of what the scorer knows.
 Both read the same words, so much of it is the same evidence twice: the mean of full weight and none. Not fitted."""
 
-LEAST = 0.01
-"""Probabilities nearer to 0 or 1 are taken as that far away from it: models that keep or drop say 1 and 0."""
+LEAST = 0.05
+"""Probabilities nearer to 0 or 1 count as this far from it: models that only keep or drop say 1 and 0, and are not as
+sure."""
 
 MIN_READ = 0.5
 """Share of a unit's characters that the model must have read: of less, it does not judge the unit."""
