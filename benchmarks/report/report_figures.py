@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from benchmarks.evidence.summary import EARLIER
 from benchmarks.report import effort_tables, numbers, suite_pages
 from benchmarks.report.chapters import PAIRS
+from benchmarks.report.evidence_tables import WIDENING
 from benchmarks.report.numbers import Interval
 from retrivex.evaluation.report.colours import COMPOSERS
 from retrivex.evaluation.report.colours import ORDERS as COLOURS_OF_ORDERS
@@ -189,7 +190,9 @@ def effort() -> Figure:
         marker = {"kNN": "s", EARLIER: "^"}.get(system, "o")
         at = mean["tokens"], 100 * mean["recall"]
         panel.plot(*at, marker, color=colour, markersize=8)
-        panel.annotate(name.replace("**", ""), at, xytext=(-8, -14), textcoords="offset points", fontsize=9, ha="right")
+        # full effort stands right above version 0.2
+        offset = {WIDENING: (-10, 4), EARLIER: (6, -20)}.get(system, (-10, -12))
+        panel.annotate(name.replace("**", ""), at, xytext=offset, textcoords="offset points", fontsize=9, ha="right")
     panel.set_xlim(0, 1060)
     panel.set_ylim(50, 80)
     panel.set_xlabel("tokens, mean of sets")
@@ -210,8 +213,8 @@ def named() -> Figure:
         heights = [100 * naming["means"][name][system]["recall"] for name in names]
         panel.bar(at, heights, 0.24, color=colour, label=shown)
         without = [100 * plain["means"][name][system]["recall"] for name in names]
-        panel.plot(at, without, "_", color="#D55E00", markersize=18, markeredgewidth=2)
-    panel.plot([], [], "_", color="#D55E00", markeredgewidth=2, label="the same questions without the name")
+        panel.plot(at, without, "_", color="#0072B2", markersize=18, markeredgewidth=2)
+    panel.plot([], [], "_", color="#0072B2", markeredgewidth=2, label="the same questions without the name")
     panel.set_xticks(range(len(names)), [name.replace("_", " ") for name in names])
     panel.set_ylabel("evidence in the context, %")
     panel.set_ylim(0, 105)
