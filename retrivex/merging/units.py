@@ -488,8 +488,8 @@ class _Cutting:
             return follows_block and text[solid - 1] in ":：" and not text.startswith("#", next_solid)
         punctuated = before.punctuated or after.punctuated
         # in texts without capitals a small letter says nothing
-        capitals = before.cased or (before.cased is None and after.cased is not False)
-        goes_on = after.begin is Begin.TORN or (after.begin is Begin.LOWER and capitals)
+        capitals = before.cased or after.cased
+        goes_on = after.begin is Begin.TORN or (after.begin is Begin.LOWER and capitals is True)
         if before.end is End.ABBREVIATED:
             goes_on = goes_on or not ends_sentence(text, solid)
         if goes_on and punctuated:

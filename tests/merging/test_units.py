@@ -248,6 +248,11 @@ def test_rows_and_emphasis_that_a_chunk_cuts_are_mended() -> None:
     assert "So did Dr. Lee, who came." in "|".join(cut(run_of(*tile("d", name).values()), 50))
 
 
+def test_finished_sentences_in_small_letters_are_left_apart() -> None:
+    texts = [f"{' '.join([word] * 40)}. " for word in ("bees", "ants", "wasps")]
+    assert len(cut(run_of(*tile("d", texts).values()), UNIT_TOKENS)) == 3
+
+
 def test_a_few_words_go_with_what_stands_beside_them() -> None:
     text = "Bees live in hives with a queen " * 8 + "in summer. They sleep."
     assert len(cut(run_of(*tile("d", [text]).values()), UNIT_TOKENS)) == 1
