@@ -147,7 +147,8 @@ def _efforts() -> str:
     for system, name in effort_tables.SHOWN.items():
         mean = effort_tables.means(cell, system)
         gain = effort_tables.change(cell, system, "recall", EARLIER)
-        rows.append([name, f"{100 * mean['recall']:.1f}", f"{100 * mean['complete']:.1f}", f"{mean['tokens']:,.0f}", gain])
+        shares = [f"{100 * mean[metric]:.1f}" for metric in ("recall", "complete")]
+        rows.append([name, *shares, f"{mean['tokens']:,.0f}", gain])
     return table(["mean of sets, %", "evidence", "complete", "tokens", "evidence against 0.2"], rows)
 
 

@@ -88,7 +88,7 @@ def short() -> str:
     rows = {
         "kNN": means(cell, "kNN"),
         "best peer of each set, chosen afterwards": mean_and_worst(peers)[0],
-        "RetriVex, `effort=\"full\"`": means(cell, WIDENING),
+        'RetriVex, `effort="full"`': means(cell, WIDENING),
         "**RetriVex**, as it comes": means(cell, DEFAULT),
     }
     lines = [

@@ -264,9 +264,11 @@ def test_no_document_has_more_than_its_cap(selection: str, max_spans: int | None
 
 
 def test_what_one_document_may_not_have_goes_to_the_others() -> None:
-    said: dict[str, Any] = {"query": QUESTION, "window": 0, "token_budget": 120, "effort": "full", "boosts": lambda chunk: (
+    said: dict[str, Any] = {"query": QUESTION, "window": 0, "token_budget": 120, "boosts": lambda chunk: (
         3.0 if chunk.metadata.doc_id == "d" else 0.0)}  # fmt: skip
-    free, capped = (by_document(compose(TWO_HITS, TWO, **said, max_tokens_per_document=cap)) for cap in (None, 60))
+    free, capped = (
+        by_document(compose(TWO_HITS, TWO, **said, effort="full", max_tokens_per_document=cap)) for cap in (None, 60)
+    )
     assert free["d"] > 60 >= capped["d"]
     assert capped["e"] > free.get("e", 0)
 
