@@ -28,7 +28,6 @@ from retrivex.model.chunk import Chunk
 from retrivex.model.options import Options
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 from retrivex.ordering.strategy import OrderingStrategy
-from retrivex.scoring.effort import Effort
 
 MAX_WINDOW = 10_000
 """Upper limit of window sizes, in chunks: longer than documents are, and small enough to bound the memory."""
@@ -40,6 +39,9 @@ GrowUntil: TypeAlias = Callable[[Chunk, Chunk], bool]
 
 Boost: TypeAlias = Callable[[Chunk], float]
 """`boost(chunk)`: what is added to the log-odds of the chunk's units; 0.0 leaves them as they are."""
+
+Effort: TypeAlias = Literal["lean", "standard", "full"]
+"""How far the budget is filled, see `retrivex.scoring.effort`."""
 
 PresetName: TypeAlias = Literal["speed", "balanced", "quality", "0.2", "published"]
 

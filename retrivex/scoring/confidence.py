@@ -43,7 +43,7 @@ def kind_of_hits(seeds: Sequence[Seed], *, embedded: bool) -> HitKind:
 
 
 def describe_question(table: UnitTable, seeds: Sequence[Seed]) -> Floats:
-    """Return what the confidence is told of by a question, shape (4,): all of `CONFIDENCE_FEATURES` but the first."""
+    """Return what the confidence reads of a question, shape (4,): all of `CONFIDENCE_FEATURES` but the first."""
     shares = np.sort(table.values[:, _SHARE])[::-1][:_FEW] if len(table.values) else np.zeros(1)
     return np.array([table.coverage, shares[0], shares.mean(), _drop(seeds)])
 

@@ -10,14 +10,12 @@ tokens where :math:`e_i` is at least the effort's share for each 100 tokens.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from retrivex.config import Effort
 
-Effort: TypeAlias = Literal["lean", "standard", "full"]
+Floats = NDArray[np.float64]
 
 EARNED_SHARE: dict[Effort, float] = {"lean": 0.075, "standard": 0.03, "full": 0.0}
 """Share of the evidence that each 100 tokens are expected to hold at least."""

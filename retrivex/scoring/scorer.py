@@ -89,7 +89,7 @@ class Scores:
 
     @property
     def confidence(self) -> float | None:
-        """Probability that the candidates hold evidence; None where it cannot be told, or there are none."""
+        """Probability that the candidates hold evidence; None where it is not known, or there are none."""
         if self.model is None or self.log_odds is None or not len(self.log_odds):
             return None
         return self.model.confidence_of(float(self.log_odds.max()), self.described, self.kind)

@@ -1,4 +1,4 @@
-"""The confidence: what it is told of a question, and for which hits there is one."""
+"""The confidence: what it reads of a question, and for which hits there is one."""
 
 from __future__ import annotations
 

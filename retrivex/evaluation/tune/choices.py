@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.composer.score import ScoredCandidates
-from retrivex.config import RetrievalConfig
+from retrivex.config import Effort, RetrievalConfig
 from retrivex.evaluation.metrics import COMPLETE, Range, covered, united
 from retrivex.evaluation.questions.evidence import Copies, Evidence, with_originals
 from retrivex.merging.exclusions import Exclusions
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style
-from retrivex.scoring.effort import EARNED_SHARE, Effort
+from retrivex.scoring.effort import EARNED_SHARE
 from retrivex.selection.candidates import CandidateSet, build_candidates
 from retrivex.selection.greedy import fill
 from retrivex.selection.problem import Limits, Problem, measure
