@@ -669,7 +669,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "return_parents": "auto",
         "grow_until": ("table", "list", "code", "steps"),
     },
-    "0.2": {"coefficients": "0.2", "effort": "full", "reserve_gap_markers": True},
+    "0.2": {"coefficients": Path("0.2"), "effort": "full", "reserve_gap_markers": True},
     "published": {
         "window": 2,
         "scoring": "weighted",

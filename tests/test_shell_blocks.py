@@ -25,6 +25,7 @@ NOT_RUN = {
         "twenty questions or more of your own",
         _ENDPOINT,
     ],
+    "concepts.md": [_ENDPOINT],
     "evaluation_run.md": [_ENDPOINT],
     "migrating.md": [_CHECKOUT],
     "probe.md": [_ENDPOINT, _ENDPOINT],

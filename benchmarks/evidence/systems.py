@@ -17,8 +17,6 @@ from retrivex.evaluation.run.measures import ranges_of
 from retrivex.scoring.calibrated import load_coefficients
 
 CALIBRATION = Path(__file__).parents[1] / "results" / "calibration"
-EARLIER = CALIBRATION / "0.2"
-"""Models of version 0.2, each fitted without a set."""
 
 # RetriVex as text with blank lines between its spans, so that it pays for no more marks than the others
 PLAIN: dict[str, Any] = {"numbered": False, "gap_markers": False, "tokenizer": "cl100k_base"}
@@ -96,15 +94,15 @@ class RetriVex:
         return [part for span in sorted(composition.spans, key=lambda span: -span.score) for part in ranges_of(span)]
 
 
-def coefficients(set_name: str, folder: Path = CALIBRATION) -> Path:
-    """Return the file of the model that was fitted without a set.
+def coefficients(set_name: str, version: str = "") -> Path:
+    """Return the file of the model that was fitted without a set, of today or of an earlier version.
 
     Raises
     ------
     ValueError
         If the file says that the model was fitted on the set.
     """
-    path = folder / f"{set_name}.json"
+    path = CALIBRATION / version / f"{set_name}.json"
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: `make calibrate` writes the models fitted without a set")
     fitted_on = load_coefficients(path).fitted["sets"]
@@ -143,7 +141,7 @@ def retrivex_systems(set_name: str) -> list[RangeSystem]:
     """
     model = {"coefficients": coefficients(set_name)}
     fitted: dict[str, Any] = {"scoring": "calibrated", "effort": "full", **model}
-    earlier = {"coefficients": coefficients(set_name, EARLIER), "effort": "full"}
+    earlier = {"coefficients": coefficients(set_name, "0.2"), "effort": "full"}
     version = code_and_model(set_name)
     return [
         RangeSystem("RetriVex weighted", RetriVex(scoring="weighted"), code(), _warm),

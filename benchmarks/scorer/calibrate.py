@@ -265,7 +265,7 @@ def main() -> None:
     _dump(SHIPPED, shipped.to_dict())
     counts = shipped.fitted["questions"]
     known = [(name, sample) for name, sample in samples if sample.kind in shipped.confidence]
-    curve = reliability(models, known)
+    curve = reliability(models, known) if known else []
     areas = {kind: area_under_curve(models, samples, kind) for kind in shipped.confidence}
     _dump(RESULTS / "calibration.json", {**facts, "questions": counts, "reliability": curve, "auc": areas})
     print(f"area under the curve: {areas}")

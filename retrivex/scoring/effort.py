@@ -53,7 +53,7 @@ def find_floor(expected: Floats, tokens: NDArray[np.int64], sharpness: float, ef
     --------
     >>> expected = expected_shares(np.array([1.0, 0.5, 0.1]), 1.0)
     >>> round(find_floor(expected, np.array([50, 50, 50]), 1.0, "lean"), 3)
-    0.016
+    0.06
     """
     earned = EARNED_SHARE[effort]
     if not earned or not len(expected):

@@ -17,6 +17,7 @@ run = CliRunner().invoke
 
 WORDS = ("amber", "basalt", "cedar", "delta", "ember", "fjord", "glacier", "harbour", "island", "jungle")
 TOO_DEAR = ["--set", "run_cost=40", "--budget", "120"]
+FULL = ("--set", "effort=full")  # tokens cost nothing
 FAR_TOO_DEAR = [*TOO_DEAR, "--trials", "12"]
 
 
@@ -90,7 +91,7 @@ def test_no_improvement_writes_nothing_and_has_its_own_exit_code(folder: Path, t
     records = [json.loads(line) for line in lines]
     mixed = [{**record, "evidence": records[at - 5]["evidence"]} for at, record in enumerate(records)]
     (folder / "mixed.jsonl").write_text("\n".join(map(json.dumps, mixed)))
-    result = tune(folder, "--out", str(tmp_path / "out"), "--budget", "120", questions="mixed.jsonl")
+    result = tune(folder, "--out", str(tmp_path / "out"), "--budget", "120", *FULL, questions="mixed.jsonl")
     assert result.exit_code == 4, result.output
     assert "refused: " in result.stdout
     assert "nothing written" in result.stdout

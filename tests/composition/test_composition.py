@@ -301,5 +301,5 @@ def test_a_hit_larger_than_the_budget_says_so() -> None:
     hits = [SeedHit(store["short", 0], 0.9), SeedHit(store["long", 0], 0.8)]
     gone = compose(hits, store, token_budget=12).dropped  # 5 tokens are for its number and what parts it
     assert [(hit.doc_id, hit.reason, hit.detail) for hit in gone] == [
-        ("long", "budget", "35 tokens, more than the 12 of the budget")
+        ("long", "budget", "31 tokens, more than the 12 of the budget")
     ]

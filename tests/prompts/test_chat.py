@@ -169,7 +169,7 @@ def test_a_document_cannot_leave_its_block() -> None:
 
 def _hostile() -> Composition:
     store = make_store(make_chunk("d", 0, HOSTILE), make_chunk("d", 5, "Harmless.", custom_metadata={"title": HOSTILE}))
-    return made(store, {0: 0.9, 5: 0.5})
+    return made(store, {0: 0.9, 5: 0.5}, selection_unit="chunk")
 
 
 @pytest.mark.parametrize("api", ["openai", "openai_chat"])

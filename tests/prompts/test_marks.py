@@ -35,7 +35,7 @@ FORMATS = st.sampled_from(["text", "markdown", "xml"])
 
 def composed(text: str, **said: Any) -> Composition:
     chunks = [
-        make_chunk("d", 0, text, heading_path=(text[:40],), custom_metadata={"title": text}),
+        make_chunk("d", 0, text, heading_path=(text[:40],), custom_metadata={"title": text}, chunk_count=1),
         make_chunk("e", 0, "Ants do too."),
     ]
     store = make_store(*chunks)
@@ -290,7 +290,7 @@ def test_under_bare_titles_blank_lines_part_sources_and_no_text_has_any(text: st
     ],
 )
 def test_what_is_only_a_little_like_a_template_is_left_alone(template: str, text: str) -> None:
-    store = bare("d", [text])
+    store = bare("d", [text], chunk_count=1)
     prompt = compose(hits_of(store, {0: 1.0}), store, query="Why?", window=0).prompt(template=template)
     assert text in prompt
 

@@ -142,5 +142,6 @@ def test_how_many_of_a_question_s_words_occur_anywhere(question: str, coverage: 
 def test_words_that_occur_everywhere_are_covered() -> None:
     stretches = ["The queen of a hive sleeps. "] * 60
     starts = np.arange(60) * len(stretches[0])
-    counts, _, coverage = term_counts("queen hive sleeps", TermIndex.of(stretches), starts)
-    assert (len(counts), coverage) == (0, 1.0)
+    found = term_counts("queen hive sleeps", TermIndex.of(stretches), starts)
+    assert (len(found.counts), found.coverage) == (0, 1.0)
+    assert found.all.sum() == 3 * len(stretches)

@@ -41,7 +41,7 @@ def test_what_is_found_is_worth_what_brute_force_finds(
     spans = len(row) if max_spans is None else max_spans
     fitting = [measure(row, c)[0] for c in every if count(c) <= budget and count_spans(row, c) <= spans]
     best = max(fitting, default=0.0)
-    known = data.draw(st.sampled_from([0.0, best - 0.1, best, best + 0.1]))
+    known = data.draw(st.sampled_from([0.0, max(0.0, best - 0.1), best, best + 0.1]))
     found = find_better(row, Limits(budget, max_spans, keep=keep), known, count, saved)
     if best <= known + 1e-9 or not len(row):
         assert found is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from retrivex.errors import RetrivexError
 from retrivex.evaluation.run.context import Case, Order, Selection
 from retrivex.evaluation.run.index import VECTORS
 from retrivex.evaluation.run.knn import NearestChunks
+from retrivex.scoring.calibrated import load_coefficients
 from retrivex.scoring.effort import EARNED_SHARE
 from retrivex.tokens.tokenizer import Tokenizer
 
@@ -97,7 +99,8 @@ def _plain_options(name: str, config: RetrievalConfig) -> dict[str, Any]:
     ours = ("token_budget", "tokenizer", "coefficients")
     options = {option: value for option, value in config.model_dump(mode="json").items() if option not in ours}
     if config.coefficients is not None:
-        options["coefficients"] = f"sha256 {hashlib.sha256(config.coefficients.read_bytes()).hexdigest()}"
+        model = json.dumps(load_coefficients(config.coefficients).to_dict())
+        options["coefficients"] = f"sha256 {hashlib.sha256(model.encode()).hexdigest()}"
     return options
 
 

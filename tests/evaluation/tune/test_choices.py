@@ -46,7 +46,7 @@ def test_choosing_from_known_candidates_is_what_the_composer_does(
     made = composer.compose(HITS, STORE, query=QUESTION)
     shown = [(c.doc_id, c.char_start or 0, c.char_end or 0) for c in made.citations]
     scores = score_context(shown, evidence)
-    assert choices.score(config) == pytest.approx(quality(scores.recall, scores.complete), abs=0.02)
+    assert choices.score(config) == pytest.approx(quality(scores.recall, scores.complete, made.tokens, config.effort), abs=0.02)
 
 
 def test_no_candidates_show_no_evidence() -> None:
@@ -57,7 +57,7 @@ def test_no_candidates_show_no_evidence() -> None:
 
 @pytest.mark.parametrize("budget", [12, 30, 70])
 def test_what_is_shown_of_a_copy_counts_as_shown_of_the_passage(budget: int) -> None:
-    config = RetrievalConfig(token_budget=budget)
+    config = RetrievalConfig(token_budget=budget, effort="full")
     here = [Evidence("d", STARTS[at], STARTS[at] + len(SENTENCES[at]) - 1) for at in (1, 4)]
     elsewhere = {Evidence("e", 1000 + part.start, 1000 + part.end): [part] for part in here}
     valued = SpanComposer(config, tokenizer=WORDS).value_units(HITS, STORE, query=QUESTION)
@@ -69,7 +69,7 @@ def test_what_is_shown_of_a_copy_counts_as_shown_of_the_passage(budget: int) -> 
 
 
 def test_a_passage_and_its_copy_together_count_once() -> None:
-    config = RetrievalConfig(token_budget=200)
+    config = RetrievalConfig(token_budget=200, effort="full")
     part, copy = Evidence("d", STARTS[1], STARTS[1] + 20), Evidence("d", STARTS[4], STARTS[4] + 20)
     valued = SpanComposer(config, tokenizer=WORDS).value_units(HITS, STORE, query=QUESTION)
     assert choices_of(valued, [part], config, TokenCache(WORDS), {part: [copy]}).score(config) == 1.0
