@@ -158,7 +158,7 @@ FAVOURED = {
 }
 
 
-def values(coefficients: Path, budget: int, **said: Any) -> dict[str, float]:
+def values(coefficients: Path, budget: int, scale: float = 1.0, **said: Any) -> dict[str, float]:
     """Return what three nearest hits and two favoured ones are worth, each a document of its own."""
     texts = {
         "first": ["One two three four five."],
@@ -167,8 +167,13 @@ def values(coefficients: Path, budget: int, **said: Any) -> dict[str, float]:
         **FAVOURED,
     }
     store = {key: chunk for name, parts in texts.items() for key, chunk in tile(name, parts).items()}
-    hits = [SeedHit(store[name, 0], 0.9 - at / 10) for at, name in enumerate(texts)]
-    asked = {"query": "bishop", "run_cost": 0.0, **said}  # where opening is free, a short hit needs no help
+    hits = [SeedHit(store[name, 0], scale * (0.9 - at / 10)) for at, name in enumerate(texts)]
+    asked = {
+        "query": "bishop",
+        "run_cost": 0.0,
+        "effort": "full",
+        **said,
+    }  # where opening is free, a short hit needs no help
     made = SpanComposer(tokenizer=count_words).value_units(
         hits, store, token_budget=budget, coefficients=coefficients, boosts=favoured, **asked
     )
@@ -217,7 +222,7 @@ def test_near_hits_count_where_words_lead_nowhere(
     store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
     hits = [SeedHit(store[f"d{at}", 0], 0.9 - at / 10) for at in range(len(texts))]
     found = SpanComposer(tokenizer=count_words).value_units(
-        hits, store, query=question, token_budget=4, coefficients=only_words
+        hits, store, query=question, token_budget=4, effort="full", coefficients=only_words
     )
     hedged = [value for value, near in zip(found.scores.values, found.scores.hedged, strict=True) if near]
     assert max(hedged, default=0.0) == pytest.approx(counted, abs=0.1)
@@ -329,13 +334,18 @@ def test_less_effort_leaves_the_nearest_less_of_the_budget(effort: str, near: st
     assert found == {texts[name][0] for name in near}
 
 
-def test_hits_of_words_alone_are_no_guide_where_the_words_are_missing(only_words: Path) -> None:
-    texts = ["Pawn moves.", "Rook waits.", "Queen takes it."]
-    store = {key: chunk for at, text in enumerate(texts) for key, chunk in tile(f"d{at}", [text]).items()}
-    for score, expected in ((9.0, False), (0.9, True)):
-        hits = [SeedHit(chunk, score - at / 10) for at, chunk in enumerate(store.values())]
-        made = SpanComposer(tokenizer=count_words).compose(hits, store, query="bishop castle", coefficients=only_words)
-        assert any(unit.hedged for unit in made.trace.units) is expected
+@pytest.mark.parametrize(
+    ("score", "effort", "counted"), [(9.0, "standard", False), (9.0, "full", True), (0.9, "standard", True)]
+)
+def test_hits_of_words_alone_are_no_guide_where_the_words_are_missing(
+    score: float, effort: str, counted: bool, only_words: Path
+) -> None:
+    store = {**tile("pawn", ["Pawn moves."]), **tile("king", ["King waits."]), **tile("rook", FAVOURED["rook"])}
+    hits = [SeedHit(chunk, score - at / 10) for at, chunk in enumerate(store.values())]
+    made = SpanComposer(tokenizer=count_words).compose(
+        hits, store, query="bishop castle", coefficients=only_words, boosts=favoured, effort=effort
+    )
+    assert any(unit.hedged for unit in made.trace.units) is counted
 
 
 def test_each_hit_list_has_its_share_of_the_room() -> None:
