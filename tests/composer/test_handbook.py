@@ -66,7 +66,7 @@ def test_most_contexts_hold_the_answer(asked: Asked) -> None:
     assert sum(shown) >= ANSWERED, missed
 
 
-@pytest.mark.xfail(strict=False, reason="the default fills the budget, whatever the next document is")
+@pytest.mark.xfail(strict=False, reason="3 of the 15 questions still show a document beside theirs")
 def test_no_passage_is_from_a_document_beside_the_question(asked: Asked) -> None:
     beside = {
         question["question"]: sorted({span.doc_id for span in made.spans} - set(question["documents"]))
@@ -75,7 +75,6 @@ def test_no_passage_is_from_a_document_beside_the_question(asked: Asked) -> None
     assert not any(beside.values()), beside
 
 
-@pytest.mark.xfail(strict=False, reason="promised for contexts that stop early; it may hold before")
 def test_no_passage_is_a_fragment(asked: Asked) -> None:
     short = [span.text for _, made in asked for span in made.spans if len(span.text.split()) < FEWEST_WORDS]
     assert not short
