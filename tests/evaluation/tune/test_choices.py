@@ -46,7 +46,8 @@ def test_choosing_from_known_candidates_is_what_the_composer_does(
     made = composer.compose(HITS, STORE, query=QUESTION)
     shown = [(c.doc_id, c.char_start or 0, c.char_end or 0) for c in made.citations]
     scores = score_context(shown, evidence)
-    assert choices.score(config) == pytest.approx(quality(scores.recall, scores.complete, made.tokens, config.effort), abs=0.02)
+    expected = quality(scores.recall, scores.complete, made.tokens, config.effort)
+    assert choices.score(config) == pytest.approx(expected, abs=0.02)
 
 
 def test_no_candidates_show_no_evidence() -> None:
