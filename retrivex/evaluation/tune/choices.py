@@ -79,11 +79,12 @@ class Choices:
 
 
 def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float:
-    """Return what is maximised: the mean of evidence recall and of whether all is there, less what the tokens cost.
+    """Return what is maximised: the mean of evidence recall and of whether all is there, discounted for its tokens.
 
-    Tokens cost what they have to earn at an effort: nothing where the budget is to be filled.
+    They discount what is shown by what they have to earn at an effort, and by nothing where the budget is to be filled.
+    To show less is no gain by itself: evidence that tokens hold by chance alone goes with them.
     """
-    return (recall + complete) / 2 - EARNED_SHARE[effort] * tokens / 100
+    return (recall + complete) / 2 / (1 + EARNED_SHARE[effort] * tokens / 100)
 
 
 def choices_of(

@@ -50,6 +50,17 @@ def test_choosing_from_known_candidates_is_what_the_composer_does(
     assert choices.score(config) == pytest.approx(expected, abs=0.02)
 
 
+def test_the_same_evidence_in_fewer_tokens_is_better_unless_the_budget_is_to_be_filled() -> None:
+    for effort, dearer in (("lean", True), ("standard", True), ("full", False)):
+        few, many = (quality(0.8, False, tokens, effort) for tokens in (300, 900))
+        assert (few > many) is dearer
+
+
+def test_showing_less_of_what_tells_nothing_is_no_gain() -> None:
+    """Evidence that was mixed up is shown by chance, as much of it as there are tokens."""
+    assert quality(0.1, False, 1000, "standard") > quality(0.05, False, 500, "standard")
+
+
 def test_no_candidates_show_no_evidence() -> None:
     composer = SpanComposer(tokenizer=WORDS)
     valued = composer.value_units([], STORE, query=QUESTION)
