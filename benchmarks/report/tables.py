@@ -46,7 +46,8 @@ def latency() -> str:
     columns = ("no count", "exact count", "full recount", "cold")
     rows = []
     for row in read("latency")["rows"]:
-        name = f"{row['scorer']}: {row['k']} hits, ±{row['window']}, {row['budget']:,} tokens" + (
+        window = "default windows" if row["window"] is None else f"±{row['window']}"
+        name = f"{row['scorer']}: {row['k']} hits, {window}, {row['budget']:,} tokens" + (
             ", embeddings" if row["embeddings"] else ""
         )
         times = [f"{row['us'][column] / 1e3:.2f} ms ({row['ratio'][column]:.1f}×)" for column in columns]

@@ -157,13 +157,15 @@ def floor_of(
     return {"fetch": (fetch, queries), "join": (join, texts), "count": (count.count, texts)}
 
 
-def measure(k: int, window: int, budget: int, *, dimension: int, scorer: str, quick: bool) -> dict[str, Any]:
-    """One row of the table."""
+def measure(k: int, window: int | None, budget: int, *, dimension: int, scorer: str, quick: bool) -> dict[str, Any]:
+    """One row of the table; without a window, of the default settings, whose windows follow the budget."""
     rng = random.Random(20_000 + k)
     store = make_store(12_000, rng, dimension=dimension)
     queries = make_queries(store, k, 10 if quick else 60, rng)
     repeats = 2 if quick else 7
-    config = RetrievalConfig(window=window, token_budget=budget)
+    config = (
+        RetrievalConfig(token_budget=budget) if window is None else RetrievalConfig(window=window, token_budget=budget)
+    )
     tokenizer = get_tokenizer("auto")
     asked: dict[str, Any] = {}
     if scorer == "calibrated":
@@ -181,7 +183,8 @@ def measure(k: int, window: int, budget: int, *, dimension: int, scorer: str, qu
     made = [exact.compose(hits, store, **asked) for hits in queries]
     if not all(one.trace.selection["proven"] for one in made):
         raise SystemExit("a selection was not proven to be the best: the comparison would not be fair")
-    unavoidable = floor_of(store, queries, [one.text for one in made], window, tokenizer)
+    reach = max(len(one) for one in made[0].trace.windows) // 2
+    unavoidable = floor_of(store, queries, [one.text for one in made], reach, tokenizer)
     composing = {
         "no count": warm(Remembering(tokenizer)),
         "exact count": warm(tokenizer),
@@ -308,7 +311,8 @@ def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> N
         ]
         floor = f"{sum(row['floor_us'].values()) / 1e3:.2f}"
         numbers = [row[name] for name in ("k", "window", "budget", "embeddings", "tokens shown", "spans")]
-        table.add_row(row["scorer"], *(f"{number:g}" for number in numbers), floor, *times)
+        shown = ["default" if number is None else f"{number:g}" for number in numbers]
+        table.add_row(row["scorer"], *shown, floor, *times)
     console.print(table)
     table = Table(title="growth, window 2, budget 2,000")
     for name in ("k", "ms", "us per hit", "peak MiB"):
@@ -341,7 +345,9 @@ def measured(*, quick: bool) -> dict[str, Any]:
         for scorer, k, window, budget in (
             ("weighted", 6, 2, 2000),
             ("weighted", 50, 2, 4000),
-            ("calibrated", 6, 2, 2000),
+            ("calibrated", 6, None, 2000),
+            ("calibrated", 20, None, 2000),
+            ("calibrated", 50, None, 2000),
             ("calibrated", 50, 1, 2000),
         )
         for dimension in (0, 384)

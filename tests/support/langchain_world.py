@@ -24,8 +24,8 @@ SMALL = "\n\n".join(
     for n, topic in enumerate(["bees", "wasps", "ants", "owls", "eels", "bats", "elks", "apes"] * 25)
 )
 QUESTION = "What is said about the economy, and about bees?"
-CONFIG = RetrievalConfig(window=1, token_budget=400)
-ROOMY = RetrievalConfig(window=1, token_budget=4000)
+CONFIG = RetrievalConfig(window=1, token_budget=400, effort="full")
+ROOMY = RetrievalConfig(window=1, token_budget=4000, effort="full")
 
 
 class Bags(Embeddings):

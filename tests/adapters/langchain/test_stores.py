@@ -286,7 +286,7 @@ def test_one_request_for_all_hits_however_many() -> None:
     hits = [document_of(chunk) for chunk in chunks[5::10]]
     retriever = RetriVexRetriever(
         RunnableLambda(lambda question: hits),
-        RetrievalConfig(token_budget=9000),
+        RetrievalConfig(token_budget=9000, effort="full"),
         chunk_store=VectorStoreChunkStore(vectors),
     )
     made = retriever.invoke("sentence")

@@ -43,7 +43,7 @@ SMALL = "\n\n".join(
     f"Paragraph {n} speaks of {topic}. Żółw no. {n} naps; 第{n}节谈蜜蜂。 Nobody knows why {topic} stay for {n} days."
     for n, topic in enumerate(["bees", "wasps", "ants", "owls", "eels", "bats", "elks", "apes"] * 25)
 )
-CONFIG = RetrievalConfig(window=1, token_budget=600)
+CONFIG = RetrievalConfig(window=1, token_budget=600, effort="full")
 
 
 @pytest.fixture(scope="session")
@@ -189,7 +189,7 @@ def test_more_spans_than_fetch_k_ask_for_more_hits() -> None:
 
 
 def test_at_most_max_spans(nodes: list[BaseNode]) -> None:
-    config = RetrievalConfig(max_spans=3, window=0)
+    config = RetrievalConfig(max_spans=3, window=0, effort="full")
     assert len(RetriVexRetriever(hits(nodes, *range(0, 16, 2)), config).retrieve(QUESTION)) == 3
     assert len(RetriVexRetriever(hits(nodes, 4, 8), config).retrieve(QUESTION)) == 2
     assert RetriVexRetriever(hits(nodes), config).retrieve(QUESTION) == []
@@ -479,6 +479,6 @@ def test_the_composition_is_at_hand_with_numbered_sources(nodes: list[BaseNode])
     assert made.text.startswith("[1] ")
     assert asyncio.run(retriever.acompose(QueryBundle(QUESTION))).text == made.text
     assert made.resolve("[1]")
-    assert made.confidence is not None
+    assert made.trace.scorer == "calibrated"
     alone = RetriVexRetriever(Fixed([(node, 0.5) for node in nodes[3:6]]), ROOMY).compose(QUESTION)
     assert alone.warnings[0].endswith("pass docstore=index.docstore, or chunk_store")
