@@ -119,7 +119,9 @@ def describe_cause(error: BaseException, most: int = 120) -> str:
     from socket import gaierror  # noqa: PLC0415 - not needed until something fails
 
     behind: BaseException | None = error
-    while behind is not None:
+    seen: set[int] = set()  # clients that raise one error again and again make rings of them
+    while behind is not None and id(behind) not in seen:
+        seen.add(id(behind))
         if isinstance(behind, ConnectionError | TimeoutError | gaierror) and behind.strerror:
             return behind.strerror
         behind = behind.__cause__ or behind.__context__
