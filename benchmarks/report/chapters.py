@@ -276,8 +276,7 @@ def cost() -> str:
     """Return what composing costs."""
     rows = [
         [
-            f"{row['k']} hits, {row['budget']:,} tokens"
-            + (", embeddings" if row["embeddings"] else ""),
+            f"{row['k']} hits, {row['budget']:,} tokens" + (", embeddings" if row["embeddings"] else ""),
             f"{sum(row['floor_us'].values()) / 1e3:.2f}",
             f"{row['us']['exact count'] / 1e3:.2f}",
             f"{row['ratio']['exact count']:.1f}×",
