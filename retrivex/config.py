@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
     BeforeValidator,
@@ -25,7 +25,7 @@ from pydantic import (
 
 from retrivex.errors import ConfigError, RetrivexError, quoted
 from retrivex.model.chunk import Chunk
-from retrivex.model.options import Options
+from retrivex.model.options import Options, suggest
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 from retrivex.ordering.strategy import OrderingStrategy
 
@@ -466,6 +466,8 @@ class RetrievalConfig(
 
     model_config = ConfigDict(defer_build=False)
 
+    _example: ClassVar[str] = "token_budget=2000"
+
     @classmethod
     def option_groups(cls) -> dict[str, tuple[str, ...]]:
         """Return the names of the options of each step, in the order of the steps.
@@ -616,6 +618,31 @@ def check_config(given: Any) -> RetrievalConfig:
         f"config is {type(given).__name__} {quoted(given)}: it must be a RetrievalConfig, as in "
         "RetrievalConfig(token_budget=2000)"
     )
+
+
+def refuse_unknown(kind: str, known: Iterable[str], given: Mapping[str, Any]) -> None:
+    """Refuse arguments that a class with a config does not know: most often they are options of the config.
+
+    Parameters
+    ----------
+    kind : name of the class
+    known : names of its arguments
+    given : arguments by name, whose names it may not know
+
+    Raises
+    ------
+    ConfigError
+        If there is one that it does not know.
+    """
+    own = set(known)
+    for name in given:
+        if name in own:
+            continue
+        options = RetrievalConfig.model_fields
+        if name in options:
+            raise ConfigError(f"{name}: {kind} takes it as an option of its config, RetrievalConfig({name}=...)")
+        way_out = suggest(name, [*own, *options], f"{kind} and RetrievalConfig")
+        raise ConfigError(f"{name}: {kind} takes no such argument; {way_out}")
 
 
 _STEPS: dict[str, type[_Options]] = {

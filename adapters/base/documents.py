@@ -310,7 +310,9 @@ def _warn_of_order(unordered: Sequence[str], documents: int) -> list[str]:
     return [warning]
 
 
-def as_chunk_store(given: Any, kind: type[T], make: Callable[[list[T]], NumberedChunks]) -> AnyChunkStore | None:
+def as_chunk_store(
+    given: Any, kind: type[T], make: Callable[[list[T]], NumberedChunks], way_out: str
+) -> AnyChunkStore | None:
     """Return what is meant as a chunk store; Documents or nodes become one.
 
     Parameters
@@ -318,17 +320,19 @@ def as_chunk_store(given: Any, kind: type[T], make: Callable[[list[T]], Numbered
     given : a chunk store, several of `kind`, or None
     kind : what a framework calls its pieces
     make : a chunk store of them
+    way_out : what else to give in the framework, for the error
 
     Raises
     ------
     StoreError
         If it is no store, and neither are they of that kind.
     """
-    if given is None or isinstance(given, (Mapping, ChunkStore)):
-        return given
-    pieces = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if given is None:
+        return None
+    is_store = isinstance(given, type | str | Mapping | ChunkStore)  # or something in place of one
+    pieces = None if is_store or not isinstance(given, Iterable) else list(given)
     if pieces is None or not all(isinstance(piece, kind) for piece in pieces):
-        return check_store(given)
+        return check_store(given, way_out)
     return make(pieces)
 
 

@@ -5,13 +5,13 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import fields as fields_of
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 from retrivex.adapters.base.fields import FieldMap, LayoutName, MakeId, colon_id, uuid5_id
 from retrivex.adapters.base.fixed_arguments import FixedArguments
 from retrivex.adapters.base.hits import check_limit, check_retriever, hits_to_ask
 from retrivex.composition.composition import Composition
-from retrivex.config import RetrievalConfig
+from retrivex.config import RetrievalConfig, refuse_unknown
 from retrivex.errors import RetrivexError, install_hint
 from retrivex.model.chunk import Scope
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
@@ -91,7 +91,9 @@ class RetriVexRetriever(FixedArguments):
         top_k: int | None = None,
         scope: Scope = None,
         fields: FieldMap | LayoutName | Mapping[str, Any] = "haystack",
+        **unknown: Never,
     ) -> None:
+        refuse_unknown("RetriVexRetriever", ("retriever", "fetch_k", *_FIXED), unknown)
         check_limit("fetch_k", fetch_k)
         over = "a retriever over it" if hasattr(retriever, "filter_documents") else "a retriever of Haystack"
         self.retriever = check_retriever("retriever", retriever, "run", f"{over}, such as InMemoryBM25Retriever(store)")
@@ -234,7 +236,9 @@ class RetriVexRanker(FixedArguments):
         top_k: int | None = None,
         scope: Scope = None,
         fields: FieldMap | LayoutName | Mapping[str, Any] = "haystack",
+        **unknown: Never,
     ) -> None:
+        refuse_unknown("RetriVexRanker", _FIXED, unknown)
         self._spans = DocumentComposer(
             as_config(config), as_fields(fields), document_store, make_id, chunk_store, parent_store, top_k, scope
         )

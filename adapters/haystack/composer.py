@@ -78,7 +78,8 @@ class DocumentComposer:
         """Where neighbours are."""
         if self.document_store is not None:
             return DocumentStoreChunkStore(self.document_store, self.make_id, fields=self.fields)
-        return None if self.chunk_store is None else check_store(self.chunk_store)
+        way_out = "of pieces make chunk_store_from_documents(pieces); a document store goes to document_store"
+        return None if self.chunk_store is None else check_store(self.chunk_store, way_out)
 
     @property
     def alone(self) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, field_validator
 
 from retrivex.composer.composer import SpanComposer
-from retrivex.config import RetrievalConfig
-from retrivex.errors import ConfigError
+from retrivex.config import RetrievalConfig, check_config, refuse_unknown
 from retrivex.model.options import clear_errors
 from retrivex.stores.protocol import AnyChunkStore
 
@@ -47,16 +47,18 @@ class ComposerMixin(BaseModel):
 
     _kept: _CachedComposer | None = PrivateAttr(default=None)
 
+    @field_validator("config", mode="before", check_fields=False)
+    @classmethod
+    def _check_config(cls, given: Any) -> Any:
+        return given if isinstance(given, Mapping) else check_config(given)
+
     @field_validator("chunk_store", check_fields=False)
     @classmethod
     def _as_store(cls, given: Any, info: ValidationInfo) -> AnyChunkStore | None:
         return as_store(given, info.data.get("fields"))
 
     def __init__(self, **arguments: Any) -> None:
-        unknown = [name for name in arguments if name not in type(self).model_fields]
-        if unknown and unknown[0] in RetrievalConfig.model_fields:
-            name, kind = unknown[0], type(self).__name__
-            raise ConfigError(f"{name}: {kind} takes it as an option of its config, RetrievalConfig({name}=...)")
+        refuse_unknown(type(self).__name__, type(self).model_fields, arguments)
         with clear_errors(type(self)):
             super().__init__(**arguments)
 

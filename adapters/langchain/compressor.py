@@ -46,9 +46,7 @@ class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
     reranker: Any = None
 
     def __init__(self, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
-        super().__init__(  # type: ignore[call-arg]
-            config=RetrievalConfig() if config is None else config, **kwargs
-        )
+        super().__init__(config=config, **kwargs)  # type: ignore[call-arg]
         self._make_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
             logger.warning("%s", no_store("chunk_store"))

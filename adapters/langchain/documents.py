@@ -55,7 +55,8 @@ def read_document(document: Document, names: FieldMap) -> Passage:
 
 def as_store(given: Any, names: FieldMap | None) -> AnyChunkStore | None:
     """Return what is meant as a chunk store; Documents become one. Raises as `as_chunk_store` does."""
-    return as_chunk_store(given, Document, lambda documents: chunk_store_from_documents(documents, names))
+    way_out = "give the split Documents themselves, or VectorStoreChunkStore(vectors) over a vector store"
+    return as_chunk_store(given, Document, lambda documents: chunk_store_from_documents(documents, names), way_out)
 
 
 def all_warnings(made: Composition, placed: Placed, *, alone: bool) -> list[str]:

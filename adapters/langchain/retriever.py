@@ -92,8 +92,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         return check_retriever("base_retriever", given, "invoke", "vectors.as_retriever()")
 
     def __init__(self, base_retriever: RetrieverLike, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
-        kept = RetrievalConfig() if config is None else config
-        super().__init__(base_retriever=base_retriever, config=kept, **kwargs)  # type: ignore[call-arg]
+        super().__init__(base_retriever=base_retriever, config=config, **kwargs)  # type: ignore[call-arg]
         self._make_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
             logger.warning("%s", no_store("chunk_store"))

@@ -74,8 +74,9 @@ def _read_relationship(node: BaseNode, relationship: NodeRelationship) -> str | 
 
 def as_store(given: AnyChunkStore | Iterable[BaseNode] | None, names: FieldMap) -> AnyChunkStore | None:
     """Return what is meant as a chunk store; nodes become one. Raises as `as_chunk_store` does."""
+    way_out = "give the nodes themselves; a docstore goes to docstore, a vector store to vector_store"
     # an abstract class: mypy takes it for no type of a value
-    return as_chunk_store(given, BaseNode, lambda nodes: chunk_store_from_nodes(nodes, names))  # type: ignore[type-abstract]
+    return as_chunk_store(given, BaseNode, lambda nodes: chunk_store_from_nodes(nodes, names), way_out)  # type: ignore[type-abstract]
 
 
 def nodes_of(

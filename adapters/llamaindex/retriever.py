@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Never
 
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
 from retrivex.adapters.base.fixed_arguments import FixedArguments
 from retrivex.adapters.base.hits import check_retriever, hits_to_ask
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
-from retrivex.config import RetrievalConfig
+from retrivex.config import RetrievalConfig, refuse_unknown
 from retrivex.errors import install_hint
 from retrivex.model.chunk import Scope
 from retrivex.rerank import AnyReranker, Reranking
@@ -45,6 +45,7 @@ __all__ = [
     "uuid5_id",
 ]
 
+_OF_NODES = ("config", "chunk_store", "docstore", "vector_store", "parent_store", "scope", "fields", "reranker")
 _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits
 
 
@@ -80,10 +81,7 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
         If more than one of `chunk_store`, `docstore` and `vector_store` are given, or what is given is none.
     """
 
-    _fixed = frozenset(
-        {"base_retriever", "config", "chunk_store", "docstore", "vector_store", "parent_store", "fetch_k", "scope"}
-        | {"fields", "reranker"}
-    )
+    _fixed = frozenset(("base_retriever", "fetch_k", *_OF_NODES))
 
     def __init__(
         self,
@@ -99,7 +97,9 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
         fields: FieldMap | None = None,
         reranker: AnyReranker | Reranking | None = None,
         callback_manager: CallbackManager | None = None,
+        **unknown: Never,
     ) -> None:
+        refuse_unknown("RetriVexRetriever", self._fixed, unknown)
         composer = SpanComposer(config, reranker=reranker)
         self._base = check_retriever("base_retriever", base_retriever, "retrieve", "index.as_retriever()")
         self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)
@@ -179,6 +179,7 @@ class RetriVexPostprocessor(BaseNodePostprocessor):
         reranker: AnyReranker | Reranking | None = None,
         **kwargs: Any,
     ) -> None:
+        refuse_unknown("RetriVexPostprocessor", (*_OF_NODES, *type(self).model_fields), kwargs)
         super().__init__(**kwargs)
         self._spans = NodeComposer(
             SpanComposer(config, reranker=reranker),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Never
 
 from retrivex.composer.answer import compose_answer
 from retrivex.composer.batch import BatchItem, compose_all
@@ -16,7 +16,7 @@ from retrivex.composer.pinned import Pinned, pin_passages, without_pins
 from retrivex.composer.score import ScoredCandidates, make_candidates, score
 from retrivex.composer.sentences import score_sentences
 from retrivex.composition.composition import Composition
-from retrivex.config import RetrievalConfig, check_config
+from retrivex.config import RetrievalConfig, check_config, refuse_unknown
 from retrivex.errors import RetrivexError
 from retrivex.expansion.seeds import SeedHits
 from retrivex.merging.runs import merge
@@ -29,6 +29,8 @@ from retrivex.rerank.protocol import AnyReranker, AnySentenceScorer
 from retrivex.rerank.sentences import SentenceScoring
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from retrivex.tokens.tokenizer import TokenizerSpec
+
+_ARGUMENTS = ("config", "tokenizer", "reranker", "sentence_scorer")
 
 
 def compose_steps(call: Call) -> Steps[Composition]:
@@ -76,7 +78,7 @@ class SpanComposer:
     Raises
     ------
     ConfigError
-        If `config` is no RetrievalConfig.
+        If `config` is no RetrievalConfig, or an argument does not exist.
     RerankError
         If `reranker` is nothing that can score texts, or `sentence_scorer` nothing that can score sentences.
     TokenizerError
@@ -99,7 +101,9 @@ class SpanComposer:
         tokenizer: TokenizerSpec = None,
         reranker: AnyReranker | Reranking | None = None,
         sentence_scorer: AnySentenceScorer | SentenceScoring | None = None,
+        **unknown: Never,
     ) -> None:
+        refuse_unknown("SpanComposer", _ARGUMENTS, unknown)
         self.config = check_config(config)
         self._reranking = None if reranker is None else Reranking.of(reranker)
         self._sentence_scoring = None if sentence_scorer is None else SentenceScoring.of(sentence_scorer)

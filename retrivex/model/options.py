@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -23,9 +23,18 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
 
+    _example: ClassVar[str] = "option=value"
+    """An option as the way out of an error shows it."""
+
     if not TYPE_CHECKING:  # type checkers read the names of the options from the fields
 
-        def __init__(self, /, **options: Any) -> None:
+        def __init__(self, /, *nameless: Any, **options: Any) -> None:
+            if nameless:
+                kind = type(self).__name__
+                raise ConfigError(
+                    f"{kind} is given {quoted(nameless[0])} without a name: name each option, as in "
+                    f"{kind}({self._example})"
+                )
             with clear_errors(type(self)):
                 super().__init__(**options)
 

@@ -65,19 +65,25 @@ class ParentReply:
     requests: int = 0
 
 
-def check_store(store: Any) -> AnyChunkStore:
+def check_store(store: Any, way_out: str = "of a list of Chunks make InMemoryChunkStore(chunks)") -> AnyChunkStore:
     """Return `store` if it is a mapping or has `fetch`.
+
+    Parameters
+    ----------
+    store : what was given as a chunk store
+    way_out : what to give in its place
 
     Raises
     ------
     StoreError
         If it is neither.
     """
-    if isinstance(store, (Mapping, ChunkStore)):
+    if isinstance(store, (Mapping, ChunkStore)) and not isinstance(store, type):
         return store
+    kind = f"the class {store.__name__}" if isinstance(store, type) else type(store).__name__
     raise StoreError(
-        f"chunk_store is {type(store).__name__}: it must be a dict {{(doc_id, chunk_id): Chunk}} "
-        "or have fetch(windows, scope)"
+        f"chunk_store is {kind}: it must be a dict {{(doc_id, chunk_id): Chunk}} or have fetch(windows, scope); "
+        f"{way_out}"
     )
 
 

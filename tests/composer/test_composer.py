@@ -315,8 +315,10 @@ def test_arguments_of_the_wrong_kind_are_refused() -> None:
         compose([], TEN, query=[0.1, 0.2])
     with pytest.raises(RetrivexError, match="config is dict"):
         SpanComposer({"window": 2})  # type: ignore[arg-type]
-    with pytest.raises(RetrivexError, match="chunk_store is list"):
+    with pytest.raises(RetrivexError, match=r"chunk_store is list: .*; of a list of Chunks make InMemoryChunkStore"):
         compose([], [])
+    with pytest.raises(RetrivexError, match=r"chunk_store is the class InMemoryChunkStore: it must be"):
+        compose([], InMemoryChunkStore)
     with pytest.raises(RetrivexError, match="parent_store is list"):
         compose([], {}, [])
     with pytest.raises(RetrivexError, match="query_embedding has shape"):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from retrivex import Reorderer, RetrievalConfig, RetrivexError, SpanComposer
+from retrivex.errors import ConfigError
 from retrivex.evaluation.run import Plan
 from retrivex.ordering import AutoSettings
 
@@ -19,6 +20,11 @@ CASES: list[tuple[Callable[..., Any], str, str]] = [
     (Reorderer().options.override, "stategy", "strategy"),
     (AutoSettings, "near_ful", "near_full"),
     (Plan, "composer", "composers"),
+]
+
+NAMELESS = [
+    (RetrievalConfig, "RetrievalConfig(token_budget=2000)"),
+    (AutoSettings, "AutoSettings(option=value)"),
 ]
 
 
@@ -55,3 +61,20 @@ def test_all_that_is_wrong_is_said_at_once_with_its_value() -> None:
 def test_a_number_in_place_of_a_config_is_refused() -> None:
     with pytest.raises(RetrivexError, match=r"config is int 2000: it must be a RetrievalConfig, as in"):
         SpanComposer(2000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "example"), NAMELESS)
+def test_a_value_without_a_name_is_refused(kind: Callable[..., Any], example: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        kind(2000)
+    name = example.partition("(")[0]
+    assert str(caught.value) == f"{name} is given 2000 without a name: name each option, as in {example}"
+
+
+def test_an_argument_of_the_composer_that_does_not_exist_names_what_is_meant() -> None:
+    with pytest.raises(ConfigError, match=r"^token_budget: SpanComposer takes it as an option of its config, Retr"):
+        SpanComposer(token_budget=3)  # type: ignore[arg-type]
+    for typo, meant in (("token_buget", "token_budget"), ("tokeniser", "tokenizer"), ("rerank", "reranker")):
+        with pytest.raises(ConfigError) as caught:
+            SpanComposer(**{typo: 3})  # type: ignore[arg-type]
+        assert str(caught.value) == f"{typo}: SpanComposer takes no such argument; did you mean {meant}?"

@@ -6,6 +6,7 @@ import inspect
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ from support.examples import run_example
 from support.properties import try_examples
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig
-from retrivex.errors import ChunkError, RetrivexError, StoreError
+from retrivex.errors import ChunkError, ConfigError, RetrivexError, StoreError
 
 pytest.importorskip("haystack", reason="needs haystack-ai")
 
@@ -196,8 +197,15 @@ def test_wrong_arguments_are_refused_when_it_is_made() -> None:
         RetriVexRetriever(Found(BEES), document_store=documents, chunk_store={})
     with pytest.raises(StoreError, match="make_id is given without document_store"):
         RetriVexRanker(make_id=colon_id)
-    with pytest.raises(StoreError, match="chunk_store is int"):
+    with pytest.raises(StoreError, match=r"chunk_store is int: .* a document store goes to document_store"):
         RetriVexRanker(chunk_store=7)  # type: ignore[arg-type]
+    for make in (partial(RetriVexRetriever, Found(BEES)), RetriVexRanker):
+        with pytest.raises(ConfigError, match=r"^config is int 2000: it must be a RetrievalConfig, as in"):
+            make(config=2000)
+        with pytest.raises(ConfigError, match=r"^token_budget: .* option of its config, RetrievalConfig\(token_budg"):
+            make(token_budget=5)
+        with pytest.raises(ConfigError, match=r"^topk: .* did you mean top_k\?"):
+            make(topk=5)
     with pytest.raises(ValueError, match="widnow"):
         RetriVexRanker({"widnow": 3})
     with pytest.raises(StoreError, match="fields is 'langchian'"):
@@ -227,7 +235,7 @@ def test_other_fields() -> None:
 
 @pytest.mark.parametrize("made", [RetriVexRetriever(Found(BEES)), RetriVexRanker()])
 def test_arguments_that_are_set_later_count_or_are_refused(made: Any) -> None:
-    for name in inspect.signature(type(made).__init__).parameters.keys() - {"self", "retriever", "fetch_k"}:
+    for name in inspect.signature(type(made).__init__).parameters.keys() - {"self", "retriever", "fetch_k", "unknown"}:
         with pytest.raises(RetrivexError, match=f"{name} of a {type(made).__name__} cannot be set later"):
             setattr(made, name, None)
     if isinstance(made, RetriVexRetriever):

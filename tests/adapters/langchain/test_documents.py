@@ -17,7 +17,7 @@ from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharac
 from support.langchain_world import BEES, CONFIG, QUESTION, ROOMY, Bags, Fixed, cut
 
 from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
-from retrivex.errors import ChunkError, StoreError
+from retrivex.errors import ChunkError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 
 pytestmark = pytest.mark.integration
@@ -35,8 +35,8 @@ def test_every_kind_of_chunk_store(kind: str) -> None:
 
 
 def test_what_is_no_store_is_refused() -> None:
-    for wrong in (7, "bees.db", [1, 2], ["bees"]):
-        with pytest.raises(ValueError, match="chunk_store is"):
+    for wrong in (7, "bees.db", [1, 2], ["bees"], InMemoryVectorStore(Bags()), InMemoryChunkStore):
+        with pytest.raises(RetrivexError, match=r"^chunk_store is .*; give the split Documents .*, or VectorStoreC"):
             RetriVexRetriever(Fixed(documents=BEES), CONFIG, chunk_store=wrong)
 
 

@@ -60,9 +60,10 @@ def test_what_is_no_argument_is_refused_when_it_is_made(vectors: InMemoryVectorS
     for wrong, options, message in [
         (vectors, {}, r"base_retriever is InMemoryVectorStore: it must be a retriever, .* give vectors.as_retriever"),
         (InMemoryVectorStore, {}, "base_retriever is the class InMemoryVectorStore: make a retriever of it"),
-        (base, {"config": 2000}, "config is 2000: it should be a valid dictionary or instance of RetrievalConfig"),
+        (base, {"config": 2000}, r"^config is int 2000: it must be a RetrievalConfig, as in RetrievalConfig\("),
         (base, {"config": {"token_bugdet": 5}}, r"config: token_bugdet: .* did you mean token_budget\?"),
-        (base, {"fetchk": 5}, r"^fetchk: there is no such option; did you mean fetch_k\?"),
+        (base, {"fetchk": 5}, r"^fetchk: RetriVexRetriever takes no such argument; did you mean fetch_k\?"),
+        (base, {"token_buget": 5}, r"^token_buget: .* did you mean token_budget\?"),
         (base, {"token_budget": 5}, r"token_budget: .* option of its config, RetrievalConfig\(token_budget=...\)"),
     ]:
         with pytest.raises(RetrivexError, match=message):
@@ -70,7 +71,7 @@ def test_what_is_no_argument_is_refused_when_it_is_made(vectors: InMemoryVectorS
     made = RetriVexRetriever(base, CONFIG)
     with pytest.raises(RetrivexError, match=r"did you mean token_budget\?"):
         made.invoke(QUESTION, token_bugdet=5)
-    with pytest.raises(RetrivexError, match="config is 5"):
+    with pytest.raises(RetrivexError, match="config is int 5: it must be a RetrievalConfig"):
         made.config = 5  # type: ignore[assignment]
     with pytest.raises(RetrivexError, match="base_retriever is InMemoryVectorStore"):
         made.base_retriever = vectors  # type: ignore[assignment]

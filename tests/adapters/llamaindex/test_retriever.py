@@ -32,8 +32,8 @@ from llama_index.core.schema import (
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from support.llamaindex_world import QUESTION, ROOMY, Fixed, ids_of
 
-from retrivex.adapters.llamaindex import FieldMap, RetriVexRetriever, chunk_store_from_nodes
-from retrivex.errors import ChunkError, HitError, RerankError, RetrivexError, StoreError
+from retrivex.adapters.llamaindex import FieldMap, RetriVexPostprocessor, RetriVexRetriever, chunk_store_from_nodes
+from retrivex.errors import ChunkError, ConfigError, HitError, RerankError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
 from retrivex.tokens.tokenizer import get_tokenizer
 
@@ -329,11 +329,23 @@ def test_every_kind_of_store_for_numbered_nodes(kind: str) -> None:
 
 
 def test_what_is_no_store_is_refused() -> None:
-    for wrong in (7, "bees.db", [1], ["bees"]):
-        with pytest.raises(StoreError, match="chunk_store is"):
+    for wrong in (7, "bees.db", [1], ["bees"], InMemoryChunkStore):
+        with pytest.raises(StoreError, match=r"chunk_store is .* a vector store to vector_store"):
             RetriVexRetriever(Fixed([]), chunk_store=wrong)  # type: ignore[arg-type]
     with pytest.raises(StoreError, match="both chunk_store and docstore"):
         RetriVexRetriever(Fixed([]), chunk_store={}, docstore=SimpleDocumentStore())
+
+
+@pytest.mark.parametrize(
+    "make", [lambda *a, **k: RetriVexRetriever(Fixed([]), *a, **k), RetriVexPostprocessor], ids=["retriever", "post"]
+)
+def test_what_is_no_argument_is_refused(make: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^config is int 2000: it must be a RetrievalConfig, as in"):
+        make(2000)
+    with pytest.raises(ConfigError, match=r"^token_budget: .* option of its config, RetrievalConfig\(token_budget="):
+        make(token_budget=5)
+    with pytest.raises(ConfigError, match=r"^docstor: .* did you mean docstore\?"):
+        make(docstor=5)
 
 
 def drones_first(query: str, texts: Sequence[str]) -> list[float]:
@@ -418,7 +430,7 @@ def test_without_a_store_touching_hits_are_merged_and_it_is_said(
 def test_arguments_that_are_set_later_are_refused() -> None:
     retriever = RetriVexRetriever(Fixed([(BEES[1], 0.9)]), CONFIG, BEES)
     arguments = list(inspect.signature(RetriVexRetriever).parameters)
-    assert arguments.pop() == "callback_manager"  # LlamaIndex's own
+    assert [arguments.pop(), arguments.pop()] == ["unknown", "callback_manager"]  # refused; LlamaIndex's own
     for name in arguments:
         with pytest.raises(RetrivexError, match=f"{name} of a RetriVexRetriever cannot be set later: make a new one"):
             setattr(retriever, name, None)
