@@ -34,6 +34,7 @@ from retrivex import (
     SpanComposer,
     Window,
 )
+from retrivex.stores.memory import InMemoryChunkStore
 
 TEN = bare("d", sentences("d", 10))
 
