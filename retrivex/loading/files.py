@@ -1,4 +1,4 @@
-"""Reads one file within a size limit and hands it to the loader of its format."""
+"""Reads one file within its limits and hands it to the loader of its format."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from typing import Any
 from retrivex.errors import LoadError
 from retrivex.loading.html import load_html
 from retrivex.loading.jsonl import document_from_dict, parse_lines
+from retrivex.loading.limits import Allowance, LoadLimits
 from retrivex.loading.markdown import load_markdown
 from retrivex.loading.report import Loaded
+from retrivex.loading.sandbox import is_available, read_in_worker
 from retrivex.loading.text import load_text
 from retrivex.model.document import Document
 
 MAX_BYTES = 64 * 1024 * 1024
 """Default limit for one file (for JSONL: for one line), in bytes."""
+
+LIMITS = LoadLimits()
+"""Default limits of reading a PDF, office file or web page."""
 
 _Loader = Callable[[bytes, str, str | None], Loaded]
 
@@ -38,12 +43,16 @@ def _import_later(module: str, function: str, **fixed: str) -> _Loader:
     return load
 
 
-_LOADERS: Mapping[str, _Loader] = {
-    **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".tex", ".log", ".csv", ".tsv", ""), load_text),
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), load_markdown),
+# Their readers are large programs, and a hostile file may keep them busy: they run in a process that can be ended.
+_COMPLEX: Mapping[str, _Loader] = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), load_html),
     ".pdf": _import_later("pdf", "load_pdf"),
     **{suffix: _import_later("office", "load_office", suffix=suffix) for suffix in (".docx", ".pptx", ".xlsx")},
+}
+_LOADERS: Mapping[str, _Loader] = {
+    **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".tex", ".log", ".csv", ".tsv", ""), load_text),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), load_markdown),
+    **_COMPLEX,
 }
 _JSONL = (".jsonl", ".ndjson")
 _OLD_OFFICE = {".doc": ".docx", ".ppt": ".pptx", ".xls": ".xlsx"}
@@ -58,7 +67,13 @@ def is_supported(path: Path) -> bool:
     return suffix in _LOADERS or suffix in _JSONL or suffix in _OLD_OFFICE
 
 
-def load_file(path: str | os.PathLike[str], *, doc_id: str | None = None, max_bytes: int = MAX_BYTES) -> list[Document]:
+def load_file(
+    path: str | os.PathLike[str],
+    *,
+    doc_id: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    limits: LoadLimits = LIMITS,
+) -> list[Document]:
     """Read one file: one document, or all those of a JSONL file.
 
     A file with an ending nobody knows (`.py`, `.conf`) is read as text, as it was asked for by name.
@@ -68,36 +83,43 @@ def load_file(path: str | os.PathLike[str], *, doc_id: str | None = None, max_by
     path : the file
     doc_id : name of the document; the file's name unless given (lines of JSONL have their own)
     max_bytes : a larger file is refused
+    limits : time and memory for reading a PDF, office file or web page, which happens in a process of its own
 
     Raises
     ------
     LoadError
-        If it is missing, too large, empty, broken or of a format that cannot be read.
+        If it is missing, too large, empty, broken, of a format that cannot be read, beyond its limits, or if far more
+        text would come of it than a file of its size holds.
     """
     path = Path(path)
     documents = []
-    for loaded in load_parts(path, doc_id or path.name, max_bytes=max_bytes):
+    for loaded in load_parts(path, doc_id or path.name, max_bytes=max_bytes, limits=limits):
         if isinstance(loaded, LoadError):
             raise LoadError(f"{path}: {loaded}") from loaded
         documents.append(loaded.document)
     return documents
 
 
-def load_parts(path: Path, doc_id: str, *, max_bytes: int) -> Iterator[Loaded | LoadError]:
+def load_parts(path: Path, doc_id: str, *, max_bytes: int, limits: LoadLimits = LIMITS) -> Iterator[Loaded | LoadError]:
     """Read what one file holds, as text where its ending is unknown; what cannot be read comes as an error.
 
     Parameters
     ----------
     path, doc_id : the file and its name
     max_bytes : limit for the file; for JSONL, for each line
+    limits : see `load_file`
     """
     try:
         if path.suffix.lower() in _JSONL:
             _check_regular(path)
             yield from parse_lines(path, partial(_jsonl_document, source=str(path)), max_line_bytes=max_bytes)
         else:
-            loader = _loader_for(path)
-            yield loader(read_bytes(path, max_bytes), doc_id, str(path))
+            suffix = _checked_suffix(path)
+            raw = read_bytes(path, max_bytes)
+            if suffix in _COMPLEX and is_available():
+                yield read_in_worker(raw, suffix, doc_id, str(path), limits)
+            else:
+                yield load_bytes(raw, suffix, doc_id, str(path))
     except LoadError as error:
         yield error
 
@@ -108,11 +130,24 @@ def _jsonl_document(record: Mapping[str, Any], source: str) -> Loaded:
     return Loaded(document_from_dict(record, source))
 
 
-def _loader_for(path: Path) -> _Loader:
+def load_bytes(raw: bytes, suffix: str, doc_id: str, source: str | None) -> Loaded:
+    """Read the bytes of a file right here; text where nobody knows its ending.
+
+    Raises
+    ------
+    LoadError
+        If they cannot be read, or far more text would come of them than a file of that size holds.
+    """
+    loaded = _LOADERS.get(suffix, load_text)(raw, doc_id, source)
+    Allowance(len(raw)).take(len(loaded.document.text))
+    return loaded
+
+
+def _checked_suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in _OLD_OFFICE:
         raise LoadError(f"{suffix} is an old format that is not read; save it as {_OLD_OFFICE[suffix]}")
-    return _LOADERS.get(suffix, load_text)
+    return suffix
 
 
 def _check_regular(path: Path) -> os.stat_result:

@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from retrivex.errors import LoadError
 from retrivex.loading.html_writer import text_of, write_markdown
+from retrivex.loading.limits import Allowance
 from retrivex.loading.markdown import first_heading
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import decode, encoding_metadata, notes_of
@@ -38,7 +39,8 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     Raises
     ------
     LoadError
-        If no text is left, it is nested deeper than `MAX_DEPTH`, or it is not text.
+        If no text is left, it is nested deeper than `MAX_DEPTH`, its tables or indentation would make a far longer
+        text of it, or it is not text.
 
     Examples
     --------
@@ -49,7 +51,7 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     decoded = decode(raw, declared=_declared_charset(raw))
     _check_depth(decoded.text)
     tree = LexborHTMLParser(decoded.text)
-    text = "" if tree.body is None else write_markdown(tree.body)
+    text = "" if tree.body is None else write_markdown(tree.body, Allowance(len(raw)))
     if not text:
         raise LoadError("no text is left without its scripts, navigation and hidden parts; leave it out")
     document = Document(
@@ -73,7 +75,7 @@ def html_to_markdown(html: str) -> str:
     Raises
     ------
     LoadError
-        If elements are nested deeper than `MAX_DEPTH`.
+        If elements are nested deeper than `MAX_DEPTH`, or tables or indentation would make a far longer text of it.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def html_to_markdown(html: str) -> str:
     """
     _check_depth(html)
     body = LexborHTMLParser(html).body
-    return "" if body is None else write_markdown(body)
+    return "" if body is None else write_markdown(body, Allowance(len(html)))
 
 
 def _declared_charset(raw: bytes) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
+from retrivex.loading.limits import Allowance
 from retrivex.loading.tables import Cell, pipe_table
 
 _HIDDEN = ", ".join(
@@ -39,9 +40,15 @@ _MARKUP = re.compile(
 )
 
 
-def write_markdown(root: LexborNode) -> str:
-    """Write what a reader of the page sees under `root`, with one newline at the end; empty where that is nothing."""
-    return _Writer(root).text()
+def write_markdown(root: LexborNode, allowance: Allowance) -> str:
+    """Write what a reader of the page sees under `root`, with one newline at the end; empty where that is nothing.
+
+    Raises
+    ------
+    LoadError
+        If it has more characters than the page is allowed.
+    """
+    return _Writer(root, allowance).text()
 
 
 def text_of(node: LexborNode, hidden: frozenset[int] = frozenset()) -> str:
@@ -80,8 +87,9 @@ class _Frame:
 class _Writer:
     """Walks a page once, without recursion, and writes its blocks."""
 
-    def __init__(self, root: LexborNode, hidden: frozenset[int] | None = None) -> None:
+    def __init__(self, root: LexborNode, allowance: Allowance, hidden: frozenset[int] | None = None) -> None:
         self._root = root
+        self._allowance = allowance
         # A hidden <body> is shown by a script later on: only what lies inside it is left out.
         found = root.css(_HIDDEN) if hidden is None else []
         self._hidden = frozenset(node.mem_id for node in found) - {root.mem_id} if hidden is None else hidden
@@ -157,7 +165,7 @@ class _Writer:
             self._inline.append(_inline_code(_SPACES.sub(" ", text_of(node, self._hidden))))
         else:
             self._flush()
-            rows = _table_rows(node, self._hidden)
+            rows = _table_rows(node, self._hidden, self._allowance.size)
             if rows is None:
                 return True
             self._write_table(node, rows)
@@ -214,7 +222,7 @@ class _Writer:
         caption = node.css_first("caption")
         if caption is not None and (words := " ".join(text_of(caption, self._hidden).split())):
             self._write(_escape_start(words))
-        if table := pipe_table(rows):
+        if table := pipe_table(rows, Allowance(self._allowance.size)):
             self._write(table)
 
     def _write(self, block: str) -> None:
@@ -226,26 +234,27 @@ class _Writer:
         if self._pieces:
             self._pieces.append("\n" if opens_item and self._item_opened else "\n\n")
         head, *tail = block.split("\n")
+        self._allowance.take(len(block) + len(first) + len(rest) * len(tail))
         self._pieces.append("\n".join([first + head, *((rest + line).rstrip() for line in tail)]))
         self._item_opened = opens_item
 
 
-def _table_rows(table: LexborNode, hidden: frozenset[int]) -> list[list[Cell]] | None:
-    """Cells of a data table; None for a table that is there for the layout."""
+def _table_rows(table: LexborNode, hidden: frozenset[int], size: int) -> list[list[Cell]] | None:
+    """Cells of a data table of a page of `size` bytes; None for a table that is there for the layout."""
     if (table.attributes.get("role") or "") in ("presentation", "none"):
         return None
     nested = [node for node in table.css("table") if node.mem_id != table.mem_id]
     if nested or table.css_first("pre, " + ", ".join(_HEADINGS)) is not None:
         return None
-    rows = [_cells(row, hidden) for row in table.css("tr") if row.mem_id not in hidden]
+    rows = [_cells(row, hidden, size) for row in table.css("tr") if row.mem_id not in hidden]
     return rows if any(len(row) > 1 for row in rows) else None
 
 
-def _cells(row: LexborNode, hidden: frozenset[int]) -> list[Cell]:
+def _cells(row: LexborNode, hidden: frozenset[int], size: int) -> list[Cell]:
     in_head = row.parent is not None and row.parent.tag == "thead"
     return [
         Cell(
-            text=" ".join(_Writer(cell, hidden).text().split()),
+            text=" ".join(_Writer(cell, Allowance(size), hidden).text().split()),
             header=cell.tag == "th",
             in_head=in_head,
             columns=_number(cell, "colspan", 1),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from retrivex.errors import LoadError, install_hint
+from retrivex.loading.limits import Allowance
 from retrivex.loading.markdown import first_heading
 from retrivex.loading.report import Loaded
 from retrivex.loading.tables import Cell, pipe_table
@@ -23,6 +24,15 @@ except ImportError as error:
 
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 """Most an office file may hold when unpacked; a small zip file can be made to unpack to a full disk."""
+
+MAX_UNPACKING = 100
+"""Bytes that each byte of a packed file may unpack to, where that is more than `SMALL_UNPACKED_BYTES`."""
+
+SMALL_UNPACKED_BYTES = 16 * 1024 * 1024
+"""What any office file may unpack to, however small."""
+
+MAX_ROWS = 1_048_576
+"""Rows of a sheet that Excel knows; a file may number them up to any number."""
 
 # The converters are called one by one: markitdown's own front end would also guess formats and fetch addresses.
 _CONVERTERS: Mapping[str, Any] = {".docx": DocxConverter, ".pptx": PptxConverter}
@@ -45,11 +55,14 @@ def load_office(raw: bytes, doc_id: str, source: str | None = None, *, suffix: s
     Raises
     ------
     LoadError
-        If the file is broken, protected by a password, unpacks to too much or declares XML entities, or has no text.
+        If the file is broken, protected by a password, unpacks to too much, makes far more text than a file of its
+        size holds, declares XML entities, or has no text.
     """
     _check_package(raw)
     try:
-        markdown = _sheets(raw) if suffix == ".xlsx" else _convert(raw, suffix)
+        markdown = _sheets(raw, Allowance(len(raw))) if suffix == ".xlsx" else _convert(raw, suffix)
+    except (LoadError, MemoryError):
+        raise
     except Exception as error:  # broken files make the readers below markitdown raise nearly anything
         said = f"{type(error).__name__}: {str(error)[:200]}"
         raise LoadError(f"it cannot be read as {suffix} ({said}); open it and save it anew") from error
@@ -68,26 +81,34 @@ def _convert(raw: bytes, suffix: str) -> str:
     return markdown.replace("\v", "\n")  # a line break within a paragraph of a slide
 
 
-def _sheets(raw: bytes) -> str:
+def _sheets(raw: bytes, allowance: Allowance) -> str:
     # openpyxl itself: by way of data frames, empty cells would read `NaN`, nameless columns `Unnamed: 1`, and bars
     # within a cell would end it.
     book = load_workbook(io.BytesIO(raw), read_only=True, data_only=True, keep_links=False)
     sections = []
     for sheet in book.worksheets:
         sheet.reset_dimensions()  # some programs write wrong ones, which would cut rows off
-        rows = [row for values in sheet.iter_rows(values_only=True) if (row := _trim_row(values))]
-        if table := pipe_table(rows):
+        rows = _filled_rows(sheet.iter_rows(max_row=MAX_ROWS, values_only=True), Allowance(allowance.size))
+        if table := pipe_table(rows, allowance):
             sections.append(f"## {sheet.title}\n\n{table}\n")
     book.close()
     return "\n".join(sections)
 
 
-def _trim_row(values: tuple[object, ...]) -> list[Cell]:
-    """Cells of a row up to its last value."""
-    texts = ["" if value is None else " ".join(str(value).split()) for value in values]
-    while texts and not texts[-1]:
-        texts.pop()
-    return [Cell(text) for text in texts]
+def _filled_rows(sheet: Iterable[tuple[object, ...]], allowance: Allowance) -> list[list[Cell]]:
+    """Cells of a sheet without the rows and columns that hold nothing."""
+    rows: list[dict[int, str]] = []
+    for values in sheet:
+        row = {}
+        for column, value in enumerate(values):
+            if value is not None and (text := " ".join(str(value).split())):
+                allowance.take(len(text))
+                row[column] = text
+        if row:
+            rows.append(row)
+    columns = sorted({column for row in rows for column in row})
+    allowance.take(len(rows) * len(columns))  # a cell for each is made before the table counts them
+    return [[Cell(row.get(column, "")) for column in columns] for row in rows]
 
 
 def _check_package(raw: bytes) -> None:
@@ -95,8 +116,9 @@ def _check_package(raw: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as package:
             unpacked = sum(part.file_size for part in package.infolist())
-            if unpacked > MAX_UNPACKED_BYTES:
-                raise LoadError(f"it unpacks to {unpacked:,} bytes, the limit is {MAX_UNPACKED_BYTES:,}; split it")
+            most = min(max(SMALL_UNPACKED_BYTES, MAX_UNPACKING * len(raw)), MAX_UNPACKED_BYTES)
+            if unpacked > most:
+                raise LoadError(f"it unpacks to {unpacked:,} bytes, the limit is {most:,} for its size; split it")
             for part in package.infolist():
                 if part.filename.lower().endswith(_XML):
                     _check_entities(part.filename, package.read(part))

@@ -8,6 +8,7 @@ import re
 from itertools import groupby
 
 from retrivex.errors import LoadError, install_hint
+from retrivex.loading.limits import Allowance
 from retrivex.loading.report import Loaded
 from retrivex.model.document import Document
 
@@ -36,10 +37,11 @@ def load_pdf(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     Raises
     ------
     LoadError
-        If the file is broken, needs a password, has no text (a scan) or a text layer that is not readable.
+        If the file is broken, needs a password, has no text (a scan), far more text than a file of its size holds, or
+        a text layer that is not readable.
     """
     reader = _open(raw)
-    pages = _page_texts(reader)
+    pages = _page_texts(reader, Allowance(len(raw)))
     text, starts = _join(pages)
     _check_readable(text, len(pages))
     document = Document(
@@ -60,7 +62,7 @@ def _open(raw: bytes) -> PdfReader:
         locked = reader.is_encrypted and not reader.decrypt("")
         if not locked and len(reader.pages) == 0:
             raise LoadError("it is a PDF without pages; leave it out")
-    except LoadError:
+    except (LoadError, MemoryError):
         raise
     except DependencyError as error:
         raise LoadError("it is encrypted with AES: pip install cryptography, or save it without encryption") from error
@@ -71,11 +73,14 @@ def _open(raw: bytes) -> PdfReader:
     return reader
 
 
-def _page_texts(reader: PdfReader) -> list[str]:
+def _page_texts(reader: PdfReader, allowance: Allowance) -> list[str]:
     texts = []
     for number in range(len(reader.pages)):
         try:
             texts.append(_clean(reader.pages[number].extract_text()))
+            allowance.take(len(texts[-1]))
+        except (LoadError, MemoryError):
+            raise
         except Exception as error:
             raise LoadError(
                 f"page {number + 1} cannot be read ({_describe(error)}); open the file and save it anew"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_MAX_SPAN = 100  # a cell that claims to span a million columns must not make a line of a million bars
+from retrivex.loading.limits import Allowance
+
+_MAX_SPAN = 100  # a cell that claims to span a million columns or rows must not make a million of them
+_BARS = 3  # characters beside each cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +30,29 @@ class Cell:
     rows: int = 1
 
 
-def pipe_table(rows: Sequence[Sequence[Cell]]) -> str:
+def pipe_table(rows: Sequence[Sequence[Cell]], allowance: Allowance) -> str:
     r"""Write rows as a pipe table; empty where all cells are.
 
     The first row is the header, unless it is a row with its own heading in front (a table of names and values):
     then the header is left blank. A cell over several rows is repeated in each, so that every row reads alone; a
     cell over several columns stands in the first.
 
+    Raises
+    ------
+    LoadError
+        If it has more characters than the file is allowed; it is not written then.
+
     Examples
     --------
-    >>> print(pipe_table([[Cell("bee", True), Cell("sleeps", True)], [Cell("honey"), Cell("5|8 h")]]))
+    >>> print(pipe_table([[Cell("bee", True), Cell("sleeps", True)], [Cell("honey"), Cell("5|8 h")]], Allowance(99)))
     | bee | sleeps |
     | --- | --- |
     | honey | 5\|8 h |
     """
     rows = [row for row in rows if row]
-    grid = _grid(rows)
+    grid = _grid(rows, allowance)
     width = max(map(len, grid), default=0)
+    allowance.take(sum(width - len(row) for row in grid) * _BARS)
     if not any(text for row in grid for text in row):
         return ""
     padded = [row + [""] * (width - len(row)) for row in grid]
@@ -57,7 +66,7 @@ def _is_header(row: Sequence[Cell]) -> bool:
     return any(cell.in_head for cell in row) or all(cell.header for cell in row) or not row[0].header
 
 
-def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
+def _grid(rows: Sequence[Sequence[Cell]], allowance: Allowance) -> list[list[str]]:
     grid: list[list[str]] = []
     reaching: dict[int, tuple[str, int]] = {}  # column -> text of a cell from above, rows it still covers
     for row in rows:
@@ -68,9 +77,10 @@ def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
             for column in range(max(1, min(cell.columns, _MAX_SPAN))):
                 shown = text if column == 0 else ""
                 if cell.rows > 1:
-                    reaching[len(line)] = (shown, cell.rows - 1)
+                    reaching[len(line)] = (shown, min(cell.rows, _MAX_SPAN) - 1)
                 line.append(shown)
         _fill(line, reaching)
+        allowance.take(sum(len(text) + _BARS for text in line))
         grid.append(line)
     return grid
 

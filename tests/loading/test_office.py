@@ -10,6 +10,7 @@ import pytest
 
 from retrivex.errors import LoadError
 from retrivex.loading import load_documents, load_file
+from retrivex.loading.limits import LoadLimits
 
 pytestmark = pytest.mark.integration
 
@@ -129,7 +130,7 @@ def test_entities_are_refused_before_anything_expands(office: Any, encoding: str
 def test_a_file_that_unpacks_to_too_much_is_refused(office: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(office, "MAX_UNPACKED_BYTES", 100_000)
     bomb = repacked(word_file(), "word/media/zeros.bin", bytes(200_000))
-    with pytest.raises(LoadError, match="the limit is 100,000; split it"):
+    with pytest.raises(LoadError, match="the limit is 100,000 for its size; split it"):
         office.load_office(bomb, "a.docx", suffix=".docx")
 
 
@@ -159,3 +160,70 @@ def test_in_a_folder(office: Any, tmp_path: Path) -> None:
     assert [d.doc_id for d in documents] == ["a.docx", "b.pptx", "c.xlsx"]
     assert [Path(p.path).name for p in report.problems] == ["d.docx"]
     assert load_file(tmp_path / "a.docx") == documents[:1]
+
+
+def raw_sheet(rows: str, shared: str = "") -> bytes:
+    """Write a workbook of one sheet by hand, as no program would."""
+    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
+    types = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    part = '<Override PartName="/xl/{}.xml" ContentType="' + types + '.{}+xml"/>'
+    listed = part.format("workbook", "sheet.main") + part.format("sheet1", "worksheet")
+    parts = {
+        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        f"{listed}{part.format('strings', 'sharedStrings')}</Types>",
+        "_rels/.rels": f'<Relationships {package}><Relationship Id="r1" Type="{kind}/officeDocument" '
+        'Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook {main} xmlns:r="{kind}"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets>'
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships {package}><Relationship Id="r1" Type="{kind}/worksheet" '
+        f'Target="sheet1.xml"/><Relationship Id="r2" Type="{kind}/sharedStrings" Target="strings.xml"/>'
+        "</Relationships>",
+        "xl/strings.xml": f"<sst {main}><si><t>{shared}</t></si></sst>",
+        "xl/sheet1.xml": f"<worksheet {main}><sheetData>{rows}</sheetData></worksheet>",
+    }
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in parts.items():
+            made.writestr(name, content)
+    return stream.getvalue()
+
+
+def number_cell(place: str, row: int) -> str:
+    return f'<row r="{row}"><c r="{place}{row}"><v>{row}</v></c></row>'
+
+
+def test_one_long_text_in_many_cells_is_refused(office: Any) -> None:
+    cells = "".join(f'<row r="{n}"><c r="A{n}" t="s"><v>0</v></c></row>' for n in range(1, 4001))
+    raw = raw_sheet(cells, "bee " * 25_000)
+    assert len(raw) < 25_000
+    with pytest.raises(LoadError, match=r"more than [\d,]+ characters come of its .* split it"):
+        office.load_office(raw, "a.xlsx", suffix=".xlsx")
+
+
+@pytest.mark.parametrize("rows", [400, 2000])
+def test_empty_columns_are_no_text(office: Any, rows: int) -> None:
+    raw = raw_sheet("".join(number_cell("XFD", n) for n in range(1, rows + 1)))
+    text = office.load_office(raw, "a.xlsx", suffix=".xlsx").document.text
+    assert text.split("\n")[2:5] == ["| 1 |", "| --- |", "| 2 |"]
+    assert len(text) < 20 * rows
+
+
+def test_rows_that_a_sheet_cannot_have_are_not_counted_up_to(office: Any) -> None:
+    raw = raw_sheet(number_cell("A", 1) + number_cell("A", 2_000_000_000))
+    assert office.load_office(raw, "a.xlsx", suffix=".xlsx").document.text == "## S\n\n| 1 |\n| --- |\n"
+
+
+def test_an_office_file_that_takes_too_long_is_given_up(office: Any, tmp_path: Path) -> None:
+    body = "<w:p/>" * 2_000_000
+    xmlns = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    document = f"<w:document {xmlns}><w:body>{body}</w:body></w:document>".encode()
+    path = tmp_path / "a.docx"
+    path.write_bytes(repacked(word_file(), "word/document.xml", document))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(LoadError, match="took longer than 3 s, the limit for one file"):
+        load_file(path, limits=LoadLimits(timeout_s=3))
+    path.write_bytes(repacked(word_file(), "word/document.xml", document.replace(body.encode(), body.encode() * 3)))
+    with pytest.raises(LoadError, match=r"it unpacks to [\d,]+ bytes, the limit is 16,777,216 for its size; split it"):
+        load_file(path)

@@ -1,0 +1,170 @@
+"""Reads files of complex formats in a process of its own, which is ended where it takes too long or too much memory."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import struct
+import subprocess
+import sys
+import threading
+from collections import deque
+from dataclasses import asdict
+from typing import IO, Any
+
+from retrivex.errors import LoadError
+from retrivex.loading.limits import LoadLimits
+from retrivex.loading.report import Loaded
+from retrivex.model.document import Document
+
+READY = b"ready"
+
+_MAX_IDLE = 1  # processes that wait for another file
+_LENGTHS = struct.Struct("<QQ")
+# The search path is handed on: a program may have changed its own. -P keeps the current folder out until then.
+_START = "import sys; sys.path[:] = sys.argv[1:]; from retrivex.loading.worker import main; main()"
+
+
+def read_in_worker(raw: bytes, suffix: str, doc_id: str, source: str | None, limits: LoadLimits) -> Loaded:
+    """Read the bytes of a file as `files.load_bytes` does, within limits.
+
+    A process that has read a file reads the next one. Where Python cannot be started anew (a program frozen into one
+    file), there is no such process, and the file is read here.
+
+    Raises
+    ------
+    LoadError
+        If it cannot be read, takes longer than `timeout_s`, needs more than `memory_bytes`, or ends its process.
+    """
+    worker = _take()
+    try:
+        job = {"suffix": suffix, "doc_id": doc_id, "source": source, **asdict(limits)}
+        answer = worker.ask(job, raw, limits.timeout_s)
+    except BaseException:
+        worker.end()
+        raise
+    _give_back(worker)
+    if "error" in answer:
+        raise LoadError(answer["error"])
+    fields = answer["document"]
+    return Loaded(Document(**{**fields, "page_starts": tuple(fields["page_starts"])}), tuple(answer["notes"]))
+
+
+def is_available() -> bool:
+    """Whether Python can be started anew, so that a file can be read in another process."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False)
+
+
+class _Worker:
+    """A process that reads one file after the other."""
+
+    def __init__(self) -> None:
+        try:
+            # of a session of its own: Ctrl-C is for this process, which then ends the other one
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START, *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise LoadError(f"no process to read it in could be started: {error.strerror or error}") from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._back = self._process.stdin, self._process.stdout
+        if self._back.read(len(READY)) != READY:
+            self.end()
+            raise LoadError(f"the process to read it in did not start: see that {sys.executable} can import retrivex")
+
+    def ask(self, job: dict[str, Any], raw: bytes, timeout_s: float) -> dict[str, Any]:
+        late = threading.Event()
+
+        def kill() -> None:
+            late.set()
+            self._process.kill()
+
+        timer = threading.Timer(timeout_s, kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            send(self._to, job, raw)
+            received = receive(self._back)
+        except OSError:
+            received = None
+        finally:
+            timer.cancel()
+        if received is not None:
+            return received[0]
+        if late.is_set():
+            raise LoadError(f"reading it took longer than {timeout_s:g} s, the limit for one file; split it")
+        code = self._process.wait()
+        raise LoadError(f"the process that read it ended (exit code {code}): the file is broken; save it anew")
+
+    def end(self) -> None:
+        self._process.kill()
+        for pipe in (self._to, self._back):
+            with contextlib.suppress(OSError):  # what is left in a broken pipe
+                pipe.close()
+        self._process.wait()
+
+    def forget(self) -> None:
+        """Leave the process to the one that was forked."""
+        self._process.returncode = 0
+
+
+_idle: deque[_Worker] = deque()
+
+
+def _take() -> _Worker:
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Worker()
+
+
+def _give_back(worker: _Worker) -> None:
+    if len(_idle) < _MAX_IDLE:
+        _idle.append(worker)
+    else:
+        worker.end()
+
+
+def close() -> None:
+    """End the process that waits for another file."""
+    while _idle:
+        _idle.pop().end()
+
+
+def _forget() -> None:
+    while _idle:
+        _idle.pop().forget()
+
+
+atexit.register(close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def send(stream: IO[bytes], record: dict[str, Any], raw: bytes = b"") -> None:
+    """Write a JSON object and bytes."""
+    head = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    stream.write(_LENGTHS.pack(len(head), len(raw)))
+    stream.write(head)
+    stream.write(raw)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
+    """Return what `send` wrote; None at the end of the stream."""
+    lengths = stream.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    head_length, raw_length = _LENGTHS.unpack(lengths)
+    head, raw = stream.read(head_length), stream.read(raw_length)
+    if len(head) < head_length or len(raw) < raw_length:
+        return None
+    record: dict[str, Any] = json.loads(head.decode("utf-8", "surrogatepass"))
+    return record, raw
