@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from retrivex.errors import LoadError
 from retrivex.loading.html_writer import text_of, write_markdown
@@ -49,8 +49,7 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     ('Bees', '# Sleep\n\nThey do & dream.\n')
     """
     decoded = decode(raw, declared=_declared_charset(raw))
-    _check_depth(decoded.text)
-    tree = LexborHTMLParser(decoded.text)
+    tree = _parse(decoded.text)
     text = "" if tree.body is None else write_markdown(tree.body, Allowance(len(raw)))
     if not text:
         raise LoadError("no text is left without its scripts, navigation and hidden parts; leave it out")
@@ -84,9 +83,16 @@ def html_to_markdown(html: str) -> str:
        - Stretch
     2. Fly
     """
-    _check_depth(html)
-    body = LexborHTMLParser(html).body
+    body = _parse(html).body
     return "" if body is None else write_markdown(body, Allowance(len(html)))
+
+
+def _parse(html: str) -> LexborHTMLParser:
+    _check_depth(html)
+    try:
+        return LexborHTMLParser(html)
+    except SelectolaxError as error:  # any markup can be parsed: what fails is to get memory
+        raise MemoryError(f"its markup needs more memory than there is ({error})") from error
 
 
 def _declared_charset(raw: bytes) -> str | None:

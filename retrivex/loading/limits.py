@@ -1,4 +1,4 @@
-"""How much may be made of a file, and what reading it may cost: a small file must not take a machine's memory or hours."""
+"""How much may be made of a file, and what reading it may cost."""
 
 from __future__ import annotations
 

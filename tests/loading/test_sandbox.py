@@ -54,7 +54,7 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_read(tmp_path: 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not keep the limit")
 def test_a_file_that_needs_too_much_memory_is_refused() -> None:
     page = b"<p>bees sleep</p>" * 500_000
-    with pytest.raises(LoadError, match=r"needs more than 16 MiB of memory; split it|process that read it ended"):
+    with pytest.raises(LoadError, match="needs more than 16 MiB of memory; split it"):
         read_in_worker(page, ".html", "a", None, LoadLimits(memory_bytes=16 * 1024 * 1024))
     assert read_in_worker(PAGE, ".html", "a", None, LIMITS).document.title == "Bees"
 
