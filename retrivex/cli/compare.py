@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from retrivex.cli.options import AsJson
-from retrivex.cli.terminal import console, note, one_line, print_table, visible, write_json
+from retrivex.cli.tables import print_table
+from retrivex.cli.terminal import console, note, one_line, say, visible, write_json
 from retrivex.evaluation.compare.comparison import EVERY_SET, Comparison, Pair, select
 from retrivex.evaluation.compare.comparison import compare as compare_rows
 from retrivex.evaluation.compare.side_by_side import (
+    FIGURES,
     INTERVAL,
     MORE,
     cells,
@@ -130,36 +131,29 @@ def _names(rows: Sequence[Sequence[Row]], ours: Path, theirs: Path | None) -> tu
 
 
 def _print(found: Sequence[Comparison], names: tuple[str, str], read: str, *, whole: bool) -> None:
-    _say(one_line(verdict(found, read, *names)))
-    _say(f"\nA: {one_line(names[0])}\nB: {one_line(names[1])}")
+    say(one_line(verdict(found, read, *names)))
+    say(f"\nA: {one_line(names[0])}\nB: {one_line(names[1])}")
     tables = groups(found)
     more = [] if whole else tables.pop(MORE, [])
     for title, comparisons in tables.items():
-        _say(f"\n{title}", style="bold")
+        say(f"\n{title}", style="bold")
         _print_table(comparisons)
         for line in explanations(comparisons):
-            _say(line, style="dim", indent=2)
-    _say(f"\n{INTERVAL}", style="dim")
+            say(line, style="dim", indent=2)
+    say(f"\n{INTERVAL}", style="dim")
     if more:
         hidden = ", ".join(dict.fromkeys(one.measure for one in more))
-        _say(f"More measures, each with --measure NAME: {hidden}", style="dim")
-
-
-def _say(text: str, *, style: str = "", indent: int = 0) -> None:
-    """Print a text: on a terminal wrapped between words, else each line as it is."""
-    screen = console()
-    if screen.is_terminal:
-        screen.print(Padding(Text(text), (0, 0, 0, indent), expand=False), style=style)
-    else:
-        screen.print(f"{' ' * indent}{text}", soft_wrap=True)
+        say(f"More measures, each with --measure NAME: {hidden}", style="dim")
 
 
 def _print_table(comparisons: Sequence[Comparison]) -> None:
     columns = head(comparisons)
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table = Table(header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=column in FIGURES)
     for comparison in comparisons:
         table.add_row(*map(one_line, cells(comparison, with_set="set" in columns)))
-    print_table(table)
+    print_table(table, keys=columns.index("measure") + 1)
 
 
 def _print_questions(found: Comparison, number: int) -> None:

@@ -30,7 +30,8 @@ from retrivex.cli.endpoints import (
 )
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
-from retrivex.cli.terminal import is_interactive, note, one_line, print_table, progress, write_json, write_text
+from retrivex.cli.tables import print_table
+from retrivex.cli.terminal import is_interactive, note, one_line, progress, write_json, write_text
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.questions.own import own
@@ -38,6 +39,7 @@ from retrivex.evaluation.report import write_report
 from retrivex.evaluation.run import ORDERS, Plan, summarise
 from retrivex.evaluation.run import evaluate as run_plan
 from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS
+from retrivex.evaluation.run.measure_words import write_measure
 from retrivex.evaluation.run.results import MANIFEST
 from retrivex.evaluation.run.systems import COMPOSERS
 from retrivex.tokens.tokenizer import resolve_tokenizer
@@ -59,7 +61,6 @@ _SHOWN = {
     "tokens": "tokens",
     "ms": "ms",
 }
-_DIGITS = {"spans": 1, "tokens": 0, "ms": 1}
 _NAMES = ("set_name", "retriever", "composer", "order")
 _FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed")
 
@@ -311,14 +312,14 @@ def _show(summary: Sequence[Mapping[str, Any]]) -> None:
     """Print the means as a table; what is the same for all, or goes without saying, is not shown."""
     fields = [field for field in _FIELDS if _reports(summary, field)]
     measures = [name for name in _SHOWN if any(name in row["measures"] for row in summary)]
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for field in fields:
-        table.add_column(field.removesuffix("_name"), no_wrap=True, justify="left" if field in _NAMES else "right")
+        table.add_column(field.removesuffix("_name"), no_wrap=field not in _NAMES, justify="left" if field in _NAMES else "right")
     for title in ("asked", *(_SHOWN[name] for name in measures)):
         table.add_column(title, no_wrap=True, justify="right")
     for row in summary:
         table.add_row(*_cells(row, fields, measures))
-    print_table(table)
+    print_table(table, keys=len(fields))
 
 
 def _reports(summary: Sequence[Mapping[str, Any]], field: str) -> bool:
@@ -332,5 +333,4 @@ def _cells(row: Mapping[str, Any], fields: Sequence[str], measures: Sequence[str
     yield from (one_line(str(row[field])) for field in fields)
     yield f"{row['questions']:,}"
     for name in measures:
-        value = row["measures"].get(name)
-        yield "" if value is None else f"{value:,.{_DIGITS.get(name, 3)}f}"
+        yield write_measure(name, row["measures"].get(name))

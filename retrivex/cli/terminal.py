@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +20,9 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.text import Text
 
-_WIDTH = 132  # characters of a table that goes into a file, at least
-_WIDEST = 1000
+_WIDTH = 100  # characters of a line into a file or pipe, where COLUMNS does not say how many
 _BAR = 20  # characters of a progress bar with a file name beside it
 
 # Escape sequences in a document or a file name must not move the cursor or colour the screen of who reads it.
@@ -39,17 +39,21 @@ def make_streams_safe() -> None:
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """Return a console on standard output or error; nothing in what it prints is read as markup."""
+    """Return a console on standard output or error; nothing in what it prints is read as markup.
+
+    It is as wide as the terminal, or as COLUMNS says.
+    """
     stream = sys.stderr if to_stderr else sys.stdout
-    return Console(file=stream, markup=False, highlight=False, emoji=False)
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
 
 
-def print_table(table: Table) -> None:
-    """Print a table to standard output; where that is no terminal, as wide as its figures need."""
+def say(text: str, *, style: str = "", indent: int = 0) -> None:
+    """Print a text to standard output, wrapped between words."""
     screen = console()
-    if not screen.is_terminal:
-        screen.width = max(_WIDTH, screen.measure(table, options=screen.options.update(max_width=_WIDEST)).maximum)
-    screen.print(table)
+    for line in Text(text).wrap(screen, screen.width - indent):
+        line.rstrip()
+        screen.print(Text.assemble(" " * indent, line), style=style)
 
 
 def is_interactive() -> bool:

@@ -4,11 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
-from retrivex.cli import app, terminal
-from retrivex.cli import compare as command
+from retrivex.cli import app
 from retrivex.evaluation.run.results import RESULTS, Row, Way, write_rows
 
 runner = CliRunner(env={"COLUMNS": "200"})
@@ -54,7 +52,8 @@ def test_figures_are_whole_in_a_pipe(results: Path) -> None:
     found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", str(results), *options])
 
     assert "milliseconds" in found.stdout
-    assert "+0.000 [+0.000, +0.000]" in found.stdout
+    assert "+0.00 [+0.00, +0.00]" in found.stdout
+    assert max(map(len, found.stdout.splitlines())) <= 80
     assert not set("┏┃│─") & set(found.stdout)
     assert "…" not in found.stdout
 
@@ -77,11 +76,10 @@ def test_a_and_b_are_named_and_measures_are_explained(results: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_nothing_is_wider_than_the_terminal(results: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setattr(terminal, "console", lambda **_: Console(force_terminal=True, width=width, color_system=None))
-    monkeypatch.setattr(command, "console", terminal.console)
+def test_nothing_is_wider_than_the_terminal(results: Path, width: int) -> None:
     options = ["--a", "composer=balanced", "--b", "composer=knn", "--show", "2", "--measure", "evidence_recall"]
-    found = runner.invoke(app, ["compare", str(results), *options, "--measure", "evidence_tokens_per_1000"])
+    options += ["--measure", "evidence_tokens_per_1000"]
+    found = CliRunner(env={"COLUMNS": str(width)}).invoke(app, ["compare", str(results), *options])
 
     assert found.exit_code == 0, found.output
     assert max(map(len, found.stdout.splitlines())) <= width
@@ -175,3 +173,14 @@ def test_nothing_in_common_is_one_clear_error(results: Path) -> None:
 
     assert found.exit_code == 3
     assert "no question has f1 on both sides" in " ".join(found.stderr.split())
+
+
+def test_a_measure_has_the_same_digits_in_every_cell(results: Path) -> None:
+    lines = [json.loads(line) for line in (results / RESULTS).read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line["measures"] = {"tokens": 106.0 if line["composer"] == "balanced" else 49.577}
+    (results / RESULTS).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found = runner.invoke(app, ["compare", str(results), "--a", "composer=balanced", "--b", "composer=knn"])
+
+    (line,) = (line for line in found.stdout.splitlines() if line.startswith("tokens  "))
+    assert line.split()[1:5] == ["106.0", "49.6", "+56.4", "[+56.4,"]

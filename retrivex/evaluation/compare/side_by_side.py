@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from retrivex.evaluation.compare.comparison import EVERY_SET, LOWER_IS_BETTER, NEITHER_IS_BETTER, Comparison, Pair
-from retrivex.evaluation.run.measure_words import explain_measure, label_measure
+from retrivex.evaluation.run.measure_words import explain_measure, label_measure, write_measure
 from retrivex.evaluation.run.results import Row, Way
 
 RESULTS = (
@@ -18,6 +18,9 @@ RESULTS = (
 )  # fmt: skip
 COSTS = ("tokens", "spans", "broken_sentences", "ms")
 """What a context costs and looks like: no results, so they stand apart."""
+
+FIGURES = ("A", "B", "difference", "A : B : level")
+"""Columns of figures."""
 
 MORE = "More measures"
 EVIDENCE = "evidence"
@@ -77,7 +80,11 @@ def verdict(comparisons: Sequence[Comparison], read: str, ours: str, theirs: str
         "no effect seen": f"No difference between {ours} (A) and {theirs} (B) is more than chance",
     }.get(by_letter(found), f"{ours} (A) and {theirs} (B) differ")
     questions = "1 question" if len(found.pairs) == 1 else f"{len(found.pairs):,} questions"
-    return f"{said}: {label_measure(read)} {found.ours:.3f} against {found.theirs:.3f}, {questions}."
+    return f"{said}: {label_measure(read)} {_against(read, found.ours, found.theirs)}, {questions}."
+
+
+def _against(measure: str, ours: float, theirs: float) -> str:
+    return f"{write_measure(measure, ours)} against {write_measure(measure, theirs)}"
 
 
 def by_letter(found: Comparison) -> str:
@@ -112,26 +119,22 @@ def explanations(comparisons: Sequence[Comparison]) -> list[str]:
 def head(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """Return the names of the columns of `cells`."""
     sets = ["set"] if len({found.set_name for found in comparisons}) > 1 else []
-    return (*sets, "measure", "A", "B", "difference", "A : B : level", "verdict")
+    return (*sets, "measure", *FIGURES, "verdict")
 
 
 def cells(found: Comparison, *, with_set: bool) -> tuple[str, ...]:
     """Return a comparison as the cells of a table: means, difference, interval, questions won by each, verdict."""
-    difference = found.difference
+    difference, name = found.difference, found.measure
+    mean, low, high = (write_measure(name, value, "+") for value in (difference.mean, difference.low, difference.high))
     return (
         *((found.set_name,) if with_set else ()),
-        label_measure(found.measure),
-        _number(found.ours),
-        _number(found.theirs),
-        f"{_number(difference.mean, '+')} [{_number(difference.low, '+')}, {_number(difference.high, '+')}]",
+        label_measure(name),
+        write_measure(name, found.ours),
+        write_measure(name, found.theirs),
+        f"{mean} [{low}, {high}]",
         f"{found.wins} : {found.losses} : {found.ties}",
         by_letter(found),
     )
-
-
-def _number(value: float, sign: str = "") -> str:
-    digits = 0 if abs(value) >= 100 else 3
-    return f"{round(value, digits) + 0.0:{sign},.{digits}f}"  # no minus before zero
 
 
 def _tables(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -173,8 +176,8 @@ def _questions(title: str, pairs: Sequence[Pair], measure: str) -> list[str]:
 
 def standing(pair: Pair, measure: str) -> str:
     """Return the figures of a question: of what is shown, and of all settings where there are several."""
-    here = " against ".join(f"{row.measures[measure]:.3f}" for row in (pair.our_row, pair.their_row))
-    over = f"; {pair.ours:.3f} against {pair.theirs:.3f} over {pair.settings} settings" if pair.settings > 1 else ""
+    here = _against(measure, pair.our_row.measures[measure], pair.their_row.measures[measure])
+    over = f"; {_against(measure, pair.ours, pair.theirs)} over {pair.settings} settings" if pair.settings > 1 else ""
     return f"{label_measure(measure)}: {here} in the contexts below{over}"
 
 

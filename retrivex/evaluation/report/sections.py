@@ -25,7 +25,7 @@ from retrivex.evaluation.report.grouping import (
     with_several_orders,
 )
 from retrivex.evaluation.report.markdown import cell, column_if, equal, figure, table, with_interval, words
-from retrivex.evaluation.run.measure_words import explain_measures
+from retrivex.evaluation.run.measure_words import explain_measures, write_measure
 from retrivex.evaluation.run.results import Row, Way, measures_of
 
 HEADLINES = ("evidence_recall", "complete", "answer_in_context")
@@ -81,7 +81,7 @@ def explained(known: Collection[str], measures: Iterable[str]) -> list[str]:
 def _write_mean(rows: Sequence[Row], measure: str) -> str:
     if measure in HEADLINES:
         return with_interval(interval_of(rows, measure))
-    return figure(mean_of(rows, measure), 0 if measure == "tokens" else 2)
+    return write_measure(measure, mean_of(rows, measure))
 
 
 def differences(rows: Sequence[Row]) -> list[tuple[str, Comparison]]:
@@ -248,7 +248,7 @@ def answers(rows: Sequence[Row]) -> str:
 def latency(rows: Sequence[Row]) -> str:
     """Return the median milliseconds of making a context."""
     lines = [
-        [composer, f"{hits} {retriever}", f"{budget:,}", figure(mean_of(found, "ms"), 2)]
+        [composer, f"{hits} {retriever}", f"{budget:,}", write_measure("ms", mean_of(found, "ms"))]
         for (composer, hits, retriever, budget), found in sorted(
             grouped(
                 plain(rows), lambda row: (row.way.composer, row.way.hits, row.way.retriever, row.way.budget)

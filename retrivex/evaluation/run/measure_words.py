@@ -29,6 +29,21 @@ _EXPLANATIONS = {
     "answerable": "share of the questions where the model answers, or declines, as it should",
 }
 _LABELS = {"ms": "milliseconds", "em": "exact match", "f1": "F1 of the words", "evidence_iou": "evidence IoU"}
+_DIGITS = {"spans": 1, "tokens": 1, "ms": 2, "evidence_tokens_per_1000": 1}  # of others, mostly shares, three
+
+
+def write_measure(name: str, value: float | None, sign: str = "") -> str:
+    """Return a figure of a measure, with the same digits wherever it stands; a dash where there is none.
+
+    Examples
+    --------
+    >>> write_measure("tokens", 1234.56), write_measure("complete", 0.25, "+"), write_measure("ms", None)
+    ('1,234.6', '+0.250', '–')
+    """
+    if value is None:
+        return "–"
+    digits = _DIGITS.get(name, 3)
+    return f"{round(value, digits) + 0.0:{sign},.{digits}f}"  # no minus before zero
 
 
 def label_measure(name: str) -> str:
