@@ -22,6 +22,7 @@ from retrivex.evaluation.compare.side_by_side import (
     MORE,
     cells,
     described,
+    explain_level,
     explanations,
     groups,
     head,
@@ -85,9 +86,11 @@ def compare(
         for comparison in found:
             if show and comparison.measure == read and comparison.set_name != EVERY_SET:
                 _print_questions(comparison, show)
+    if (show or target is not None) and (level := explain_level(found, read)):
+        note(level)
     if target is not None:
         target.write_text(page(found, read, ours=names[0], theirs=names[1], number=max(show, 10)), encoding="utf-8")
-        note(f"the questions in which A or B is ahead in {label_measure(read)} are in {target}")
+        note(f"the page is {target}; its questions are those in which A or B is ahead in {label_measure(read)}")
 
 
 def _read(path: Path) -> list[Row]:

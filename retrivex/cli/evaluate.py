@@ -36,6 +36,7 @@ from retrivex.errors import RetrivexError
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.questions.own import own
 from retrivex.evaluation.report import write_report
+from retrivex.evaluation.report.verdict import small_budgets
 from retrivex.evaluation.run import ORDERS, Plan, summarise
 from retrivex.evaluation.run import evaluate as run_plan
 from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS
@@ -256,14 +257,16 @@ def _make_path(out: Path, name: str) -> Path:
 
 
 def _check_plan(plan: Plan) -> Plan:
-    """Refuse unknown composers before anything is read, and say how tokens are counted."""
+    """Refuse unknown composers before anything is read, and say how tokens are counted and which budgets mislead."""
     counter, messages = resolve_tokenizer(plan.tokenizer)
     for message in messages:
         note(message)
     try:
-        plan.composed_by(counter)
+        composers = plan.composed_by(counter)
     except RetrivexError as error:
         raise typer.BadParameter(str(error)) from error
+    if noted := small_budgets(plan.budgets, [composer.name for composer in composers], plan.chunk_tokens):
+        note(noted)
     return plan
 
 
@@ -314,7 +317,8 @@ def _show(summary: Sequence[Mapping[str, Any]]) -> None:
     measures = [name for name in _SHOWN if any(name in row["measures"] for row in summary)]
     table = Table()
     for field in fields:
-        table.add_column(field.removesuffix("_name"), no_wrap=field not in _NAMES, justify="left" if field in _NAMES else "right")
+        named = field in _NAMES
+        table.add_column(field.removesuffix("_name"), no_wrap=not named, justify="left" if named else "right")
     for title in ("asked", *(_SHOWN[name] for name in measures)):
         table.add_column(title, no_wrap=True, justify="right")
     for row in summary:

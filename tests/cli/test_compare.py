@@ -184,3 +184,34 @@ def test_a_measure_has_the_same_digits_in_every_cell(results: Path) -> None:
 
     (line,) = (line for line in found.stdout.splitlines() if line.startswith("tokens  "))
     assert line.split()[1:5] == ["106.0", "49.6", "+56.4", "[+56.4,"]
+
+
+@pytest.mark.parametrize(
+    ("figure", "tokens", "why"),
+    [
+        (1.0, {"tokens": 120.0}, "again with --budget 60"),
+        (1.0, {}, "again with --budget 500"),
+        (0.0, {}, "try more hits, or a budget above 1,000 tokens"),
+        (0.5, {}, "so none is shown."),
+    ],
+)
+def test_a_page_without_a_winner_says_so_and_why(
+    results: Path, tmp_path: Path, figure: float, tokens: dict[str, float], why: str
+) -> None:
+    lines = [json.loads(line) for line in (results / RESULTS).read_text(encoding="utf-8").splitlines()]
+    level = [{**line, "measures": {"evidence_recall": figure, **tokens}} for line in lines]
+    (results / RESULTS).write_text("".join(json.dumps(line) + "\n" for line in level), encoding="utf-8")
+    options = ["--a", "composer=balanced", "--b", "composer=knn", "--show", "1", "--out", str(tmp_path / "wins.html")]
+    found = runner.invoke(app, ["compare", str(results), *options])
+
+    for said in (found.stderr, (tmp_path / "wins.html").read_text(encoding="utf-8")):
+        assert "In evidence recall, A and B are level in every question" in said
+        assert why in said
+
+
+def test_a_page_with_winners_does_not_speak_of_none(results: Path, tmp_path: Path) -> None:
+    options = ["--a", "composer=balanced", "--b", "composer=knn", "--out", str(tmp_path / "wins.html")]
+    found = runner.invoke(app, ["compare", str(results), *options])
+
+    assert "level in every question" not in found.output
+    assert "level in every question" not in (tmp_path / "wins.html").read_text(encoding="utf-8")

@@ -222,3 +222,8 @@ def test_the_table_is_no_wider_than_the_screen(folder: Path, monkeypatch: pytest
     table, _, _ = result.stdout.partition("\nwritten: ")
     assert max(map(len, table.splitlines())) <= width
     assert {"recall", "complete", "precision", "MRR", "spans", "tokens", "ms"} <= set(table.split())
+
+
+def test_a_budget_below_a_chunk_is_noted(folder: Path) -> None:
+    assert "At 15 tokens a whole chunk, of up to 20," in evaluate(folder, "--budget=15", "--chunk-tokens=20").stderr
+    assert "a whole chunk" not in evaluate(folder, "--budget=20", "--chunk-tokens=20").stderr

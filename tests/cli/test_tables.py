@@ -43,7 +43,7 @@ def test_no_line_is_wider_than_the_screen_and_no_word_is_cut(
     shown = printed(table, width, keys)
 
     assert all(cell_len(line) <= width for line in shown)
-    assert {word for text in [*titles, *sum(lines, [])] for word in text.split()} == set(" ".join(shown).split())
+    assert {word for line in [titles, *lines] for text in line for word in text.split()} == set(" ".join(shown).split())
 
 
 def wide() -> Table:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from statistics import fmean
 
 from retrivex.evaluation.compare.comparison import EVERY_SET, LOWER_IS_BETTER, NEITHER_IS_BETTER, Comparison, Pair
 from retrivex.evaluation.run.measure_words import explain_measure, label_measure, write_measure
@@ -61,8 +62,9 @@ def page(comparisons: Sequence[Comparison], read: str, *, ours: str, theirs: str
         f"<p><strong>{escape(verdict(comparisons, read, ours, theirs))}</strong></p>",
         f"<p>A: {escape(ours)}. B: {escape(theirs)}.</p>",
         *_tables(comparisons),
-        f"<p>In the contexts, evidence is <mark>{EVIDENCE}</mark>.</p>",
     ]
+    level = explain_level(comparisons, read)
+    parts.append(f"<p>{escape(level) or f'In the contexts, evidence is <mark>{EVIDENCE}</mark>.'}</p>")
     for found in comparisons:
         if found.measure == read and found.set_name != EVERY_SET:
             for title, pairs in (("A is ahead", found.best(number)), ("B is ahead", found.worst(number))):
@@ -85,6 +87,28 @@ def verdict(comparisons: Sequence[Comparison], read: str, ours: str, theirs: str
 
 def _against(measure: str, ours: float, theirs: float) -> str:
     return f"{write_measure(measure, ours)} against {write_measure(measure, theirs)}"
+
+
+def explain_level(comparisons: Sequence[Comparison], read: str) -> str:
+    """Return why no question can be shown in which A or B is ahead, and what to try; empty where there is one."""
+    pairs = [pair for found in comparisons if found.measure == read for pair in found.pairs]
+    if any(pair.difference for pair in pairs):
+        return ""
+    said = f"In {label_measure(read)}, A and B are level in every question, so none is shown."
+    figures = {pair.ours for pair in pairs}
+    if read not in RESULTS or len(figures) > 1 or not figures <= {0.0, 1.0}:
+        return said
+    rows = [row for pair in pairs for row in (pair.our_row, pair.their_row)]
+    budget = min(row.way.budget for row in rows)
+    if figures == {0.0}:
+        return f"{said} Both have 0 in all of them: try more hits, or a budget above {budget:,} tokens."
+    # contexts may be far below a large budget
+    used = min(budget, fmean(row.measures.get("tokens", budget) for row in rows))
+    smaller = max(1, int(used / 2))
+    return (
+        f"{said} Both have 1, the most there is, in all of them: at {budget:,} tokens both show what they are asked "
+        f"for. Smaller budgets tell them apart: run `retrivex evaluate` again with --budget {smaller}."
+    )
 
 
 def by_letter(found: Comparison) -> str:

@@ -16,6 +16,9 @@ from retrivex.evaluation.run.results import Row, Way, measures_of
 K = TypeVar("K", bound=Hashable)
 
 BASELINE = "knn"
+BASELINES = (BASELINE, "knn±1", "knn±2")
+"""What RetriVex and other composers are compared with: nearest chunks, whole, alone or with their neighbours."""
+
 HITS = "the hits themselves"
 OF_HITS = f"*{HITS}* count a question where they hold all of its evidence, before a composer chooses among them"
 RESAMPLES = 2_000

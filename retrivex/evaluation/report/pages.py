@@ -13,10 +13,11 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from retrivex.errors import LoadError, quoted
+from retrivex.evaluation.report.grouping import values_of
 from retrivex.evaluation.report.markdown import cell, table, words
 from retrivex.evaluation.report.plots import Plot, listed_plots, replace_file, write_plots
 from retrivex.evaluation.report.sections import sections
-from retrivex.evaluation.report.verdict import failed_questions, main_table, verdict
+from retrivex.evaluation.report.verdict import failed_questions, main_table, small_budgets, verdict
 from retrivex.evaluation.run.results import MANIFEST, Row, read_manifest, read_rows, without_nan
 
 REPORT = "report"
@@ -93,13 +94,21 @@ def markdown(
     title : of the page
     missing : said below the main table
     """
-    parts = [f"# {cell(title)}", verdict(rows), main_table(rows), *map(cell, missing)]
+    noted = small_budgets(values_of(rows, "budget"), values_of(rows, "composer"), _chunk_tokens(manifest))
+    parts = [f"# {cell(title)}", verdict(rows), noted, main_table(rows), *map(cell, missing)]
     for name, text in (("Questions that fail", failed_questions(rows)), *sections(rows)):
         if text or name in plots:
             parts += [f"## {name}", *([text] if text else [])]
             parts += [f"![{cell(shows)}]({FIGURES}/{file})" for file, shows in plots.get(name, ())]
     parts += ["## What was run", _run(manifest)]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _chunk_tokens(manifest: Mapping[str, Any]) -> int:
+    """Return the tokens that a chunk has at most; 0 where a manifest does not say it."""
+    chunker = manifest.get("chunker")
+    tokens = chunker.get("tokens") if isinstance(chunker, Mapping) else None
+    return tokens if isinstance(tokens, int) else 0
 
 
 def _run(manifest: Mapping[str, Any]) -> str:

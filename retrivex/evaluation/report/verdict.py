@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from retrivex.evaluation.compare.comparison import Comparison, compare
 from retrivex.evaluation.metrics.evidence import COMPLETE
 from retrivex.evaluation.report.grouping import (
+    BASELINES,
     HITS,
     RESAMPLES,
     baseline_of,
@@ -103,13 +104,10 @@ def _not_shown(rows: Sequence[Row]) -> Iterator[str]:
         yield "Every question has all of its evidence in at least one context."
     elif never:
         held = sum(any((held_share(row) or 0) >= COMPLETE for row in found) for found in never)
-        count = (
-            f"{len(never):,} of {len(asked):,} questions have"
-            if len(never) > 1
-            else f"1 of {len(asked):,} questions has"
-        )
-        hits = f"for {held:,} of them the hits held it all" if held else "and the hits never held it all"
-        yield f"{count} all of the evidence in no context, {hits}."
+        found = "the retriever had found it all"
+        hits = f", though {found}" if held == len(never) else f"; for {held:,} of them {found}"
+        missing = f"For {len(never):,} of {len(asked):,} questions no context shows all of the evidence"
+        yield f"{missing}{hits if held else ', and the retriever had not found it all'}."
 
 
 def _question(row: Row) -> tuple[str, str]:
@@ -152,36 +150,84 @@ def _caption(measures: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return " ".join([f"*{equal(measures)}*, at each budget: {meaning}; higher is better.", *named])
 
 
+def small_budgets(budgets: Sequence[int], composers: Sequence[str], chunk_tokens: int) -> str:
+    """Return what budgets mean that a whole chunk may not fit; empty where there are none, or nothing to compare.
+
+    Parameters
+    ----------
+    budgets, composers : of a run
+    chunk_tokens : of its chunks, at most
+    """
+    small = [f"{budget:,}" for budget in sorted(set(budgets)) if budget < chunk_tokens]
+    if not small or not set(composers) & set(BASELINES):
+        return ""
+    return (
+        f"At {' and '.join(small)} tokens a whole chunk, of up to {chunk_tokens:,}, may not fit: baselines then cut "
+        "the best chunk or pass it over, and the comparison says more about that than about what was found. Take a "
+        f"budget of {2 * chunk_tokens:,} tokens or more, or smaller chunks."
+    )
+
+
 def failed_questions(rows: Sequence[Row]) -> str:
     """Return the questions whose evidence is missing from some context, those first that most contexts fail.
 
     For each: in how many contexts all of it stands, whether the hits held it, what was looked for, and what the context
-    that shows most of it shows instead.
+    that shows most of it shows instead. Those that only a baseline fails stand apart.
     """
-    asked = grouped((row for row in plain(rows) if "complete" in row.measures), _question)
-    failed = [found for found in asked.values() if not all(row.measures["complete"] for row in found)]
-    failed.sort(key=lambda found: sum(row.measures["complete"] for row in found) / len(found))
-    if not failed:
-        return ""
-    several = len({row.set_name for found in failed for row in found}) > 1
-    lines = [_failed_line(found, several=several) for found in failed[:MOST_FAILED]]
-    header = ["question", *column_if(several, "set"), "whole in", "the hits held", "looked for", "shown instead"]
-    count = f"{len(failed):,} of {len(asked):,} questions lack evidence in at least one context"
-    more = f"; the {MOST_FAILED} that most contexts fail are listed" if len(failed) > MOST_FAILED else ""
-    return (
-        f"{count}{more}. *Whole in*: contexts with all of the evidence, of all composers, hits and budgets. *Shown "
-        f"instead*: the best passages of the context that comes closest.\n\n{table(header, lines)}"
+    asked = list(grouped((row for row in plain(rows) if "complete" in row.measures), _question).values())
+    names = values_of((row for found in asked for row in found), "composer")
+    composers = [name for name in names if name not in BASELINES]
+    baselines = [name for name in names if name in BASELINES]
+    sides = [side for side in (composers, baselines) if side]
+    parts, seen = [], 0
+    for side in sides:
+        mine = [[row for row in found if row.way.composer in side] for found in asked]
+        failed = [(own, found) for own, found in zip(mine, asked, strict=True) if _lacking(own)]
+        if side is baselines and composers:
+            failed = [(own, found) for own, found in failed if len(_lacking(own)) == len(_lacking(found))]
+        seen += len(failed)
+        if failed:
+            also = baselines if side is composers else []
+            parts += [f"### {_heading(side, sides)}\n\n{_failed_table(failed, len(asked), also)}"]
+    said = (
+        "*Whole in*: contexts with all of the evidence, over all hits and budgets. *Shown instead*: the best passages "
+        "of the context that comes closest."
     )
+    return "\n\n".join([said, *parts]) if seen else ""
 
 
-def _failed_line(rows: Sequence[Row], *, several: bool) -> list[str]:
-    lacking = [row for row in rows if not row.measures["complete"]]
+def _heading(side: Sequence[str], sides: Sequence[Sequence[str]]) -> str:
+    only = "only " if len(sides) > 1 and side is sides[-1] else ""
+    return cell(f"Failed {only}by {', '.join(side)}")
+
+
+def _lacking(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if not row.measures["complete"]]
+
+
+def _failed_table(failed: list[tuple[list[Row], list[Row]]], asked: int, baselines: Sequence[str]) -> str:
+    """Return the table of the questions that some composers fail; each has their rows, and those of all."""
+    failed = sorted(failed, key=lambda question: -len(_lacking(question[0])) / len(question[0]))
+    several = len({own[0].set_name for own, _ in failed}) > 1
+    lines = [
+        _failed_line(own, [row for row in found if row.way.composer in baselines], several=several)
+        for own, found in failed[:MOST_FAILED]
+    ]
+    also = column_if(bool(baselines), "by the baselines")
+    header = ["question", *column_if(several, "set"), "whole in", *also, "the hits held", "looked for", "shown instead"]
+    lack = "question lacks" if asked == 1 else "questions lack"
+    more = f"; the {MOST_FAILED} that most contexts fail are listed" if len(failed) > MOST_FAILED else ""
+    return f"{len(failed):,} of {asked:,} {lack} evidence in at least one context{more}.\n\n{table(header, lines)}"
+
+
+def _failed_line(rows: Sequence[Row], others: Sequence[Row], *, several: bool) -> list[str]:
+    lacking = _lacking(rows)
     closest = max(lacking, key=lambda row: (row.measures.get("evidence_recall", 0.0), row.way.budget))
-    whole = len(rows) - len(lacking)
     return [
         rows[0].question or rows[0].question_id,
         *column_if(several, rows[0].set_name),
-        f"{whole} of {len(rows)}",
+        f"{len(rows) - len(lacking)} of {len(rows)}",
+        *column_if(bool(others), f"{len(others) - len(_lacking(others))} of {len(others)}"),
         _held(rows),
         _listed(closest.missing) or "–",
         _instead(closest),

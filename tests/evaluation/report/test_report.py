@@ -278,8 +278,8 @@ def test_the_first_screen_is_a_verdict_and_the_main_table_and_the_manifest_is_la
 
     assert first.split("\n\n")[1] == (
         "**balanced shows more of the evidence than knn**: evidence recall = complete 0.875 against 0.125 (+0.750, "
-        "95 % interval +0.375 to +1.000), 8 questions. 1 of 8 questions has all of the evidence in no context, for 1 "
-        "of them the hits held it all."
+        "95 % interval +0.375 to +1.000), 8 questions. For 1 of 8 questions no context shows all of the evidence, "
+        "though the retriever had found it all."
     )
     assert "| composer | 500 tokens | questions |" in first
     assert "| balanced | 0.875 | 8 |" in first
@@ -293,7 +293,7 @@ def test_the_first_screen_is_a_verdict_and_the_main_table_and_the_manifest_is_la
         ([1.0] * 8, [0.0] * 8, "**knn shows more of the evidence than balanced**"),
         ([1.0] * 8, [1.0] * 8, "Every question has all of its evidence in at least one context."),
         ([0.0] * 3, [1.0] * 3, "**Too few questions to tell balanced from knn**"),
-        ([0.0] * 8, [0.0] * 8, "8 of 8 questions have all of the evidence in no context, for 8 of them the hits"),
+        ([0.0] * 8, [0.0] * 8, "For 8 of 8 questions no context shows all of the evidence, though the"),
     ],
 )
 def test_the_verdict_says_what_was_seen(tmp_path: Path, knn: list[float], balanced: list[float], said: str) -> None:
@@ -306,7 +306,7 @@ def test_settings_that_only_one_side_has_are_not_compared(tmp_path: Path) -> Non
 
 
 def test_questions_that_fail_say_what_was_shown_and_what_the_hits_held(tmp_path: Path) -> None:
-    rows = [*own("knn", [1, 0, 0.5], held=0.5), *own("balanced", [1, 0, 1], held=0.5)]
+    rows = [*own("knn", [1, 0, 0.5], held=0.5), *own("knn±1", [1, 0, 1], held=0.5)]
     found = section(page_of(tmp_path / "run", rows), "Questions that fail")
     lines = [line for line in found.splitlines() if "Who is" in line]
 
@@ -315,6 +315,38 @@ def test_questions_that_fail_say_what_was_shown_and_what_the_hits_held(tmp_path:
         "bm25 hits, 500 tokens) |"
     )
     assert [line.split(" | ")[1] for line in lines] == ["0 of 2", "1 of 2"]
+
+
+def test_questions_that_only_a_baseline_fails_stand_apart(tmp_path: Path) -> None:
+    rows = [*own("knn", [0, 0.5, 1, 1]), *own("balanced", [0, 1, 0.5, 1]), *own("knn±1", [0, 1, 1, 1])]
+    found = section(page_of(tmp_path / "run", rows), "Questions that fail")
+    mine, _, others = found.partition("### Failed only by knn, knn±1\n")
+
+    assert mine.index("### Failed by balanced\n") < mine.index("2 of 4 questions lack evidence")
+    lines = [line.split(" | ") for line in mine.splitlines() if "Who is" in line]
+    assert [line[:3] for line in lines] == [["| Who is 0?", "0 of 1", "0 of 2"], ["| Who is 2?", "0 of 1", "2 of 2"]]
+    assert all("(balanced, " in line[-1] for line in lines)
+    assert "1 of 4 questions lack evidence" in others
+    (line,) = (line for line in others.splitlines() if "Who is" in line)
+    assert line.startswith("| Who is 1? | 1 of 2 | ")
+    assert "(knn, " in line
+
+
+@pytest.mark.parametrize(
+    ("composer", "budget", "chunks", "noted"),
+    [("knn", 100, 200, True), ("knn", 200, 200, False), ("balanced", 100, 200, False), ("knn", 100, None, False)],
+)
+def test_a_budget_below_a_chunk_is_noted_under_the_verdict(
+    tmp_path: Path, composer: str, budget: int, chunks: int | None, noted: bool
+) -> None:
+    folder = write(tmp_path / "run", own(composer, [1.0, 0.0], budget=budget))
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "chunker": {"name": "auto", "tokens": chunks}}))
+    write_report(folder)
+    first = (folder / "report.md").read_text(encoding="utf-8").split("\n| composer")[0]
+
+    assert ("At 100 tokens a whole chunk, of up to 200, may not fit" in first) is noted
+    assert ("a budget of 400 tokens or more" in first) is noted
 
 
 def test_tables_of_the_page_are_left_aligned_and_wrap(tmp_path: Path) -> None:
