@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
@@ -27,13 +26,13 @@ from retrivex.cli.options import (
     WithTrace,
     make_config,
 )
-from retrivex.cli.requests import RequestError, parse_line, read_request
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import note, progress, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.loading import read_chunks
 from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.service.requests import RequestError, compose_request, parse_line, read_request
 from retrivex.stores.memory import index_chunks
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
@@ -155,20 +154,7 @@ def _compose(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[
     overrides = record.get("config") or {}
     strict = overrides.get("strict", composer.config.strict) if isinstance(overrides, dict) else False
     request = read_request(record, shared, strict=strict is True)
-    composition = composer.compose(
-        request.hits,
-        request.store,
-        request.parents,
-        query=request.question,
-        query_embedding=request.query_embedding,
-        scope=request.scope,
-        **request.overrides,
-    )
-    return replace(
-        composition,
-        dropped=(*composition.dropped, *request.lost),
-        warnings=(*request.problems, *composition.warnings),
-    )
+    return compose_request(composer, request, request.scope)
 
 
 def _error(request_id: Any, error: Exception, number: int) -> dict[str, Any]:

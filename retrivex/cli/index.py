@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from retrivex.chunking import CHUNKER_NAMES, get_chunker
-from retrivex.cli.encoders import encoder_for_index
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
 from retrivex.cli.terminal import console, note, one_line, progress, shorten, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
 from retrivex.loading import LoadProblem, describe_kinds
 from retrivex.retrieval.indexing import Indexer, IndexReport
+from retrivex.retrieval.stored_encoder import encoder_for_index
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import resolve_tokenizer
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.text import Text
 
-from retrivex.cli.encoders import encoder_for_query
 from retrivex.cli.explain import Explanation, summary
 from retrivex.cli.options import (
     DEFAULT_DATABASE,
@@ -36,21 +32,13 @@ from retrivex.cli.options import (
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import console, note, one_line, visible, write_json, write_text
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.expand import NO_HITS
 from retrivex.composition.composition import Citation, Composition
 from retrivex.config import RetrievalConfig
-from retrivex.encoders.encoder import Encoder
-from retrivex.errors import EncoderError
 from retrivex.model.chunk import Scope
 from retrivex.rerank import Reranker
-from retrivex.retrieval.local import LocalRetriever
+from retrivex.retrieval.stored_encoder import encoder_for_query
+from retrivex.service.question import DEFAULT_HITS, compose_question
 from retrivex.stores import SQLiteStore
-
-DEFAULT_HITS = 50
-
-NOTHING_FOUND = (
-    "nothing found: no chunk has a word of the question, or --scope and --where let none through; try other words"
-)
 
 _TEXT_FIELDS = ("doc_id", "source", "heading")
 
@@ -158,26 +146,17 @@ def ask(
 ) -> Composition:
     """Find hits and compose; what the retriever has to say is among the composition's warnings."""
     encoder, said = encoder_for_query(embed, store, mode.value)
-    retriever = LocalRetriever(store, encoder, mode.value)
-    hits = retriever.retrieve(question, k, scope, where)
-    dense = retriever.mode in ("dense", "hybrid")
-    if retriever.mode == "dense" and "score_scale" not in config.model_fields_set:
-        config = config.override(score_scale="cosine")
-    vector = _encode(encoder, question) if dense and encoder is not None and hits else None
-    composer = SpanComposer(config, reranker=reranker)
-    composition = composer.compose(hits, store, query=question, query_embedding=vector, scope=scope)
-    before = (said,) if said else retriever.warnings
-    # the retriever, whose fault it is for the composer, is the command itself
-    warnings = [NOTHING_FOUND if warning == NO_HITS else warning for warning in composition.warnings]
-    return replace(composition, warnings=(*before, *warnings))
-
-
-def _encode(encoder: Encoder, question: str) -> NDArray[np.floating[Any]]:
-    vectors = np.asarray(encoder.encode([question]))
-    if vectors.ndim != 2 or len(vectors) != 1:
-        raise EncoderError(f"encoder {encoder.name!r} gave the shape {vectors.shape} for one question, not (1, d)")
-    vector: NDArray[np.floating[Any]] = vectors[0]
-    return vector
+    return compose_question(
+        SpanComposer(config, reranker=reranker),
+        store,
+        question,
+        encoder=encoder,
+        k=k,
+        mode=mode.value,
+        scope=scope,
+        where=where,
+        said=said,
+    )
 
 
 def _print(composition: Composition, output: Format, *, explain: bool, trace: bool) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from retrivex.cli.encoders import encoder_for_query
 from retrivex.cli.failures import NO_IMPROVEMENT
 from retrivex.cli.options import (
     DEFAULT_DATABASE,
@@ -26,8 +25,7 @@ from retrivex.cli.options import (
     make_config,
     make_scope,
 )
-from retrivex.cli.query import DEFAULT_HITS, Mode
-from retrivex.cli.requests import KEYS, RequestError, read_request
+from retrivex.cli.query import Mode
 from retrivex.cli.terminal import note, progress, write_json, write_text
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.labelled import (
@@ -41,6 +39,9 @@ from retrivex.evaluation.questions.labelled import (
 from retrivex.loading import read_chunks
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.retrieval.local import LocalRetriever
+from retrivex.retrieval.stored_encoder import encoder_for_query
+from retrivex.service.question import DEFAULT_HITS
+from retrivex.service.requests import KEYS, RequestError, read_request
 from retrivex.stores import SQLiteStore
 from retrivex.stores.memory import index_chunks
 

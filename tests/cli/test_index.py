@@ -250,7 +250,7 @@ class FolderModel(HashingEncoder):
 
 def test_a_model_of_a_folder_is_remembered(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("retrivex.cli.encoders.load_encoder", FolderModel)
+    monkeypatch.setattr("retrivex.retrieval.stored_encoder.load_encoder", FolderModel)
     Path("minilm").mkdir()
     Path("minilm/weights").write_text("53aa")
     index("docs", "--embed", "minilm")
@@ -275,13 +275,13 @@ def test_a_model_that_is_not_there_is_told_at_once_in_a_line(
     model.mkdir()
     (model / "weights").write_text("53aa")
     with monkeypatch.context() as patched:
-        patched.setattr("retrivex.cli.encoders.load_encoder", FolderModel)
+        patched.setattr("retrivex.retrieval.stored_encoder.load_encoder", FolderModel)
         index(folder, "--db", db, "--embed", model)
     model.rename(tmp_path / "elsewhere")
     if not remembered:  # as databases of older versions are
         with sqlite3.connect(db) as connection:
             connection.execute("DELETE FROM meta WHERE key = 'model_folder'")
-    monkeypatch.setattr("retrivex.cli.encoders.load_encoder", pytest.fail)
+    monkeypatch.setattr("retrivex.retrieval.stored_encoder.load_encoder", pytest.fail)
     result = run(app, ["query", "Where do bees sleep?", "--db", str(db)])
     assert result.exit_code == 0
     assert "Bees sleep at night." in result.stdout
@@ -292,7 +292,7 @@ def test_a_model_that_is_not_there_is_told_at_once_in_a_line(
 
 
 def test_a_model_without_vectors_is_forgotten(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrivex.cli.encoders.load_encoder", FolderModel)
+    monkeypatch.setattr("retrivex.retrieval.stored_encoder.load_encoder", FolderModel)
     db = tmp_path / "store.db"
     (tmp_path / "weights").write_text("53aa")
     index(folder, "--db", db, "--embed", tmp_path)

@@ -105,10 +105,16 @@ def read_document(connection: sqlite3.Connection, doc_id: str) -> Document | Non
     return Document(doc_id, text, text_format, title, starts, source, timestamp, scope, json.loads(metadata))
 
 
-def read_infos(connection: sqlite3.Connection) -> Iterator[DocumentInfo]:
-    """Yield all documents by `doc_id`."""
-    for row in connection.execute(f"SELECT {_INFO} FROM documents ORDER BY doc_id"):
+def read_infos(connection: sqlite3.Connection, after: str = "") -> Iterator[DocumentInfo]:
+    """Yield the documents behind `after`, by `doc_id`."""
+    for row in connection.execute(f"SELECT {_INFO} FROM documents WHERE doc_id > ? ORDER BY doc_id", (after,)):
         yield DocumentInfo(*row)
+
+
+def find_info(connection: sqlite3.Connection, doc_id: str) -> DocumentInfo | None:
+    """Return the document of that name without its text; None where there is none."""
+    row = connection.execute(f"SELECT {_INFO} FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
+    return None if row is None else DocumentInfo(*row)
 
 
 def read_info(connection: sqlite3.Connection, path: Path, space: tuple[str, int] | None) -> StoreInfo:

@@ -35,6 +35,7 @@ from retrivex.stores.sqlite.ingest import (
 from retrivex.stores.sqlite.inspection import (
     DocumentInfo,
     StoreInfo,
+    find_info,
     find_problems,
     read_document,
     read_info,
@@ -353,10 +354,20 @@ class SQLiteStore:
             document = read_document(connection, doc_id)
         return document if document is not None and document.scope in allowed_scopes(scope) else None
 
-    def documents(self) -> Iterator[DocumentInfo]:
-        """Yield what is known of documents but their texts, by `doc_id`. For the file's owner: no scope applies."""
+    def documents(self, after: str = "") -> Iterator[DocumentInfo]:
+        """Yield what is known of documents but their texts, by `doc_id`. For the file's owner: no scope applies.
+
+        Parameters
+        ----------
+        after : only documents whose `doc_id` sorts behind it, for lists in pages
+        """
         with self._readers.connection() as connection:
-            yield from read_infos(connection)
+            yield from read_infos(connection, after)
+
+    def get_info(self, doc_id: str) -> DocumentInfo | None:
+        """Return what is known of a document but its text; None where there is none. No scope applies."""
+        with self._readers.connection() as connection:
+            return find_info(connection, doc_id)
 
     def info(self) -> StoreInfo:
         """Return how much of everything the file holds. For the file's owner: no scope applies."""

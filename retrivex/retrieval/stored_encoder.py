@@ -1,4 +1,4 @@
-"""The encoder of a command: the one that was asked for, or the one that a database was made with."""
+"""The encoder of an index: the one that was asked for, or the one that a database was made with."""
 
 from __future__ import annotations
 

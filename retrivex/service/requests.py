@@ -1,14 +1,16 @@
-"""Reads one line of `retrivex compose`: hits and chunks as JSON, converted to the composer's arguments."""
+"""Reads a request of `retrivex compose` or of the service: hits and chunks as JSON, as the composer takes them."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.errors import ChunkError, HitError, RetrivexError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
@@ -146,6 +148,20 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
         problems=tuple(f"a hit was left out: {problem}" for problem in problems),
         lost=tuple(lost),
     )
+
+
+def compose_request(composer: SpanComposer, request: Request, scope: Scope) -> Composition:
+    """Return the composition of a request that was read, with what could not be read of it among its warnings."""
+    made = composer.compose(
+        request.hits,
+        request.store,
+        request.parents,
+        query=request.question,
+        query_embedding=request.query_embedding,
+        scope=scope,
+        **request.overrides,
+    )
+    return replace(made, dropped=(*made.dropped, *request.lost), warnings=(*request.problems, *made.warnings))
 
 
 def _describe_no_hit(problems: Sequence[str], lost: Sequence[DroppedHit]) -> str:

@@ -1,0 +1,109 @@
+"""The most that one request may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retrivex.errors import quoted
+from retrivex.ordering import PROFILES
+from retrivex.service.errors import LimitError
+
+_WINDOWS = ("window", "before", "after", "max_window")
+_BUDGETS = ("token_budget", "max_tokens")
+_OF_THE_SERVER = ("coefficients",)  # files of the machine
+_PROFILES = ("position_profile", "profile")  # a name, or a file of the machine
+_MOST_NESTED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Upper limits of one request.
+
+    Parameters
+    ----------
+    hits : hits, passages or asked-for `k`
+    chunks : chunks and parents that come with a request
+    window : neighbours on each side of a hit
+    characters : of a single text
+    tokens : of a budget
+    batch : requests in one batch
+    listed : documents of one page of a list
+    """
+
+    hits: int = 1_000
+    chunks: int = 20_000
+    window: int = 100
+    characters: int = 1_000_000
+    tokens: int = 200_000
+    batch: int = 100
+    listed: int = 1_000
+
+    def check_count(self, what: str, count: int, most: int) -> None:
+        """Refuse more of something than may be.
+
+        Raises
+        ------
+        LimitError
+            If `count` is above `most`.
+        """
+        if count > most:
+            raise LimitError(f"{count:,} {what}: a request may have {most:,}; send fewer, or several requests")
+
+    def check_texts(self, texts: Iterable[Any]) -> None:
+        """Refuse a text that is too long; what is no text is left to whoever reads it."""
+        for text in texts:
+            if isinstance(text, str) and len(text) > self.characters:
+                raise LimitError(f"a text has {len(text):,} characters: the limit is {self.characters:,}; cut it")
+
+    def check_options(self, options: Any, tokenizers: Sequence[str]) -> None:
+        """Refuse options that are too large, name a file of the machine, or a tokenizer that would be downloaded.
+
+        Parameters
+        ----------
+        options : of `RetrievalConfig` or `ReorderOptions`, by name
+        tokenizers : names that may be asked for
+
+        Raises
+        ------
+        LimitError
+            If one is.
+        """
+        if not isinstance(options, Mapping):
+            return
+        for name, value in options.items():
+            self.check_options(value, tokenizers)  # options within options
+            number = isinstance(value, int | float)
+            if name in _WINDOWS and number and value > self.window:
+                raise LimitError(f"{name} is {quoted(value)}: the limit of this service is {self.window:,}")
+            if name in _BUDGETS and number and value > self.tokens:
+                raise LimitError(f"{name} is {quoted(value)}: the limit of this service is {self.tokens:,} tokens")
+            if name in _OF_THE_SERVER:
+                raise LimitError(f"{name} names a file of the machine: a request cannot; set it where the service runs")
+            if name in _PROFILES and isinstance(value, str) and value not in PROFILES:
+                raise LimitError(f"{name} is {quoted(value)}: choose one of {', '.join(PROFILES)}")
+            if name == "tokenizer" and value not in tokenizers:
+                raise LimitError(f"tokenizer is {quoted(value)}: this service counts with {', '.join(tokenizers)}")
+
+
+def check_nesting(value: Any) -> None:
+    """Refuse JSON that is nested deeper than any request is: what writes it would run out of stack.
+
+    Raises
+    ------
+    LimitError
+        If there are more than 64 levels.
+    """
+    level = [value]
+    for _ in range(_MOST_NESTED):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise LimitError(f"the body is nested deeper than {_MOST_NESTED} levels: no request needs that; flatten it")

@@ -1,0 +1,370 @@
+"""What every interface calls: requests as plain JSON types in, compositions and plain JSON types out.
+
+HTTP, MCP and the conventions of others translate to and from this class. It knows nothing of them, checks each request
+against the limits and the scopes of who asks, and raises a kind of `RetrivexError` for each thing that can go wrong.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
+from retrivex.config import RetrievalConfig
+from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
+from retrivex.prompts import Prompt
+from retrivex.reorder import Reorderer
+from retrivex.service.access import Access
+from retrivex.service.bodies import (
+    DEFAULT_INDEX,
+    DeduplicateBody,
+    PromptBody,
+    QueryBody,
+    ReorderBody,
+    ResolveBody,
+    read_body,
+)
+from retrivex.service.bounds import Bounds, check_nesting
+from retrivex.service.errors import NotFoundError
+from retrivex.service.index import Index
+from retrivex.service.requests import RequestError, compose_request, read_request
+from retrivex.service.uploads import check_name, read_upload
+from retrivex.similarity.deduplicate import find_duplicates
+from retrivex.stores.sqlite.inspection import DocumentInfo
+from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
+
+ANYONE = Access()
+"""Who asks where no keys are needed: sees every scope that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a document of an upload.
+
+    Parameters
+    ----------
+    doc_id : its name in the index
+    result : `added`, `updated` or `unchanged`
+    chunks, tokens : that were written
+    """
+
+    doc_id: str
+    result: str
+    chunks: int
+    tokens: int
+
+
+class Engine:
+    """Composes, asks, orders and keeps documents, within limits; safe to share between threads.
+
+    Parameters
+    ----------
+    indexes : that questions go to
+    config : options that requests start from
+    bounds : the most that one request may ask for
+    tokenizer : counts tokens; None takes that of the config
+
+    Examples
+    --------
+    >>> engine = Engine()
+    >>> hits = [{"doc_id": "bees", "chunk_id": 0, "score": 0.8, "text": "Bees sleep."}]
+    >>> engine.compose({"question": "Do bees sleep?", "hits": hits}).text
+    '[1] Bees sleep.'
+    """
+
+    def __init__(
+        self,
+        indexes: Iterable[Index] = (),
+        config: RetrievalConfig | None = None,
+        *,
+        bounds: Bounds | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        self.indexes = {index.name: index for index in indexes}
+        self.config = config or RetrievalConfig()
+        self.bounds = bounds or Bounds()
+        self.tokenizer = tokenizer or resolve_tokenizer(self.config.tokenizer)[0]
+        self._composer = SpanComposer(self.config, tokenizer=self.tokenizer)
+
+    def close(self) -> None:
+        """Close the indexes."""
+        for index in self.indexes.values():
+            index.close()
+
+    def index(self, name: str = DEFAULT_INDEX) -> Index:
+        """Return an index.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of that name.
+        """
+        if name not in self.indexes:
+            raise NotFoundError(f"there is no index {name!r}: this service has {', '.join(self.indexes) or 'none'}")
+        return self.indexes[name]
+
+    # -- contexts
+
+    def compose(
+        self, record: Mapping[str, Any], access: Access = ANYONE, shared: Mapping[ChunkKey, Chunk] | None = None
+    ) -> Composition:
+        """Return the context that hits and chunks of a request make.
+
+        Parameters
+        ----------
+        record : by `schemas/compose-request-1.json`
+        access : who asks. Chunks come with the request: without a scope it sees those of the key and those without one
+        shared : chunks that several requests share
+
+        Raises
+        ------
+        RetrivexError
+            If it cannot be composed.
+        """
+        self._check_compose(record)
+        overrides = record.get("config") or {}
+        strict = overrides.get("strict", self.config.strict) if isinstance(overrides, dict) else False
+        request = read_request(record, shared or {}, strict=strict is True)
+        scope = access.narrow(request.scope)
+        if request.scope is None and access.scopes is not None:
+            scope = access.scopes | {None}
+        return compose_request(self._composer, request, scope)
+
+    def query(self, record: Mapping[str, Any], access: Access = ANYONE) -> Composition:
+        """Return the context for a question to an index.
+
+        Parameters
+        ----------
+        record : by `bodies.QueryBody`
+        access : who asks
+
+        Raises
+        ------
+        RetrivexError
+            If the request is wrong, or the index fails.
+        """
+        check_nesting(record)
+        body = read_body(QueryBody, record)
+        self.bounds.check_count("hits", body.k, self.bounds.hits)
+        self.bounds.check_texts([body.question])
+        self.bounds.check_options(body.config, self._tokenizers)
+        return self.index(body.index).ask(self._composer, body, access.narrow(body.scope))
+
+    def prompt(self, record: Mapping[str, Any], access: Access = ANYONE) -> tuple[Prompt, Composition]:
+        """Return the messages of a prompt, and the composition that they show.
+
+        Parameters
+        ----------
+        record : by `bodies.PromptBody`
+        access : who asks
+
+        Raises
+        ------
+        RetrivexError
+            If the request is wrong, or does not fit its tokens.
+        """
+        check_nesting(record)
+        body = read_body(PromptBody, record)
+        self.bounds.check_options({"max_tokens": body.max_tokens}, self._tokenizers)
+        self.bounds.check_texts([body.question, *(text for turn in body.history for text in turn.values())])
+        made = self._composition_of(body, access)
+        prompt = made.chat(
+            body.question,
+            api=body.api,
+            history=body.history,
+            max_tokens=body.max_tokens,
+            answer_reserve=body.answer_reserve,
+            tokenizer=self.tokenizer,  # and not the one that a composition names, which might be a file
+        )
+        return prompt, made
+
+    # -- passages
+
+    def reorder(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return passages in order, and what was done to them.
+
+        Parameters
+        ----------
+        record : by `bodies.ReorderBody`
+
+        Raises
+        ------
+        RetrivexError
+            If the request is wrong.
+        """
+        check_nesting(record)
+        body = read_body(ReorderBody, record)
+        self._check_passages(body.passages)
+        self.bounds.check_options(body.options, self._tokenizers)
+        options = {"tokenizer": self.tokenizer, **body.options}
+        if options["tokenizer"] in self._tokenizers:
+            options["tokenizer"] = self.tokenizer
+        made = (
+            Reorderer(**options) if body.preset is None else Reorderer.preset(body.preset, **options)
+        ).reorder_with_diagnostics(body.passages, body.question)
+        return {"passages": made.passages, "diagnostics": dataclasses.asdict(made.diagnostics)}
+
+    def deduplicate(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return passages without repetitions, and which were left out.
+
+        Parameters
+        ----------
+        record : by `bodies.DeduplicateBody`
+
+        Raises
+        ------
+        RetrivexError
+            If the request is wrong.
+        """
+        check_nesting(record)
+        body = read_body(DeduplicateBody, record)
+        self._check_passages(body.passages)
+        found = find_duplicates(body.passages, body.threshold, body.keep, compare_with=body.compare_with)
+        gone = {duplicate.position for duplicate in found}
+        return {
+            "passages": [passage for position, passage in enumerate(body.passages) if position not in gone],
+            "duplicates": [dataclasses.asdict(duplicate) for duplicate in found],
+        }
+
+    # -- documents
+
+    def list_documents(
+        self,
+        access: Access = ANYONE,
+        *,
+        index: str = DEFAULT_INDEX,
+        scope: str | list[str | None] | None = None,
+        after: str = "",
+        most: int = 100,
+    ) -> list[DocumentInfo]:
+        """Return the documents that who asks may see, by name: at most `most`, behind the name `after`.
+
+        Raises
+        ------
+        RetrivexError
+            If there is no such index, `most` is too many, or the scope is none of the key's.
+        """
+        self.bounds.check_count("documents", most, self.bounds.listed)
+        everything = access.scopes is None and scope is None
+        visible = None if everything else allowed_scopes(access.narrow(scope))
+        return self.index(index).list_documents(visible, after, most)
+
+    def add_file(
+        self, raw: bytes, name: str, access: Access = ANYONE, *, index: str = DEFAULT_INDEX, scope: str | None = None
+    ) -> list[Added]:
+        """Read an uploaded file and write its documents, each in one transaction.
+
+        Parameters
+        ----------
+        raw : its bytes
+        name : of the file; folders in it do not count
+        access : who asks
+        index : where it goes
+        scope : that it gets; may be left out where the key carries one
+
+        Raises
+        ------
+        RetrivexError
+            If it cannot be read, may not be written, or the index fails.
+        """
+        target, owner = self.index(index), access.owner(scope)
+        target.check_writable()
+        documents = read_upload(raw, check_name(name), owner)
+        return [Added(document.doc_id, *target.add(document)) for document in documents]
+
+    def delete_document(
+        self,
+        doc_id: str,
+        access: Access = ANYONE,
+        *,
+        index: str = DEFAULT_INDEX,
+        scope: str | list[str | None] | None = None,
+    ) -> None:
+        """Delete a document.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none that who asks may see.
+        """
+        self.index(index).delete(doc_id, access.narrow(scope))
+
+    def resolve(self, record: Mapping[str, Any], access: Access = ANYONE) -> dict[str, Any]:
+        """Return what a citation points to, with the text around it.
+
+        Parameters
+        ----------
+        record : by `bodies.ResolveBody`
+        access : who asks
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such document or chunk, or none that who asks may see.
+        RequestError
+            If the citation points outside its document.
+        """
+        body = read_body(ResolveBody, record)
+        index, scope = self.index(body.index), access.narrow(body.scope)
+        document = index.read(body.doc_id, scope)
+        made = {"doc_id": document.doc_id, "title": document.title, "characters": len(document.text)}
+        start, end = body.char_start, body.char_end
+        if start is None or end is None:
+            if body.chunk_id is None:
+                raise RequestError("the citation has neither offsets nor a chunk_id: give char_start and char_end")
+            text = index.read_chunk(body.doc_id, body.chunk_id, scope)
+            if text is None:
+                raise NotFoundError(f"document {body.doc_id!r} has no chunk {body.chunk_id}")
+            return {**made, "char_start": None, "char_end": None, "page": None, "text": text, "before": "", "after": ""}
+        if not start <= end <= len(document.text):
+            raise RequestError(
+                f"characters {start:,}-{end:,} are outside {body.doc_id!r}, which has {len(document.text):,}: it has "
+                "changed since it was cited, or the offsets are of another document"
+            )
+        self.bounds.check_count("characters", end - start, self.bounds.characters)
+        return {
+            **made,
+            "char_start": start,
+            "char_end": end,
+            "page": document.page_at(start),
+            "text": document.text[start:end],
+            "before": document.text[max(0, start - body.around) : start],
+            "after": document.text[end : end + body.around],
+        }
+
+    # -- inner workings
+
+    @property
+    def _tokenizers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(("auto", "estimate", self.config.tokenizer, self.tokenizer.name)))
+
+    def _composition_of(self, body: PromptBody, access: Access) -> Composition:
+        if body.query is not None:
+            return self.query(body.query, access)
+        if body.compose is not None:
+            return self.compose(body.compose, access)
+        assert body.composition is not None  # the body was checked
+        return Composition.from_dict(body.composition)
+
+    def _check_compose(self, record: Mapping[str, Any]) -> None:
+        check_nesting(record)
+        hits, bounds = record.get("hits"), self.bounds
+        lists = [part for part in hits if isinstance(part, list)] if isinstance(hits, list) else []
+        flat = [hit for part in lists for hit in part] or (hits if isinstance(hits, list) else [])
+        chunks, parents = record.get("chunks"), record.get("parents")
+        given = [
+            *(chunks if isinstance(chunks, list) else []),
+            *(parents.values() if isinstance(parents, dict) else []),
+        ]
+        bounds.check_count("hits", len(flat), bounds.hits)
+        bounds.check_count("chunks and parents", len(given), bounds.chunks)
+        bounds.check_texts([record.get("question")])
+        bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in (*flat, *given))
+        bounds.check_options(record.get("config"), self._tokenizers)
+
+    def _check_passages(self, passages: list[Any]) -> None:
+        self.bounds.check_count("passages", len(passages), self.bounds.hits)
+        self.bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in passages)

@@ -1,0 +1,166 @@
+"""An index that the service answers from: a database, its encoder, and how new documents are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from retrivex.chunking import get_chunker
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
+from retrivex.errors import StoreError
+from retrivex.model.chunk import Scope
+from retrivex.model.document import Document
+from retrivex.model.window import Window
+from retrivex.retrieval.indexing import Indexer
+from retrivex.retrieval.stored_encoder import encoder_for_query
+from retrivex.service.bodies import QueryBody
+from retrivex.service.errors import AccessError, ConflictError, NotFoundError
+from retrivex.service.question import compose_question
+from retrivex.stores import PutResult, SQLiteStore
+from retrivex.stores.sqlite.inspection import DocumentInfo
+from retrivex.tokens.tokenizer import Tokenizer
+
+
+class Index:
+    """One database; any number of threads and processes may use it at once.
+
+    Parameters
+    ----------
+    name : that requests name it by
+    path : of the file; made where it does not exist, unless `read_only`
+    tokenizer : counts the tokens of new documents
+    embed : encoder of questions; None takes the one the file was indexed with
+    read_only : whether documents may be added and deleted
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be opened.
+    """
+
+    def __init__(
+        self, name: str, path: Path, tokenizer: Tokenizer, *, embed: str | None = None, read_only: bool = False
+    ) -> None:
+        self.name = name
+        self.read_only = read_only
+        self._store = SQLiteStore(path, read_only=read_only)
+        try:
+            self._encoder, self._said = encoder_for_query(embed, self._store, "auto")
+            cutter = get_chunker("auto", tokenizer=tokenizer, encoder=self._encoder)
+            stored = self._encoder if self._store.vector_model is not None else None
+            self._indexer = Indexer(self._store, cutter, tokenizer, stored)
+        except BaseException:
+            self._store.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._store.close()
+
+    def check(self) -> None:
+        """Read from the file, to see that it answers.
+
+        Raises
+        ------
+        StoreError
+            If it does not.
+        """
+        with self._own_name():
+            self._store.is_current("", "")
+
+    def ask(self, composer: SpanComposer, body: QueryBody, scope: Scope) -> Composition:
+        """Return the context for a question."""
+        by_words = body.mode == "bm25"
+        with self._own_name():
+            return compose_question(
+                composer,
+                self._store,
+                body.question,
+                encoder=None if by_words else self._encoder,
+                k=body.k,
+                mode=body.mode,
+                scope=scope,
+                where=body.where,
+                said=None if by_words else self._said,
+                **body.config,
+            )
+
+    def list_documents(self, scope: Collection[str | None] | None, after: str, most: int) -> list[DocumentInfo]:
+        """Return at most `most` documents behind `after`, by name; all scopes where `scope` is None."""
+        with self._own_name():
+            visible = (info for info in self._store.documents(after) if scope is None or info.scope in scope)
+            return [*islice(visible, most)]
+
+    def add(self, document: Document) -> tuple[PutResult, int, int]:
+        """Write a document in one transaction; return what was done, its chunks and its tokens.
+
+        Raises
+        ------
+        AccessError
+            If the index is read-only.
+        ConflictError
+            If a document of another scope has its name.
+        """
+        self.check_writable()
+        with self._own_name():
+            known = self._store.get_info(document.doc_id)
+            if known is not None and known.scope != document.scope:
+                raise ConflictError(f"the name {document.doc_id!r} is taken: give the document another one")
+            return self._indexer.add(document)
+
+    def delete(self, doc_id: str, scope: Scope) -> None:
+        """Delete a document that `scope` may see.
+
+        Raises
+        ------
+        AccessError
+            If the index is read-only.
+        NotFoundError
+            If there is none.
+        """
+        self.check_writable()
+        self.read(doc_id, scope)
+        with self._own_name():
+            self._store.delete(doc_id)
+
+    def read(self, doc_id: str, scope: Scope) -> Document:
+        """Return a document with its text.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or none that `scope` may see: the answer is the same.
+        """
+        with self._own_name():
+            document = self._store.get_document(doc_id, scope)
+        if document is None:
+            raise NotFoundError(f"there is no document {doc_id!r} in {self.name!r}: list what there is")
+        return document
+
+    def read_chunk(self, doc_id: str, chunk_id: int, scope: Scope) -> str | None:
+        """Return the text of a chunk; None where there is none that `scope` may see."""
+        with self._own_name():
+            found = self._store.fetch([Window(doc_id, chunk_id, chunk_id + 1)], scope)
+        return found[0].text if found else None
+
+    def check_writable(self) -> None:
+        """Refuse to change an index that is read-only.
+
+        Raises
+        ------
+        AccessError
+            If it is.
+        """
+        if self.read_only:
+            raise AccessError(f"{self.name!r} is read-only: documents are added where it is made, by retrivex index")
+
+    @contextmanager
+    def _own_name(self) -> Iterator[None]:
+        """Say the name of the index, and not where its file lies, in what goes wrong."""
+        try:
+            yield
+        except StoreError as error:
+            raise StoreError(str(error).replace(str(self._store.path), self.name)) from error.__cause__

@@ -1,0 +1,69 @@
+"""A question to an embedded index: finds hits and composes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.composer.composer import SpanComposer
+from retrivex.composer.expand import NO_HITS
+from retrivex.composition.composition import Composition
+from retrivex.encoders.encoder import Encoder
+from retrivex.errors import EncoderError
+from retrivex.model.chunk import Scope
+from retrivex.retrieval.local import LocalRetriever, RetrievalMode
+from retrivex.stores import SQLiteStore, Where
+
+DEFAULT_HITS = 50
+
+NOTHING_FOUND = (
+    "nothing found: no chunk has a word of the question, or --scope and --where let none through; try other words"
+)
+
+
+def compose_question(
+    composer: SpanComposer,
+    store: SQLiteStore,
+    question: str,
+    *,
+    encoder: Encoder | None = None,
+    k: int = DEFAULT_HITS,
+    mode: RetrievalMode = "auto",
+    scope: Scope = None,
+    where: Where | None = None,
+    said: str | None = None,
+    **overrides: Any,
+) -> Composition:
+    """Return the context for a question; what the retriever has to say is among its warnings.
+
+    Parameters
+    ----------
+    composer : with the options to start from
+    store : the index
+    question, k, scope, where : see `LocalRetriever.retrieve`
+    encoder, mode : see `LocalRetriever`
+    said : why there is no encoder, in place of what the retriever says of it
+    **overrides : options of `RetrievalConfig`
+    """
+    retriever = LocalRetriever(store, encoder, mode)
+    used = retriever.mode
+    hits = retriever.retrieve(question, k, scope, where)
+    if used == "dense" and "score_scale" not in composer.config.model_fields_set:
+        overrides.setdefault("score_scale", "cosine")
+    vector = _encode(encoder, question) if used != "bm25" and encoder is not None and hits else None
+    made = composer.compose(hits, store, query=question, query_embedding=vector, scope=scope, **overrides)
+    before = (said,) if said else retriever.warnings
+    # the retriever, whose fault it is for the composer, is this function itself
+    warnings = [NOTHING_FOUND if warning == NO_HITS else warning for warning in made.warnings]
+    return replace(made, warnings=(*before, *warnings))
+
+
+def _encode(encoder: Encoder, question: str) -> NDArray[np.floating[Any]]:
+    vectors = np.asarray(encoder.encode([question]))
+    if vectors.ndim != 2 or len(vectors) != 1:
+        raise EncoderError(f"encoder {encoder.name!r} gave the shape {vectors.shape} for one question, not (1, d)")
+    vector: NDArray[np.floating[Any]] = vectors[0]
+    return vector

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.service_world import CHUNKS, COMPOSE, PASSAGES, make_engine, make_index
+
+from retrivex import Document
+from retrivex.errors import ConfigError, LoadError, RetrivexError, StoreError
+from retrivex.service.access import Access
+from retrivex.service.bounds import Bounds
+from retrivex.service.engine import Engine
+from retrivex.service.errors import AccessError, ConflictError, LimitError, NotFoundError
+from retrivex.service.index import Index
+from retrivex.service.requests import RequestError
+from retrivex.tokens.tokenizer import get_tokenizer
+
+ACME = Access("k1", frozenset({"acme"}))
+WAYNE = Access("k2", frozenset({"wayne"}))
+BOTH = Access("k3", frozenset({"acme", None}))
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    made = make_engine(make_index(tmp_path / "index.db"))
+    yield made
+    made.close()
+
+
+def test_a_request_is_composed_as_retrivex_compose_does(engine: Engine) -> None:
+    made = engine.compose(COMPOSE)
+    assert made.text == "[1] Bees live in hives. A hive has one queen. She lays all the eggs."
+
+
+def test_a_question_is_answered_with_citations_that_resolve(engine: Engine) -> None:
+    made = engine.query({"question": "Who lays eggs?"})
+    citation = made.to_dict()["citations"][0]
+    found = engine.resolve({**citation, "around": 5})
+    assert found["text"] == made.text[citation["start"] : citation["end"]]
+    assert (found["doc_id"], found["page"]) == ("bees.md", None)
+
+
+def test_text_around_a_citation_is_cut_at_the_document(engine: Engine) -> None:
+    found = engine.resolve({"doc_id": "bees.md", "char_start": 5, "char_end": 9, "around": 7})
+    assert (found["before"], found["text"], found["after"]) == ("Bees ", "live", " in hiv")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"char_start": 60, "char_end": 99}, "outside 'bees.md', which has 64"),
+        ({"char_start": 9, "char_end": 5}, "outside"),
+        ({}, "neither offsets nor a chunk_id"),
+    ],
+)
+def test_a_citation_that_points_nowhere_is_refused(engine: Engine, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        engine.resolve({"doc_id": "bees.md", **more})
+
+
+def test_a_citation_by_chunk(engine: Engine) -> None:
+    assert engine.resolve({"doc_id": "bees.md", "chunk_id": 0})["text"].startswith("Bees live")
+    with pytest.raises(NotFoundError, match="no chunk 99"):
+        engine.resolve({"doc_id": "bees.md", "chunk_id": 99})
+
+
+# ---- scopes
+
+
+def test_a_key_sees_its_scopes_alone(engine: Engine) -> None:
+    question = {"question": "Which rocket is planned?"}
+    assert "Vulture" in engine.query(question, ACME).text
+    assert "Bat" in engine.query(question, WAYNE).text
+    assert engine.query(question).text == ""
+    assert [info.doc_id for info in engine.list_documents(ACME)] == ["acme:plan.md"]
+    assert [info.doc_id for info in engine.list_documents(BOTH)] == ["acme:plan.md", "bees.md"]
+    assert len(engine.list_documents()) == 3
+
+
+def test_a_request_narrows_its_scope_and_never_widens_it(engine: Engine) -> None:
+    assert [info.doc_id for info in engine.list_documents(BOTH, scope=[None])] == ["bees.md"]
+    for asked in ("wayne", ["acme", "wayne"], [None]):
+        with pytest.raises(AccessError, match="none of this key"):
+            engine.query({"question": "Rockets?", "scope": asked}, ACME)
+    with pytest.raises(AccessError, match="none of this key"):
+        engine.compose({**COMPOSE, "scope": "wayne"}, ACME)
+
+
+def test_what_another_key_owns_is_not_there(engine: Engine) -> None:
+    citation = {"doc_id": "wayne:plan.md", "char_start": 0, "char_end": 5}
+    with pytest.raises(NotFoundError) as hidden:
+        engine.resolve(citation, ACME)
+    with pytest.raises(NotFoundError) as absent:
+        engine.resolve({**citation, "doc_id": "other.md"}, ACME)
+    assert str(hidden.value).replace("wayne:plan.md", "other.md") == str(absent.value)
+    with pytest.raises(NotFoundError):
+        engine.delete_document("wayne:plan.md", ACME)
+    assert engine.query({"question": "rocket"}, WAYNE).text
+
+
+def test_chunks_of_a_request_are_seen_whoever_asks(engine: Engine) -> None:
+    own = [{**chunk, "scope": "acme"} for chunk in CHUNKS]
+    assert engine.compose({**COMPOSE, "chunks": own}, ACME).text
+    assert engine.compose(COMPOSE, ACME).text
+    assert not engine.compose({**COMPOSE, "chunks": own}, WAYNE).text
+
+
+# ---- documents
+
+
+def test_the_same_name_of_two_keys_is_two_documents(engine: Engine) -> None:
+    first = engine.add_file(b"Acme sells anvils.", "goods.md", ACME)
+    second = engine.add_file(b"Wayne sells capes.", "../goods.md", WAYNE)
+    assert [added.doc_id for added in (*first, *second)] == ["acme:goods.md", "wayne:goods.md"]
+    assert "anvils" in engine.query({"question": "Who sells what?"}, ACME).text
+    again = engine.add_file(b"Acme sells anvils.", "goods.md", ACME)
+    assert [added.result for added in again] == ["unchanged"]
+    engine.delete_document("acme:goods.md", ACME)
+    assert "anvils" not in engine.query({"question": "Who sells what?"}, ACME).text
+
+
+def test_a_name_of_another_scope_is_taken(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "index.db", Document("notes.md", "Of acme.", scope="acme")))
+    with pytest.raises(ConflictError, match="taken"):
+        engine.add_file(b"Of nobody.", "notes.md")
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", "a\x00.md", "a:b.md", "program.exe", "no-ending", "x" * 300 + ".md", "a\ud800.md"]
+)
+def test_a_file_of_a_wrong_name_or_type_is_refused(engine: Engine, name: str) -> None:
+    with pytest.raises(LoadError):
+        engine.add_file(b"text", name)
+
+
+def test_lines_of_jsonl_are_documents_of_the_scope_of_the_upload(engine: Engine) -> None:
+    lines = [{"doc_id": "a", "text": "Ants march."}, {"doc_id": "b", "text": "Wasps sting.", "scope": "acme"}]
+    raw = "\n".join(json.dumps(line) for line in lines).encode()
+    assert [added.doc_id for added in engine.add_file(raw, "lines.jsonl", ACME)] == ["acme:a", "acme:b"]
+    with pytest.raises(AccessError, match="names the scope 'acme'"):
+        engine.add_file(raw, "lines.jsonl", WAYNE)
+
+
+def test_what_is_wrong_with_a_file_names_no_folder_of_the_machine(engine: Engine) -> None:
+    with pytest.raises(LoadError) as raised:
+        engine.add_file(b"", "empty.md")
+    assert str(raised.value).startswith("empty.md: ")
+    assert "/" not in str(raised.value)
+
+
+def test_a_store_that_fails_names_no_file_of_the_machine(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "index.db"))
+    engine.close()
+    with pytest.raises(StoreError) as raised:
+        engine.query({"question": "Bees?"})
+    assert str(tmp_path) not in str(raised.value)
+
+
+def test_a_read_only_index_takes_no_documents(tmp_path: Path) -> None:
+    tokenizer = get_tokenizer("estimate")
+    index = Index("default", make_index(tmp_path / "index.db"), tokenizer, read_only=True)
+    engine = Engine([index], tokenizer=tokenizer)
+    with pytest.raises(AccessError, match="read-only"):
+        engine.add_file(b"Text.", "a.md")
+    with pytest.raises(AccessError, match="read-only"):
+        engine.delete_document("bees.md")
+    engine.close()
+
+
+def test_documents_are_listed_in_pages(engine: Engine) -> None:
+    first = engine.list_documents(most=2)
+    rest = engine.list_documents(most=2, after=first[-1].doc_id)
+    assert [info.doc_id for info in (*first, *rest)] == ["acme:plan.md", "bees.md", "wayne:plan.md"]
+
+
+def test_another_engine_sees_a_new_document_at_once(tmp_path: Path) -> None:
+    path = make_index(tmp_path / "index.db")
+    one, other = make_engine(path), make_engine(path)
+    one.add_file(b"Wasps build nests of paper.", "wasps.md")
+    assert "paper" in other.query({"question": "What do wasps build?"}).text
+    one.close()
+    other.close()
+
+
+# ---- passages and prompts
+
+
+def test_passages_are_ordered_and_deduplicated(engine: Engine) -> None:
+    ordered = engine.reorder({"passages": PASSAGES, "options": {"strategy": "score_desc", "top_k": 2}})
+    assert [passage["id"] for passage in ordered["passages"]] == [0, 1]
+    assert ordered["diagnostics"]["output_count"] == 2
+    unique = engine.deduplicate({"passages": PASSAGES})
+    assert [passage["id"] for passage in unique["passages"]] == [0, 1, 2]
+    assert [(duplicate["position"], duplicate["kept"]) for duplicate in unique["duplicates"]] == [(3, 0)]
+
+
+def test_a_prompt_of_a_question_a_request_or_an_answer(engine: Engine) -> None:
+    composition = engine.compose(COMPOSE).to_dict()
+    for source in ({"query": {"question": "Who lays eggs?"}}, {"compose": COMPOSE}, {"composition": composition}):
+        prompt, made = engine.prompt({**source, "max_tokens": 500})
+        assert "She lays all the eggs." in json.dumps(prompt.messages)
+        assert made.question == "Who lays eggs?"
+    with pytest.raises(RequestError, match="only one"):
+        engine.prompt({"query": {"question": "?"}, "compose": COMPOSE})
+
+
+# ---- limits
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("coefficients", "/etc/passwd"),
+        ("tokenizer", "/etc/passwd"),
+        ("tokenizer", "gpt2"),
+        ("position_profile", "/etc/secret.json"),
+        ("window", 101),
+        ("max_window", 10_000),
+        ("token_budget", 10**9),
+    ],
+)
+def test_an_option_that_is_too_large_or_names_a_file_is_refused(engine: Engine, name: str, value: Any) -> None:
+    for call, body in ((engine.compose, COMPOSE), (engine.query, {"question": "Bees?"})):
+        with pytest.raises(LimitError, match=name):
+            call({**body, "config": {name: value}})
+
+
+def test_options_of_the_reorderer_name_no_files(engine: Engine) -> None:
+    for options in ({"tokenizer": "/etc/passwd"}, {"profile": "x.json"}, {"max_tokens": 10**9}):
+        with pytest.raises(LimitError):
+            engine.reorder({"passages": PASSAGES, "options": options})
+    assert engine.reorder({"passages": PASSAGES, "options": {"tokenizer": "auto", "max_tokens": 20}})
+
+
+def test_a_request_has_bounds(tmp_path: Path) -> None:
+    bounds = Bounds(hits=2, chunks=3, characters=40, listed=5)
+    engine = make_engine(make_index(tmp_path / "index.db"), bounds=bounds)
+    hits = COMPOSE["hits"]
+    for body in (
+        {**COMPOSE, "hits": hits * 3},
+        {**COMPOSE, "hits": [hits, hits, hits]},
+        {**COMPOSE, "parents": {"one": "text"}},
+        {**COMPOSE, "question": "x" * 41},
+        {**COMPOSE, "chunks": [{**CHUNKS[0], "text": "x" * 41}]},
+    ):
+        with pytest.raises(LimitError):
+            engine.compose(body)
+    with pytest.raises(LimitError, match="3 hits: a request may have 2"):
+        engine.query({"question": "Bees?", "k": 3})
+    with pytest.raises(LimitError, match="passages"):
+        engine.deduplicate({"passages": PASSAGES})
+    with pytest.raises(LimitError, match="documents"):
+        engine.list_documents(most=6)
+    engine.close()
+
+
+def test_deep_nesting_is_refused(engine: Engine) -> None:
+    deep: Any = []
+    for _ in range(500):
+        deep = [deep]
+    with pytest.raises(LimitError, match="64 levels"):
+        engine.compose({**COMPOSE, "id": deep})
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "'question' is missing"),
+        ({"question": 5}, "question is 5: it should be a valid string"),
+        ({"question": "?", "quest": 1}, "the key 'quest' is unknown: known are question, index"),
+        ({"question": "?", "k": "5"}, "k is '5'"),
+        ({"question": "?", "k": 0}, "k is 0"),
+        ({"question": "?", "mode": "magic"}, "mode is 'magic'"),
+        ([1], "the body is a list"),
+    ],
+)
+def test_a_wrong_body_says_the_value_and_the_rule(engine: Engine, body: Any, message: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        engine.query(body)
+    assert message in str(raised.value)
+
+
+def test_what_the_library_refuses_comes_through(engine: Engine) -> None:
+    with pytest.raises(ConfigError):
+        engine.query({"question": "Bees?", "config": {"window": -1}})
+    with pytest.raises(NotFoundError, match="there is no index 'other': this service has default"):
+        engine.query({"question": "Bees?", "index": "other"})
+    with pytest.raises(RetrivexError):
+        engine.query({"question": "Bees?", "where": {"nonsense": 1}})
