@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from retrivex.stores.sqlite.connection import decoding
+from retrivex.stores.sqlite.rows import decode_text
 from retrivex.stores.sqlite.shared_file import SharedFile
 
 _SCHEMA = """
@@ -56,7 +58,8 @@ class AnswerCache(SharedFile):
             row = connection.execute(
                 "SELECT text, cut, prompt_tokens, answer_tokens FROM answer WHERE key = ?", (key,)
             ).fetchone()
-        return None if row is None else KeptAnswer(json.loads(row[0]), bool(row[1]), row[2], row[3])
+            with decoding(f"the answer {key}"):
+                return None if row is None else KeptAnswer(decode_text(json.loads(row[0])), bool(row[1]), *row[2:])
 
     def write(self, key: str, answer: KeptAnswer) -> KeptAnswer:
         """Keep an answer, and return the one that is kept: another process may have been first."""

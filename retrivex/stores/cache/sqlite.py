@@ -20,6 +20,8 @@ CREATE TABLE IF NOT EXISTS entry (
 CREATE INDEX IF NOT EXISTS entry_expires ON entry (expires);
 """
 _CACHE_KIB = 4096
+# one that expires later than it can was written before the clock was set back, and may be of any age
+_VALID = "expires > ? AND expires <= ?"
 
 
 class SQLiteCache(SharedFile):
@@ -29,7 +31,7 @@ class SQLiteCache(SharedFile):
     ----------
     path : the file, made where it does not exist; `:memory:` is none, see `MemoryCache`
     max_places : places kept at most; the oldest go first
-    ttl_s : seconds that a place is kept
+    ttl_s : seconds that a place is kept; the same for all processes
     busy_timeout_s : seconds to wait for another process that writes
     clock : Unix seconds, the same for all processes
 
@@ -63,17 +65,19 @@ class SQLiteCache(SharedFile):
 
     def __len__(self) -> int:
         with self.transaction() as connection:
-            (count,) = connection.execute("SELECT count(*) FROM entry WHERE expires > ?", (self._clock(),)).fetchone()
+            sql = f"SELECT count(*) FROM entry WHERE {_VALID}"
+            (count,) = connection.execute(sql, self._times()).fetchone()
         return int(count)
 
     def read(self, space: str, places: Sequence[ChunkKey]) -> dict[ChunkKey, Entry]:
         """Return what is kept of `places` and not too old."""
-        now = self._clock()
+        times = self._times()
         found: dict[ChunkKey, Entry] = {}
         with self.transaction() as connection:
             for place in places:
                 row = connection.execute(
-                    "SELECT chunks FROM entry WHERE space = ? AND place = ? AND expires > ?", (*_row(space, place), now)
+                    f"SELECT chunks FROM entry WHERE space = ? AND place = ? AND {_VALID}",
+                    (*_row(space, place), *times),
                 ).fetchone()
                 entry = None if row is None else _decode(row[0])
                 if entry is not None:
@@ -82,11 +86,11 @@ class SQLiteCache(SharedFile):
 
     def write(self, space: str, entries: Mapping[ChunkKey, Entry]) -> None:
         """Keep entries, and drop what is too old or too much."""
-        now = self._clock()
-        rows = [(*_row(space, place), now + self._ttl_s, text) for place, text in _encode(entries)]
+        now, latest = self._times()
+        rows = [(*_row(space, place), latest, text) for place, text in _encode(entries)]
         with self.transaction(write=True) as connection:
             connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)", rows)
-            connection.execute("DELETE FROM entry WHERE expires <= ?", (now,))
+            connection.execute(f"DELETE FROM entry WHERE NOT ({_VALID})", (now, latest))
             (count,) = connection.execute("SELECT count(*) FROM entry").fetchone()
             if count > self._max_places:
                 connection.execute(
@@ -94,6 +98,11 @@ class SQLiteCache(SharedFile):
                     "(SELECT space, place FROM entry ORDER BY expires LIMIT ?)",
                     (count - self._max_places,),
                 )
+
+    def _times(self) -> tuple[float, float]:
+        """Return when an entry that is kept may expire: after now, and not later than one that is written now."""
+        now = self._clock()
+        return now, now + self._ttl_s
 
 
 def _row(space: str, place: ChunkKey) -> tuple[str, str]:
@@ -106,7 +115,7 @@ def _decode(text: str) -> Entry | None:
     try:
         records = json.loads(text)
         return tuple(chunk_from_dict(record) for record in records) if isinstance(records, list) else None
-    except (ValueError, TypeError, AttributeError, KeyError):
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return None
 
 

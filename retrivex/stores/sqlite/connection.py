@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, describe_cause
 
 _MAX_IDLE = 8
 _READER_CACHE_KIB = 16 * 1024
 _CHECKPOINT_PAGES = 4000  # 16 MB of log before it is copied into the file; SQLite's own 1000 copies pages too often
 WRITER_CACHE_KIB = 64 * 1024
+
+# of opening a file to read where -wal and -shm cannot be made beside it
+_NOTHING_BESIDE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
 
 _EXPLANATIONS = {
     sqlite3.SQLITE_FULL: "the disk is full (or the file may not grow): free space and run again",
@@ -29,13 +32,38 @@ _EXPLANATIONS = {
 }
 
 
+class DamagedRowError(Exception):
+    """A row holds what RetriVex never wrote: the file is damaged, or somebody else made it."""
+
+
 @contextmanager
 def sqlite_errors(path: str) -> Iterator[None]:
-    """Turn SQLite's errors into `StoreError` with the file, SQLite's words and the way out."""
+    """Turn SQLite's errors, and rows that cannot be read, into `StoreError` with the file and the way out."""
     try:
         yield
     except sqlite3.Error as error:
         raise StoreError(f"{path}: {_explain(error)} (SQLite says: {error})") from error
+    except DamagedRowError as error:
+        raise StoreError(f"{path}: {_EXPLANATIONS[sqlite3.SQLITE_CORRUPT]} ({error})") from error
+
+
+WRONG_VALUE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What `json`, `numpy` and constructors raise for values that RetriVex never wrote."""
+
+
+@contextmanager
+def decoding(what: str) -> Iterator[None]:
+    """Read values of a file that anybody may have written; whatever goes wrong is the file's fault.
+
+    Raises
+    ------
+    DamagedRowError
+        In place of `WRONG_VALUE`.
+    """
+    try:
+        yield
+    except WRONG_VALUE as error:
+        raise DamagedRowError(f"{what} cannot be read: {describe_cause(error)}") from error
 
 
 def _explain(error: sqlite3.Error) -> str:
@@ -55,7 +83,31 @@ def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> 
     mode : SQLite's: `rwc` creates the file, `rw` and `ro` need it
     busy_timeout_s : seconds to wait for a lock
     cache_kib : bound of the page cache, in KiB
+
+    Raises
+    ------
+    StoreError
+        If it is opened to be read where no file can be made, and has a write-ahead log.
+
+    Notes
+    -----
+    On a read-only file system, `ro` reads the file as it is, without the files that SQLite makes beside it.
     """
+    try:
+        return _open(path, mode, busy_timeout_s, cache_kib)
+    except sqlite3.OperationalError as error:
+        if mode != "ro" or error.sqlite_errorcode & 0xFF not in _NOTHING_BESIDE:
+            raise
+        if _has_log(path):
+            raise StoreError(
+                f"{path} has a write-ahead log, which cannot be read where no file can be made: open the store once "
+                "where its folder can be written, or copy it to such a folder with its -wal file"
+            ) from error
+    # nobody can write there, so that nothing changes under a reader without locks
+    return _open(path, "ro&immutable=1", busy_timeout_s, cache_kib)
+
+
+def _open(path: Path, mode: str, busy_timeout_s: float, cache_kib: int) -> sqlite3.Connection:
     # check_same_thread: the pool gives a connection to one thread at a time
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
@@ -65,15 +117,51 @@ def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> 
         check_same_thread=False,
     )
     try:
+        # What a file's own views, triggers and indexes may call: nothing that reaches outside of it.
+        connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         # With WAL, NORMAL survives a killed process whole; a power cut may cost the last documents, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WRITER_CACHE_KIB * 1024}")
+        if mode.startswith("ro"):
+            connection.execute("PRAGMA schema_version").fetchone()  # the first look at the file
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _has_log(path: Path) -> bool:
+    try:
+        return os.path.getsize(f"{path}-wal") > 0
+    except OSError:
+        return False
+
+
+def check_objects(connection: sqlite3.Connection, path: str, views: Mapping[str, str]) -> None:
+    """Refuse a file with triggers, views or virtual tables that RetriVex did not make: they run code of the file.
+
+    Parameters
+    ----------
+    connection, path : the file
+    views : the SQL of the views and virtual tables it may have, by name
+
+    Raises
+    ------
+    StoreError
+        If it has another one.
+    """
+    found = connection.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"
+    )
+    for kind, name, sql in found:
+        if kind not in ("view", "table") or views.get(name) != sql:
+            what = "virtual table" if kind == "table" else kind
+            raise StoreError(
+                f"{path} has the {what} {name!r}, which RetriVex did not make: others changed the file; index again "
+                "into a new one"
+            )
 
 
 def store_path(path: str | os.PathLike[str], *, read_only: bool, in_memory: str | None = None) -> Path:

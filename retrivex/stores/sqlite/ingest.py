@@ -8,9 +8,10 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, quoted
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
+from retrivex.stores.sqlite.connection import DamagedRowError
 from retrivex.stores.sqlite.fts import index_terms
 from retrivex.stores.sqlite.record import Record
 from retrivex.stores.sqlite.rows import FIELDS
@@ -112,7 +113,12 @@ def missing_documents(
 def vector_space(connection: sqlite3.Connection) -> tuple[str, int] | None:
     """Return the model and the dimension of the file's vectors; None while it has none."""
     known = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('vector_model', 'vector_dimension')"))
-    return (known["vector_model"], known["vector_dimension"]) if known else None
+    if not known:
+        return None
+    model, dimension = known.get("vector_model"), known.get("vector_dimension")
+    if not isinstance(model, str) or not isinstance(dimension, int) or dimension < 1:
+        raise DamagedRowError(f"its vectors are of the model {quoted(model)} and {quoted(dimension)} dimensions")
+    return model, dimension
 
 
 def check_vector_space(known: tuple[str, int] | None, model: str | None, dimension: int) -> None:

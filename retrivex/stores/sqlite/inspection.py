@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import operator
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+from retrivex.errors import quoted
 from retrivex.model.document import Document
+from retrivex.stores.sqlite.connection import DamagedRowError, decoding
+from retrivex.stores.sqlite.rows import decode_mapping, decode_text
 from retrivex.stores.sqlite.schema import SCHEMA_VERSION
 
 
@@ -71,6 +75,10 @@ class StoreInfo:
 
 _INFO = ", ".join(DocumentInfo.__slots__)
 
+# as the class is annotated
+_KINDS = {"str": str, "str | None": str | None, "float | None": float | int | None, "int": int}
+_INFO_KINDS = [(field.name, _KINDS[str(field.type)]) for field in fields(DocumentInfo)]
+
 _SUMS = """
 SELECT count(*), coalesce(sum(chunk_count), 0), coalesce(sum(parent_count), 0), coalesce(sum(vector_count), 0),
   coalesce(sum(characters), 0)
@@ -101,13 +109,19 @@ def read_document(connection: sqlite3.Connection, doc_id: str) -> Document | Non
     if row is None:
         return None
     text, text_format, title, page_starts, source, timestamp, scope, metadata = row
-    starts = tuple(json.loads(page_starts))
-    return Document(doc_id, text, text_format, title, starts, source, timestamp, scope, json.loads(metadata))
+    with decoding(f"document {doc_id!r}"):
+        starts = tuple(map(operator.index, json.loads(page_starts)))
+        return Document(
+            doc_id, decode_text(text), text_format, title, starts, source, timestamp, scope, decode_mapping(metadata)
+        )
 
 
 def read_infos(connection: sqlite3.Connection, after: str = "") -> Iterator[DocumentInfo]:
     """Yield the documents behind `after`, by `doc_id`."""
     for row in connection.execute(f"SELECT {_INFO} FROM documents WHERE doc_id > ? ORDER BY doc_id", (after,)):
+        for (name, kinds), value in zip(_INFO_KINDS, row, strict=True):
+            if not isinstance(value, kinds):
+                raise DamagedRowError(f"document {quoted(row[0])} cannot be read: {name} is {quoted(value)}")
         yield DocumentInfo(*row)
 
 
@@ -134,8 +148,11 @@ def read_info(connection: sqlite3.Connection, path: Path, space: tuple[str, int]
         characters,
         model,
         dimension,
-        tuple(row[0] for row in tokenizers),
-        tuple(row[0] for row in connection.execute("SELECT scope FROM scopes ORDER BY scope")),
+        tuple(decode_text(row[0]) for row in tokenizers),
+        tuple(
+            None if row[0] is None else decode_text(row[0])
+            for row in connection.execute("SELECT scope FROM scopes ORDER BY scope")
+        ),
         path.stat().st_size,
     )
 

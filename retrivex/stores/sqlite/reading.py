@@ -11,8 +11,10 @@ from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
+from retrivex.stores.sqlite.connection import decoding
 from retrivex.stores.sqlite.filters import Where, compile_where
-from retrivex.stores.sqlite.rows import FIELDS, decode_chunk
+from retrivex.stores.sqlite.ingest import vector_space
+from retrivex.stores.sqlite.rows import FIELDS, decode_chunk, decode_text
 from retrivex.stores.sqlite.vectors import Floats, from_blob, nearest, row_blocks
 
 Scored: TypeAlias = list[tuple[int, float]]
@@ -77,8 +79,9 @@ def fetch(
     """Yield the chunks of `windows` that `scope` may see, with the token counts stored for `tokenizer`."""
     sql = fetch_statement(with_embeddings=with_embeddings, with_tokens=tokenizer is not None)
     values = [_windows_json(windows), _scopes_json(scope)]
+    dimension = _dimension(connection, with_embeddings=with_embeddings)
     for row in connection.execute(sql, values if tokenizer is None else [tokenizer, *values]):
-        yield _chunk(row), row[3]
+        yield _chunk(row, dimension), row[3]
 
 
 def fetch_parents(connection: sqlite3.Connection, parent_ids: Sequence[str], scope: Scope) -> dict[str, Chunk | str]:
@@ -88,7 +91,7 @@ def fetch_parents(connection: sqlite3.Connection, parent_ids: Sequence[str], sco
         _PARENTS, (json.dumps([name for name in parent_ids if "\0" not in name]), _scopes_json(scope))
     ):
         # a parent given as plain text has no chunk_id
-        found[name] = row[-1] if row[0] is None else decode_chunk(doc_id, parent_scope, row)
+        found[name] = decode_text(row[-1]) if row[0] is None else decode_chunk(doc_id, parent_scope, row)
     return found
 
 
@@ -130,14 +133,21 @@ def load_hits(connection: sqlite3.Connection, ranked: Scored, *, with_embeddings
         join="LEFT JOIN vectors v ON v.chunk = c.id" if with_embeddings else "",
     )
     rows = connection.execute(sql, (json.dumps([row_id for row_id, _ in ranked]),))
-    hits = [SeedHit(_chunk(row), ranked[row[3]][1]) for row in rows]
+    dimension = _dimension(connection, with_embeddings=with_embeddings)
+    hits = [SeedHit(_chunk(row, dimension), ranked[row[3]][1]) for row in rows]
     return sorted(hits, key=lambda hit: (-hit.similarity_score, hit.key))
 
 
-def _chunk(row: Sequence[Any]) -> Chunk:
+def _dimension(connection: sqlite3.Connection, *, with_embeddings: bool) -> int:
+    space = vector_space(connection) if with_embeddings else None
+    return 0 if space is None else space[1]
+
+
+def _chunk(row: Sequence[Any], dimension: int) -> Chunk:
     chunk = decode_chunk(row[0], row[1], row[4:])
     if row[2] is not None:
-        chunk.embedding = from_blob(row[2])
+        with decoding(f"the vector of chunk {chunk.key!r}"):
+            chunk.embedding = from_blob(row[2]).reshape(dimension)
     return chunk
 
 

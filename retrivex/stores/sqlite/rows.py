@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, describe_cause, quoted
 from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.stores.sqlite.connection import WRONG_VALUE, DamagedRowError
 
 FIELDS = (
     "chunk_id",
@@ -65,26 +66,50 @@ def encode_chunk(chunk: Chunk) -> tuple[Any, ...]:
 
 
 def decode_chunk(doc_id: str, scope: str | None, row: Sequence[Any]) -> Chunk:
-    """Build the chunk from the values of `FIELDS`."""
+    """Build the chunk from the values of `FIELDS`.
+
+    Raises
+    ------
+    DamagedRowError
+        If they are not what `encode_chunk` makes.
+    """
     chunk_id, start, end, parent_id, headings, page, custom, timestamp, count, links, prefix, kinds, text = row
-    return Chunk(
-        text,
-        ChunkMetadata(
-            doc_id,
-            chunk_id,
-            start,
-            end,
-            parent_id,
-            None if headings is None else _decode_headings(headings, kinds),
-            page,
-            {} if custom is None else json.loads(custom),
-            timestamp,
-            count,
-            scope,
-            _decode_links(links, kinds),
-            prefix,
-        ),
-    )
+    try:  # and no context manager: millions of rows are read
+        return Chunk(
+            text,
+            ChunkMetadata(
+                doc_id,
+                chunk_id,
+                start,
+                end,
+                parent_id,
+                None if headings is None else _decode_headings(headings, kinds),
+                page,
+                {} if custom is None else decode_mapping(custom),
+                timestamp,
+                count,
+                scope,
+                _decode_links(links, kinds),
+                prefix,
+            ),
+        )
+    except WRONG_VALUE as error:
+        raise DamagedRowError(f"chunk {quoted((doc_id, chunk_id))} cannot be read: {describe_cause(error)}") from error
+
+
+def decode_mapping(encoded: str) -> dict[str, Any]:
+    """Return the mapping that `encode_mapping` wrote."""
+    decoded = json.loads(encoded)
+    if not isinstance(decoded, dict):
+        raise TypeError(f"metadata holds a {type(decoded).__name__}, not an object")
+    return decoded
+
+
+def decode_text(value: Any) -> str:
+    """Return a text of the file, which may be anything else where others wrote it."""
+    if not isinstance(value, str):
+        raise DamagedRowError(f"{quoted(value)} stands where a text belongs")
+    return value
 
 
 def storable(name: str, field: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from retrivex.errors import StoreError
+from retrivex.stores.sqlite.connection import check_objects
 from retrivex.stores.sqlite.fts import TOKENIZER
 
 APPLICATION_ID = 0x52565831
@@ -27,6 +28,16 @@ _CHUNK_FIELDS = """
   prefix TEXT,
   sequence_kinds INTEGER NOT NULL,
 """
+
+_VIEWS = {
+    # The index reads chunks through this view, when rows come and when they go: what is deleted is exactly what was
+    # inserted, and no second copy of the text is kept (`terms` is set only where the text itself will not do).
+    "chunk_terms": """CREATE VIEW chunk_terms AS
+      SELECT id, document, coalesce(terms, text) AS body, coalesce(heading_terms, '') AS heading FROM chunks""",
+    "chunk_fts": f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
+      body, heading, content='chunk_terms', content_rowid='id', tokenize="{TOKENIZER}"
+    )""",
+}
 
 _TABLES = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -71,13 +82,7 @@ _TABLES = (
     )""",
     "CREATE INDEX parents_document ON parents (document)",
     "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
-    # The index reads chunks through this view, when rows come and when they go: what is deleted is exactly what was
-    # inserted, and no second copy of the text is kept (`terms` is set only where the text itself will not do).
-    """CREATE VIEW chunk_terms AS
-      SELECT id, document, coalesce(terms, text) AS body, coalesce(heading_terms, '') AS heading FROM chunks""",
-    f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
-      body, heading, content='chunk_terms', content_rowid='id', tokenize="{TOKENIZER}"
-    )""",
+    *_VIEWS.values(),
     # Merging 16 pieces of the index at once instead of 4 writes each word less often: a third faster, no slower to ask.
     "INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('automerge', 16)",
 )
@@ -89,8 +94,8 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
     Raises
     ------
     StoreError
-        If the file belongs to another application or to a newer RetriVex, is empty and `read_only`, or lies where
-        write-ahead logging cannot work.
+        If the file belongs to another application or to a newer RetriVex, has triggers or views of others, is empty
+        and `read_only`, or lies where write-ahead logging cannot work.
     """
     if _is_current(connection, path):
         return
@@ -126,4 +131,5 @@ def _is_current(connection: sqlite3.Connection, path: str) -> bool:
             f"{path} was written by a newer RetriVex (schema version {version}, this one reads {SCHEMA_VERSION}): "
             "upgrade retrivex-rag, or index again into a new file"
         )
+    check_objects(connection, path, _VIEWS)
     return True

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from retrivex.stores.sqlite.connection import connect, sqlite_errors, store_path
+from retrivex.errors import StoreError
+from retrivex.stores.sqlite.connection import check_objects, connect, sqlite_errors, store_path
 
 _PAUSE_S = 0.01  # between two tries to make the tables
 
@@ -30,7 +31,7 @@ class SharedFile:
     Raises
     ------
     StoreError
-        If the file cannot be opened, is none, or is no database.
+        If the file cannot be opened, is none, is no database, or has triggers or views.
     """
 
     def __init__(
@@ -48,7 +49,8 @@ class SharedFile:
             self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s, cache_kib=cache_kib)
             try:
                 self._prepare(schema, time.monotonic() + busy_timeout_s)
-            except sqlite3.Error:
+                check_objects(self._connection, str(self.path), {})
+            except (StoreError, sqlite3.Error):
                 self._connection.close()
                 raise
 

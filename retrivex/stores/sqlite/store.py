@@ -42,6 +42,7 @@ from retrivex.stores.sqlite.inspection import (
     read_infos,
 )
 from retrivex.stores.sqlite.record import prepare
+from retrivex.stores.sqlite.rows import decode_text
 from retrivex.stores.sqlite.schema import ensure_schema
 from retrivex.stores.sqlite.vectors import unit_rows
 
@@ -56,7 +57,8 @@ class SQLiteStore:
     Parameters
     ----------
     path : the file; created where it does not exist. While the store is open, `-wal` and `-shm` files lie beside it.
-    read_only : the file must exist and is not written
+    read_only : the file must exist and is not written. Where its folder cannot be written either, it is read as it is,
+        without locks: nobody may write it meanwhile
     with_embeddings : whether chunks come with their vectors (of length one) where the file has them
     busy_timeout_s : seconds to wait for another program's write lock
 
@@ -341,7 +343,7 @@ class SQLiteStore:
         """Folder that the vectors' model was read from; None for a model that has a name, or where it is not known."""
         with self._readers.connection() as connection:
             row = connection.execute("SELECT value FROM meta WHERE key = 'model_folder'").fetchone()
-        return row[0] if row else None
+            return decode_text(row[0]) if row else None
 
     def set_model_folder(self, folder: str) -> None:
         """Remember the folder that the vectors' model is read from."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import StoreError
 from retrivex.similarity.vectors import as_array
+from retrivex.stores.sqlite.connection import decoding
 
 _BLOCK_BYTES = 1024 * 1024  # what stays in the processor's cache: four times as fast as blocks of 32 MB
 
@@ -53,7 +54,9 @@ def row_blocks(rows: Any, dimension: int) -> Iterator[tuple[NDArray[np.int64], F
     per_block = max(1, _BLOCK_BYTES // (4 * dimension))
     while block := rows.fetchmany(per_block):
         ids, blobs = zip(*block, strict=True)
-        yield np.array(ids, dtype=np.int64), np.frombuffer(b"".join(blobs), dtype="<f4").reshape(-1, dimension)
+        with decoding(f"the vectors of {dimension} dimensions"):
+            rows_of_block = np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(ids), dimension)
+        yield np.array(ids, dtype=np.int64), rows_of_block
 
 
 def nearest(

@@ -129,6 +129,20 @@ def test_what_is_old_is_asked_for_again(cache_of: Any) -> None:
     assert len(inner.windows) == 2
 
 
+def test_an_entry_of_before_the_clock_was_set_back_is_old(tmp_path: Path) -> None:
+    inner, clock = Asked(contract_chunks(1, 3)), Clock()
+    with SQLiteCache(tmp_path / "cache.db", max_places=3, ttl_s=MINUTE, clock=clock) as cache:
+        store = CachedChunkStore(inner, cache, name="inner")
+        store.fetch([Window("doc-0", 0, 3)])
+        clock.now -= 1440 * MINUTE
+        assert len(cache) == 0
+        store.fetch([Window("doc-0", 0, 3)])
+        assert len(inner.windows) == 2
+        # and it does not push out what is new
+        store.fetch([Window("doc-0", 0, 3)])
+        assert (len(inner.windows), len(cache)) == (2, 3)
+
+
 def test_no_more_places_than_allowed_are_kept(cache_of: Any) -> None:
     clock = Clock()
     cache = cache_of(max_places=10, clock=clock)

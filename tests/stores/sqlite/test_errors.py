@@ -154,18 +154,19 @@ def test_a_full_disk_leaves_the_old_version_and_says_what_to_do(path: Path, monk
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_write_that_fails_half_way_leaves_nothing_for_the_next_to_commit(path: Path, batch: bool) -> None:
-    SQLiteStore(path).close()
-    with sqlite3.connect(path) as connection:
+def test_a_write_that_fails_half_way_leaves_nothing_for_the_next_to_commit(
+    path: Path, raw: sqlite3.Connection, batch: bool
+) -> None:
+    with SQLiteStore(path) as store:
         # an error of a statement, which does not end the transaction by itself
-        connection.execute(
+        raw.execute(
             "CREATE TRIGGER stop BEFORE INSERT ON chunks WHEN NEW.chunk_id = 7 BEGIN SELECT RAISE(ABORT, 'seven'); END"
         )
-    connection.close()
-    with SQLiteStore(path) as store, store.batch() if batch else nullcontext():
-        with pytest.raises(StoreError, match="seven"):
-            store.put(*page("half", 9))
-        assert store.put(*page("whole", 2)) == "added"
+        with store.batch() if batch else nullcontext():
+            with pytest.raises(StoreError, match="seven"):
+                store.put(*page("half", 9))
+            assert store.put(*page("whole", 2)) == "added"
+    raw.execute("DROP TRIGGER stop")
     with SQLiteStore(path) as store:
         assert [info.doc_id for info in store.documents()] == ["whole"]
         assert store.fetch([Window("half", 0, 9)]) == []

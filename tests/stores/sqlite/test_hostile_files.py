@@ -1,0 +1,230 @@
+"""Files that somebody else wrote, or that are damaged: clear errors, and none of their code runs."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from retrivex.cli import app
+from retrivex.errors import StoreError
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.document import Document
+from retrivex.model.window import Window
+from retrivex.stores import SQLiteStore
+from retrivex.stores.sqlite.shared_file import SharedFile
+
+TEXT = "Bees sleep at night."
+
+
+def write_store(path: Path, *, vectors: bool = True) -> Path:
+    meta = ChunkMetadata("d", 0, 0, 20, "p", ("Bees",), 1, {"a": 1}, 1.0, 1, None, (("d", 0),))
+    parent = Chunk(TEXT, ChunkMetadata("d", 0, 0, 20, heading_path=("Bees",)))
+    with SQLiteStore(path) as store:
+        rows = np.ones((1, 4)) if vectors else None
+        store.put(
+            Document("d", TEXT, page_starts=(0,)), [Chunk(TEXT, meta)], {"p": parent, "q": "text"}, rows, encoder="e"
+        )
+    return path
+
+
+def change(path: Path, sql: str, *values: Any) -> None:
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(sql, values)
+    connection.close()
+
+
+def read_everything(path: Path) -> None:
+    with SQLiteStore(path, read_only=True) as store:
+        list(store.documents())
+        store.info()
+        _ = store.vector_model, store.model_folder
+        store.get_document("d")
+        for chunk, _ in store.fetch_counted([Window("d", 0, 9)], tokenizer="t"):
+            assert chunk.embedding is None or chunk.embedding.shape == (4,)
+        store.fetch_parents(["p", "q"])
+        store.search_text("bees")
+        if store.vector_model:
+            store.search_vector([1.0, 0.0, 0.0, 0.0])
+
+
+def test_a_whole_file_is_read(tmp_path: Path) -> None:
+    read_everything(write_store(tmp_path / "s.db"))
+
+
+BRACKETS = "[" * 100_000
+DAMAGE = [
+    ("chunks", "heading_path", "{"),
+    ("chunks", "heading_path", BRACKETS),
+    ("chunks", "heading_path", "5"),
+    ("chunks", "links", "5"),
+    ("chunks", "links", "[[1]]"),
+    ("chunks", "sequence_kinds", "x"),
+    ("chunks", "custom_metadata", '{"n": ' + "9" * 5000 + "}"),
+    ("chunks", "custom_metadata", "[]"),
+    ("chunks", "chunk_count", "many"),
+    ("chunks", "timestamp", "soon"),
+    ("chunks", "page", b"\x00"),
+    ("chunks", "char_start", 99),
+    ("chunks", "text", b"\xff"),
+    ("chunks", "text", ""),
+    ("parents", "text", b"\xff"),
+    ("parents", "heading_path", "{"),
+    ("documents", "page_starts", "{"),
+    ("documents", "page_starts", '["a"]'),
+    ("documents", "metadata", BRACKETS),
+    ("documents", "text", b"\xff"),
+    ("documents", "chunk_count", "x"),
+    ("documents", "title", b"\xff"),
+    ("documents", "tokenizer", b"\xff"),
+    ("vectors", "vector", b"\x00" * 8),
+    ("vectors", "vector", b"\x00" * 3),
+    ("vectors", "vector", "text"),
+    ("scopes", "scope", b"\xff"),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "value"), DAMAGE)
+def test_damage_is_told_with_the_file_and_the_way_out(tmp_path: Path, table: str, column: str, value: Any) -> None:
+    path = write_store(tmp_path / "s.db")
+    change(path, f"UPDATE {table} SET {column} = ?", value)
+    with pytest.raises(StoreError, match=r"s\.db: .*(restore a copy, or index again into a new file|the store could)"):
+        read_everything(path)
+
+
+@pytest.mark.parametrize("key", ["vector_model", "vector_dimension"])
+def test_half_a_note_about_the_vectors_is_damage(tmp_path: Path, key: str) -> None:
+    path = write_store(tmp_path / "s.db")
+    change(path, "DELETE FROM meta WHERE key = ?", key)
+    with pytest.raises(StoreError, match="index again into a new file"):
+        read_everything(path)
+
+
+@given(
+    st.sampled_from([(table, column) for table, column, _ in DAMAGE]),
+    st.one_of(st.integers(-(2**63), 2**63 - 1), st.floats(), st.binary(max_size=20), st.text(max_size=20), st.none()),
+)
+def test_any_value_anywhere_is_read_or_a_store_error(
+    tmp_path_factory: pytest.TempPathFactory, place: tuple[str, str], value: Any
+) -> None:
+    path = write_store(tmp_path_factory.mktemp("damaged") / "s.db")
+    try:
+        change(path, f"UPDATE {place[0]} SET {place[1]} = ?", value)
+    except (sqlite3.IntegrityError, UnicodeEncodeError):
+        return  # NULL where the table has none
+    with suppress(StoreError):
+        read_everything(path)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON chunks BEGIN DELETE FROM documents; END",
+        "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM n",
+        "CREATE VIRTUAL TABLE v USING fts5(a)",
+    ],
+)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_code_of_others_is_refused(tmp_path: Path, sql: str, read_only: bool) -> None:
+    path = write_store(tmp_path / "s.db")
+    change(path, sql)
+    with pytest.raises(StoreError, match=r"has the (trigger|view|virtual table) '.', which RetriVex did not make"):
+        SQLiteStore(path, read_only=read_only)
+
+
+def test_a_changed_view_of_ours_is_refused(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "s.db")
+    change(path, "DROP VIEW chunk_terms")
+    change(path, "CREATE VIEW chunk_terms AS SELECT id, document, 'x' AS body, '' AS heading FROM chunks")
+    with pytest.raises(StoreError, match="has the view 'chunk_terms', which RetriVex did not make"):
+        SQLiteStore(path)
+
+
+def test_a_table_that_is_a_view_is_refused(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "s.db")
+    change(path, "ALTER TABLE documents RENAME TO others")
+    change(path, "CREATE VIEW documents AS SELECT * FROM others")
+    with pytest.raises(StoreError, match="has the view 'documents'"):
+        SQLiteStore(path)
+
+
+def test_functions_that_reach_outside_do_not_run(tmp_path: Path) -> None:
+    """`trusted_schema` is off: an index of the file calls harmless functions only."""
+    path = write_store(tmp_path / "s.db")
+    with SQLiteStore(path) as store, store._transaction() as connection:
+        assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
+    with SQLiteStore(path, read_only=True) as store, store._readers.connection() as connection:
+        assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
+
+
+def test_a_shared_file_with_a_trigger_is_refused(tmp_path: Path) -> None:
+    schema = "CREATE TABLE IF NOT EXISTS item (name TEXT)"
+    SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1, cache_kib=256).close()
+    change(tmp_path / "c.db", "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END")
+    with pytest.raises(StoreError, match="has the trigger 't'"):
+        SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1, cache_kib=256)
+
+
+@pytest.mark.parametrize("args", [["query", "bees", "--mode", "bm25"], ["inspect"], ["inspect", "--document", "d"]])
+@pytest.mark.parametrize(("table", "column", "value"), [DAMAGE[1], DAMAGE[6], ("documents", "title", b"\xff")])
+def test_the_shell_prints_one_line(tmp_path: Path, args: list[str], table: str, column: str, value: Any) -> None:
+    path = write_store(tmp_path / "s.db", vectors=False)
+    change(path, f"UPDATE {table} SET {column} = ?", value)
+    done = CliRunner().invoke(app, [*args, "--db", str(path)])
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    if done.exit_code:  # some commands do not read that column
+        assert done.exit_code == 3
+        assert "index again into a new file" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def without_shared_memory(path: Path) -> None:
+    """Make it impossible to create the `-shm` file, as on a read-only file system."""
+    Path(f"{path}-shm").unlink(missing_ok=True)
+    Path(f"{path}-shm").symlink_to(path.parent / "nowhere" / "shm")
+
+
+def in_a_read_only_folder(path: Path) -> None:
+    path.parent.chmod(0o555)
+
+
+READ_ONLY = [
+    without_shared_memory,
+    pytest.param(
+        in_a_read_only_folder,
+        marks=pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes everywhere"),
+    ),
+]
+
+
+@pytest.mark.parametrize("forbid", READ_ONLY)
+def test_a_database_is_read_where_nothing_can_be_written(tmp_path: Path, forbid: Callable[[Path], None]) -> None:
+    path = write_store(tmp_path / "s.db")
+    forbid(path)
+    read_everything(path)
+    with pytest.raises(StoreError, match=r"read-only|cannot be opened"):
+        write_store(path)
+    tmp_path.chmod(0o755)
+
+
+def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with SQLiteStore(path) as store:
+        store.put(Document("d", TEXT), [Chunk(TEXT, ChunkMetadata("d", 0, 0, 20))])
+        content, log = path.read_bytes(), Path(f"{path}-wal").read_bytes()
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(content)
+    Path(f"{copy}-wal").write_bytes(log)
+    without_shared_memory(copy)
+    with pytest.raises(StoreError, match="has a write-ahead log, which cannot be read where no file can be made: open"):
+        SQLiteStore(copy, read_only=True)
