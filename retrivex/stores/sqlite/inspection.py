@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import operator
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from retrivex.errors import quoted
 from retrivex.model.document import Document
@@ -119,16 +120,20 @@ def read_document(connection: sqlite3.Connection, doc_id: str) -> Document | Non
 def read_infos(connection: sqlite3.Connection, after: str = "") -> Iterator[DocumentInfo]:
     """Yield the documents behind `after`, by `doc_id`."""
     for row in connection.execute(f"SELECT {_INFO} FROM documents WHERE doc_id > ? ORDER BY doc_id", (after,)):
-        for (name, kinds), value in zip(_INFO_KINDS, row, strict=True):
-            if not isinstance(value, kinds):
-                raise DamagedRowError(f"document {quoted(row[0])} cannot be read: {name} is {quoted(value)}")
-        yield DocumentInfo(*row)
+        yield _decode_info(row)
 
 
 def find_info(connection: sqlite3.Connection, doc_id: str) -> DocumentInfo | None:
     """Return the document of that name without its text; None where there is none."""
     row = connection.execute(f"SELECT {_INFO} FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
-    return None if row is None else DocumentInfo(*row)
+    return None if row is None else _decode_info(row)
+
+
+def _decode_info(row: Sequence[Any]) -> DocumentInfo:
+    for (name, kinds), value in zip(_INFO_KINDS, row, strict=True):
+        if not isinstance(value, kinds):
+            raise DamagedRowError(f"document {quoted(row[0])} cannot be read: {name} is {quoted(value)}")
+    return DocumentInfo(*row)
 
 
 def read_info(connection: sqlite3.Connection, path: Path, space: tuple[str, int] | None) -> StoreInfo:
