@@ -36,7 +36,7 @@ _FILLER = 0.1
 """Probability of evidence below which a passage is said to fill the room that is left."""
 
 _FACTORS = {
-    "similarity to the question": "sim_score",
+    "score of its best hit": "sim_score",
     "distance to a hit": "adjacency_score",
     "continuity with its neighbours": "continuity_score",
     "share of its section that is found": "parent_bonus",
@@ -183,9 +183,10 @@ class _Found:
             yield f"made of: {factors}"
             return
         for word, sign in (("for it", 1), ("against it", -1)):
-            names = [describe_feature(name) for name, moved in best.reasons if sign * moved > 0][:MAX_REASONS]
+            # two features may look at the same thing
+            names = dict.fromkeys(describe_feature(name) for name, moved in best.reasons if sign * moved > 0)
             if names:
-                yield f"{word}: {'; '.join(names)}"
+                yield f"{word}: {'; '.join([*names][:MAX_REASONS])}"
 
     def _origin(self, span: Span) -> str:
         keys = [(span.doc_id, chunk_id) for chunk_id in span.chunk_ids]

@@ -33,6 +33,7 @@ from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_rerank
 from retrivex.cli.terminal import console, note, one_line, visible, write_json, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Citation, Composition
+from retrivex.composition.headings import cite_headings
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Scope
 from retrivex.rerank import Reranker
@@ -244,4 +245,4 @@ def _characters(parts: list[Citation]) -> str:
 
 
 def _heading(parts: list[Citation]) -> str:
-    return one_line(" > ".join(parts[0].heading_path))
+    return one_line(cite_headings(part.heading_path for part in parts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from retrivex.composition.headings import cite_headings
 from retrivex.model.span import Span
 
 
@@ -26,7 +27,8 @@ def to_html(summary: str, spans: Sequence[Span]) -> str:
 
 
 def _passage(span: Span) -> str:
-    source = " > ".join((span.doc_id, *(span.chunks[0].metadata.heading_path or ())))
+    headings = cite_headings(chunk.metadata.heading_path or () for chunk in span.chunks)
+    source = " > ".join(filter(None, (span.doc_id, headings)))
     return (
         f'<li style="text-align: left"><em>{escape(source)}</em>'
         f'<div style="white-space: pre-wrap; text-align: left">{escape(span.text)}</div></li>'

@@ -55,6 +55,17 @@ NAMES = (
 )  # fmt: skip
 
 
+def name_without_embeddings(name: str) -> str:
+    """Return what a feature is where no chunk has an embedding: hit scores stand in for the similarity.
+
+    Examples
+    --------
+    >>> name_without_embeddings("similarity below best"), name_without_embeddings("words")
+    ('hit score below best', 'words')
+    """
+    return name.replace("similarity", "hit score")
+
+
 @dataclass(frozen=True, slots=True)
 class UnitTable:
     """Features of a query's units.

@@ -23,7 +23,7 @@ from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.document_match import DocumentMatch, match_names
 from retrivex.scoring.effort import FALLBACK_SHARE, expected_shares, find_floor
-from retrivex.scoring.features import UnitTable, unit_features
+from retrivex.scoring.features import UnitTable, name_without_embeddings, unit_features
 from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.sentences import sentence_log_odds, with_reason
 from retrivex.scoring.term_index import TermIndexer
@@ -99,6 +99,8 @@ class Scores:
         if self.model is None or self.table is None:
             return ()
         reasons = self.model.reasons(self.table.values[unit], MAX_REASONS)
+        if self.kind != "embeddings":
+            reasons = tuple((name_without_embeddings(name), moved) for name, moved in reasons)
         if self.sentence_log_odds is None or not self.sentence_log_odds[unit]:
             return reasons
         return with_reason(reasons, float(self.sentence_log_odds[unit]))[:MAX_REASONS]

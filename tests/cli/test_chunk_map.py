@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from rich.console import Console
 from retrivex import Chunk, ChunkMetadata, Composition, DroppedHit, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.cli.chunk_map import MAX_ROWS, Cell, ChunkMap, chunk_maps, legend
 from retrivex.cli.explain import Explanation
+from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.feature_words import describe_feature
 from retrivex.scoring.features import NAMES
 
@@ -226,8 +230,31 @@ def test_the_explanation_names_only_what_the_scorer_reads() -> None:
     assert "distance to a hit" not in calibrated
     span = asked(scoring="weighted").spans[0]
     assert f"score {span.score:.2f}" in weighted
-    assert f"made of: similarity to the question {span.sim_score:.2f}, distance to a hit" in weighted
+    assert f"made of: score of its best hit {span.sim_score:.2f}, distance to a hit" in weighted
     assert "likely to hold evidence" not in weighted
+
+
+@pytest.mark.parametrize(("embedded", "named"), [(True, "similarity"), (False, "hit score")])
+def test_closeness_in_meaning_is_named_only_where_there_are_vectors(tmp_path: Path, embedded: bool, named: str) -> None:
+    weights = np.array([1.0 if name == "similarity" else 0.0 for name in NAMES])
+    path = tmp_path / "similarity.json"
+    path.write_text(json.dumps(Coefficients(weights, 0.0, np.zeros(len(NAMES))).to_dict()))
+    texts = ["Bees sleep at night.", "Drones leave in the autumn.", "Honey is made of nectar."]
+    chunks = [
+        Chunk(text, ChunkMetadata("hives", at), np.array([1.0, at]) if embedded else None)
+        for at, text in enumerate(texts)
+    ]
+    made = SpanComposer(RetrievalConfig(tokenizer="estimate", coefficients=path)).compose(
+        [SeedHit(chunk, score) for chunk, score in zip(chunks, (9.0, 1.0, 2.0), strict=True)],
+        {chunk.key: chunk for chunk in chunks},
+        query="When do bees sleep?",
+        query_embedding=np.array([1.0, 0.0]) if embedded else None,
+    )
+
+    assert {unit.reasons[0][0] for unit in made.trace.units} == {named}
+    told = draw(Explanation(made), 200)
+    assert ("closeness in meaning to the question" in told) is embedded
+    assert ("the retriever's score" in told) is not embedded
 
 
 def test_every_passage_says_where_it_comes_from() -> None:
