@@ -101,7 +101,7 @@ def _sum_tokens(store: SQLiteStore) -> int | None:
             counts = [count for _, count in store.fetch_counted(windows, scopes, tokenizer=tokenizer or "")]
             if None in counts:
                 return None
-            total += sum(count or 0 for count in counts)
+            total += sum(0 if count is None else count.tokens for count in counts)
     return total
 
 
@@ -172,7 +172,8 @@ def _show_document(store: SQLiteStore, doc_id: str, *, as_json: bool) -> None:
     if item is None:
         raise StoreError(f"{store.path} holds no document {doc_id!r}: its documents are listed without --document")
     scopes = store.info().scopes
-    counted = store.fetch_counted([Window(doc_id, 0, MAX_CHUNK_ID)], scopes, tokenizer=item.tokenizer or "")
+    stored = store.fetch_counted([Window(doc_id, 0, MAX_CHUNK_ID)], scopes, tokenizer=item.tokenizer or "")
+    counted = [(chunk, None if count is None else count.tokens) for chunk, count in stored]
     if as_json:
         chunks = [{**chunk_to_dict(chunk, embedding=False), "tokens": tokens} for chunk, tokens in counted]
         write_json({**_document_facts(item), "chunker": _chunker(store, item), "chunk_list": chunks})

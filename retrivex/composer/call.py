@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from retrivex.composition.trace import Log
 from retrivex.config import RetrievalConfig
@@ -23,6 +23,7 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
 from retrivex.text.word_overlap import SignatureCache
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.incremental import JoinCounter
+from retrivex.tokens.stored import Believed, CandidateCounts
 from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
 
 T = TypeVar("T")
@@ -60,7 +61,8 @@ class Call:
     with_parents : whether there is a store that can be asked for parents
     style : how the context is rendered
     scorer : scores candidates
-    counter : token counts of texts and of joined texts
+    counter : token counts of texts and of joined texts, all made by the tokenizer itself
+    candidate_counts : token counts to choose by, some of which the store made at index time
     signatures : word signatures
     log : records steps and warnings
     rerank_scale : range of the reranker's scores; None without a reranker
@@ -76,10 +78,20 @@ class Call:
     style: Style
     scorer: Scorer
     counter: JoinCounter
+    candidate_counts: CandidateCounts
     signatures: SignatureCache
     log: Log
     rerank_scale: ScoreScale | None = None
     with_sentences: bool = False
+
+
+class Counters(NamedTuple):
+    """What counts with one tokenizer, shared by all calls: caches, and the warnings about the tokenizer."""
+
+    counter: JoinCounter
+    cutter: UnitCutter
+    believed: Believed
+    warnings: tuple[str, ...]
 
 
 class Resources:
@@ -96,17 +108,18 @@ class Resources:
         self.signatures = SignatureCache()
         self.words = TermIndexer()
         self._tokenizer = tokenizer
-        self._counters: dict[str, tuple[JoinCounter, UnitCutter, tuple[str, ...]]] = {}
+        self._counters: dict[str, Counters] = {}
 
-    def counter_for(self, config: RetrievalConfig) -> tuple[JoinCounter, UnitCutter, tuple[str, ...]]:
-        """Return counter and unit cutter with the tokenizer that a call asks for, and warnings about it."""
+    def counters_for(self, config: RetrievalConfig) -> Counters:
+        """Return what counts with the tokenizer that a call asks for."""
         own = self._tokenizer is not None and config.tokenizer == self.config.tokenizer
         name = "" if own else config.tokenizer
         known = self._counters.get(name)
         if known is None:
             tokenizer, warnings = resolve_tokenizer(self._tokenizer if own else config.tokenizer)
             counter = JoinCounter(TokenCache(tokenizer))
-            known = self._counters[name] = (counter, UnitCutter(counter.cache), warnings)
+            believed = Believed(counter.cache.max_chars, len)
+            known = self._counters[name] = Counters(counter, UnitCutter(counter.cache), believed, warnings)
         return known
 
 
@@ -142,8 +155,9 @@ def make_call(
     chunk_store, parent_store = asked.chunk_store, asked.parent_store
     if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
         parent_store = chunk_store
-    counter, cutter, warnings = resources.counter_for(config)
-    access = StoreAccess(chunk_store, parent_store, asked.scope, config.store_timeout_s, config.strict, counter.cache)
+    counter, cutter, believed, warnings = resources.counters_for(config)
+    counts = CandidateCounts(counter.cache, believed)
+    access = StoreAccess(chunk_store, parent_store, asked.scope, config.store_timeout_s, config.strict, counts)
     call = Call(
         seed_hits=asked.seed_hits,
         config=config,
@@ -152,8 +166,9 @@ def make_call(
         allowed=allowed_scopes(asked.scope),
         with_parents=access.parent_store is not None,
         style=style if style is not None else Style.of(config),
-        scorer=Scorer(config, query, cutter, resources.words),
+        scorer=Scorer(config, query, cutter.counting_by(counts), resources.words),
         counter=counter,
+        candidate_counts=counts,
         signatures=resources.signatures,
         log=Log(warnings),
         rerank_scale=rerank_scale,

@@ -108,7 +108,7 @@ class SpanComposer:
         self._reranking = None if reranker is None else Reranking.of(reranker)
         self._sentence_scoring = None if sentence_scorer is None else SentenceScoring.of(sentence_scorer)
         self._resources = Resources(self.config, tokenizer)
-        self._resources.counter_for(self.config)
+        self._resources.counters_for(self.config)
 
     def retrieve(
         self,

@@ -90,7 +90,7 @@ def _reaches(call: Call, seeds: Sequence[Seed]) -> list[tuple[int, int]]:
     config, model = call.config, call.scorer.model
     if model is None:  # the weighted scorer pays for every neighbour
         return [config.reach] * len(seeds)
-    count_many = call.counter.cache.count_many
+    count_many = call.candidate_counts.count_many
     reach = widened_reach(seeds, config, count_many)
     named = call.scorer.find_named([seed.chunk for seed in seeds]) if config.pool_factor is not None else None
     if named is None:

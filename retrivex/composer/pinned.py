@@ -102,8 +102,8 @@ def pinned_span(item: Any, tokenizer: Tokenizer) -> Span:
     RetrivexError
         If it is neither a Chunk nor a Span.
     """
-    if isinstance(item, Span):
-        return replace(item, pinned=True)
+    if isinstance(item, Span):  # counted by whoever made it, which says nothing about this call's tokenizer
+        return replace(item, pinned=True, token_count=tokenizer.count(item.text))
     if not isinstance(item, Chunk):
         raise RetrivexError(f"pinned holds {type(item).__name__}: pin chunks or spans; wrap a text in a Chunk")
     metadata, text = item.metadata, item.text

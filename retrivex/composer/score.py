@@ -99,8 +99,8 @@ def make_candidates(
     call: Call, pinned: Pinned, scored: ScoredCandidates, distinct: Collection[ChunkKey] = ()
 ) -> CandidateSet:
     """Return what the selection picks from; `distinct` chunks count although a better one has the same text."""
-    cache, exclusions = call.counter.cache, pinned.exclusions
-    return build_candidates(scored.runs, scored.scores, exclusions, cache, call.style, call.config, distinct)
+    counts, exclusions = call.candidate_counts, pinned.exclusions
+    return build_candidates(scored.runs, scored.scores, exclusions, counts, call.style, call.config, distinct)
 
 
 def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[tuple[float, Scores]]:

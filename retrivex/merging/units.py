@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -34,7 +35,7 @@ from retrivex.text.structure import (
     is_wrapped,
     structure_of,
 )
-from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.stored import TextCounts
 
 Integers = NDArray[np.int64]
 
@@ -184,7 +185,7 @@ class Cuts(NamedTuple):
     tokens: tuple[int, ...]
 
 
-def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cuts:
+def group_sentences(text: str, cache: TextCounts, size: int = UNIT_TOKENS) -> Cuts:
     """Group the sentences of a text, as many as have some `size` tokens together.
 
     White space belongs to the group that it follows.
@@ -200,9 +201,18 @@ def group_sentences(text: str, cache: TokenCache, size: int = UNIT_TOKENS) -> Cu
     return _group(text, structure, edges_of(text, structure), cache, size)
 
 
-def _group(text: str, structure: Structure, edges: Edges, cache: TokenCache, size: int) -> Cuts:
+def _group(text: str, structure: Structure, edges: Edges, cache: TextCounts, size: int) -> Cuts:
+    whole = cache.count(text)
+    cuts = _group_by_size(text, structure, edges, cache, size, whole)
+    # counts of texts and of their parts differ by about one a cut: a stored count that is further off is wrong
+    if abs(sum(cuts.tokens) - whole) > len(cuts.ends) and (counted := cache.tokenizer.count(text)) != whole:
+        cuts = _group_by_size(text, structure, edges, cache, size, counted)
+    return cuts
+
+
+def _group_by_size(text: str, structure: Structure, edges: Edges, cache: TextCounts, size: int, whole: int) -> Cuts:
     # as many characters as have `size` tokens on average in this text: each group is then counted once, exactly
-    room = size * len(text) / max(1, cache.count(text))
+    room = size * len(text) / max(1, whole)
     parts = structure.parts
     # what the chunk before, or behind, may hold the rest of is a group of its own
     head = parts[0].end if parts and edges.begin and (edges.punctuated or edges.begin is Begin.TORN) else 0
@@ -295,7 +305,7 @@ class _CachedCuts(NamedTuple):
     done: bool
 
     @classmethod
-    def read(cls, text: str, fence: str, cache: TokenCache, size: int) -> _CachedCuts:
+    def read(cls, text: str, fence: str, cache: TextCounts, size: int) -> _CachedCuts:
         structure = structure_of(text, fence)
         edges = edges_of(text, structure, fence)
         cuts = _group(text, structure, edges, cache, size)
@@ -328,11 +338,17 @@ class UnitCutter:
     size : tokens of a group of sentences, about
     """
 
-    def __init__(self, cache: TokenCache, size: int = UNIT_TOKENS) -> None:
+    def __init__(self, cache: TextCounts, size: int = UNIT_TOKENS) -> None:
         self.cache = cache
         self.size = size
         self._known = TextCache[str, _CachedCuts](_MAX_CHARS, _size)
         self._in_fences = TextCache[tuple[str, str], _CachedCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
+
+    def counting_by(self, cache: TextCounts) -> UnitCutter:
+        """Return a cutter with the same cache of cuts that counts by `cache`, of the same tokenizer."""
+        made = copy(self)
+        made.cache = cache
+        return made
 
     def cuts(self, text: str) -> Cuts:
         """Return where a chunk's text may be cut."""
@@ -391,7 +407,7 @@ class _Cutting:
     size : tokens of a group
     """
 
-    def __init__(self, axis: OffsetIndex, known: Sequence[_CachedCuts], cache: TokenCache, size: int) -> None:
+    def __init__(self, axis: OffsetIndex, known: Sequence[_CachedCuts], cache: TextCounts, size: int) -> None:
         self.axis = axis
         self.known = known
         self.cache = cache

@@ -20,7 +20,7 @@ from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
 from retrivex.text.leads import leads_of, may_have_lead, prefix_at
 from retrivex.text.ranges import remaining
-from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.stored import TextCounts
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -152,7 +152,7 @@ def _readable(run: Run, start: int, end: int, cuts: Sequence[tuple[int, int]]) -
     return [(low, high) for low, high in remaining(start, end, cuts) if any(c.isalnum() for c in run.text[low:high])]
 
 
-def _prices(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache) -> tuple[Integers, Integers]:
+def _prices(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TextCounts) -> tuple[Integers, Integers]:
     """Tokens that each piece adds to the one before it, and the tokens more where a span opens at it."""
     if units is None or cut.unit_of is None:
         return _chunk_prices(runs, cut.pieces, cut.joined, cache)
@@ -163,7 +163,7 @@ def _prices(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCac
 
 
 def _chunk_prices(
-    runs: Sequence[Run], pieces: Sequence[Piece | Unit], joined: Flags, cache: TokenCache
+    runs: Sequence[Run], pieces: Sequence[Piece | Unit], joined: Flags, cache: TextCounts
 ) -> tuple[Integers, Integers]:
     whole = cache.count_many([
         run.chunks[p.first].text if run.ranges[p.first] == (p.start, p.end) else run.text[p.start : p.end]
@@ -224,7 +224,7 @@ def build_candidates(
     runs: Sequence[Run],
     scores: Scores,
     exclusions: Exclusions,
-    cache: TokenCache,
+    cache: TextCounts,
     style: Style,
     config: RetrievalConfig,
     distinct: Collection[ChunkKey] = (),
@@ -317,7 +317,7 @@ def _of_units(values: list[float], unit_of: Sequence[int]) -> list[float]:
 
 
 def _opening_tokens(
-    runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TokenCache, style: Style, *, with_gap: bool
+    runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TextCounts, style: Style, *, with_gap: bool
 ) -> Integers:
     """Tokens of what opening a span at each piece adds around its text, with a gap marker or without."""
     if units is not None and isinstance(cut.pieces, Units):
@@ -327,7 +327,7 @@ def _opening_tokens(
     return np.array(cache.count_many(samples), dtype=np.int64)
 
 
-def _lead_tokens(runs: Sequence[Run], cut: _Cut, cache: TokenCache) -> Integers:
+def _lead_tokens(runs: Sequence[Run], cut: _Cut, cache: TextCounts) -> Integers:
     """Tokens of the head of a table, or the line in front of a list, that a span opening at each piece begins with."""
     tokens = np.zeros(len(cut.pieces), dtype=np.int64)
     leads = {number: found for number, run in enumerate(runs) if (found := leads_of(run.text))}
@@ -373,7 +373,7 @@ def _unit_costs(
     units: Sequence[Unit],
     pieces: Sequence[Piece | Unit],
     unit_of: Sequence[int],
-    cache: TokenCache,
+    cache: TextCounts,
 ) -> Integers:
     """Tokens of each piece: known, but for units of which a part is excluded."""
     counts = [

@@ -15,7 +15,7 @@ from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
 from retrivex.timeouts import await_in_time, call_in_time, in_thread
-from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.stored import CandidateCounts
 
 _PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
 
@@ -158,7 +158,7 @@ class StoreAccess:
         scope: Scope,
         timeout_s: float | None,
         strict: bool,
-        cache: TokenCache,
+        counts: CandidateCounts,
     ) -> None:
         self.store = check_store(store)
         self.parent_store = check_parent_store(parent_store)
@@ -166,7 +166,7 @@ class StoreAccess:
         self.allowed = allowed_scopes(scope)
         self.timeout_s = timeout_s
         self.strict = strict
-        self.cache = cache
+        self.counts = counts
 
     def run(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
         """Answer a request."""
@@ -210,7 +210,7 @@ class StoreAccess:
     def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         if isinstance(self.store, Mapping):
             return _look_up(self.store, batch)
-        return _fetch_all(self.store, batch, self.scope, self.cache)
+        return _fetch_all(self.store, batch, self.scope, self.counts)
 
     async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         if isinstance(self.store, Mapping) and cannot_hang(self.store):
@@ -301,15 +301,14 @@ def _check_answer(answer: Iterable[Any]) -> list[Chunk]:
     return chunks
 
 
-def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, cache: TokenCache) -> list[Chunk]:
+def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, counts: CandidateCounts) -> list[Chunk]:
     """Fetch, and drain what may be a generator while the clock still runs; take over counts made at index time."""
     counted = getattr(store, "fetch_counted", None)
     if counted is None:
         return _check_answer(store.fetch(windows, scope))
     chunks: list[Chunk] = []
-    for chunk, count in counted(windows, scope, tokenizer=cache.name):
-        if count is not None:
-            cache.seed(chunk.text, count)
+    for chunk, count in counted(windows, scope, tokenizer=counts.cache.name):
+        counts.add(chunk.text, count)
         chunks.append(chunk)
     return chunks
 

@@ -25,9 +25,10 @@ class TokenCache:
     --------
     >>> from retrivex.tokens.tokenizer import CallableTokenizer
     >>> cache = TokenCache(CallableTokenizer(len, name="characters"))
-    >>> cache.seed("stored", 2)
-    >>> cache.count_many(["stored", "new"])
-    [2, 3]
+    >>> cache.count_many(["bees", "ant"])
+    [4, 3]
+    >>> cache.knows("ant"), cache.knows("wasp")
+    (True, False)
     """
 
     def __init__(self, tokenizer: Tokenizer, max_chars: int = 64_000_000) -> None:
@@ -59,7 +60,6 @@ class TokenCache:
         """Return the number of tokens of each text; what is unknown is counted in one call of the tokenizer."""
         return self._counts.find(texts, self.tokenizer.count_many)
 
-    def seed(self, text: str, count: int) -> None:
-        """Take over a count made earlier by the same tokenizer, as stored with an index."""
-        if self._counts.get(text) != count:
-            self._counts.put([text], [count])
+    def knows(self, text: str) -> bool:
+        """Whether `text` was counted before."""
+        return self._counts.get(text) is not None

@@ -15,6 +15,7 @@ from retrivex.stores.sqlite.connection import DamagedRowError
 from retrivex.stores.sqlite.fts import index_terms
 from retrivex.stores.sqlite.record import Record
 from retrivex.stores.sqlite.rows import FIELDS
+from retrivex.stores.sqlite.schema import add_checksums
 from retrivex.stores.sqlite.vectors import Floats, to_blobs
 
 PutResult: TypeAlias = Literal["added", "updated", "unchanged"]
@@ -36,7 +37,7 @@ _DOCUMENT_COLUMNS = (
     "metadata",
     "text",
 )
-_CHUNK_COLUMNS = ("document", "scope", *FIELDS, "tokens", "heading_terms", "terms")
+_CHUNK_COLUMNS = ("document", "scope", *FIELDS, "tokens", "tokens_checksum", "heading_terms", "terms")
 _PARENT_COLUMNS = ("document", "scope", *FIELDS, "name")
 
 
@@ -61,13 +62,14 @@ def write(connection: sqlite3.Connection, record: Record) -> PutResult:
         return "unchanged"
     if old:
         remove(connection, old[0])
+    add_checksums(connection)
     document = connection.execute(_insert("documents", _DOCUMENT_COLUMNS), record.document_row).lastrowid
     scopes = _scope_ids(connection, record)
     connection.executemany(
         _insert("chunks", _CHUNK_COLUMNS),
         (
-            (document, scopes[chunk.metadata.scope], *row, tokens, _heading_terms(chunk), index_terms(chunk.text))
-            for chunk, row, tokens in zip(record.chunks, record.chunk_rows, record.tokens, strict=True)
+            (document, scopes[chunk.metadata.scope], *row, *tokens, _heading_terms(chunk), index_terms(chunk.text))
+            for chunk, row, tokens in zip(record.chunks, record.chunk_rows, record.token_rows, strict=True)
         ),
     )
     connection.executemany(

@@ -15,7 +15,9 @@ from retrivex.stores.sqlite.connection import decoding
 from retrivex.stores.sqlite.filters import Where, compile_where
 from retrivex.stores.sqlite.ingest import vector_space
 from retrivex.stores.sqlite.rows import FIELDS, decode_chunk, decode_text
+from retrivex.stores.sqlite.schema import has_checksums
 from retrivex.stores.sqlite.vectors import Floats, from_blob, nearest, row_blocks
+from retrivex.tokens.stored import StoredCount
 
 Scored: TypeAlias = list[tuple[int, float]]
 """(row id of a chunk, score)."""
@@ -30,7 +32,7 @@ _SCOPE_IDS = "SELECT a.id FROM json_each(?) allowed CROSS JOIN scopes a ON a.sco
 
 # CROSS JOIN fixes the order of the loops: the planner knows nothing of json_each's size and might begin with a scan.
 _FETCH = f"""
-SELECT d.doc_id, s.scope, {{vector}}, {{tokens}}, {_CHUNK}
+SELECT d.doc_id, s.scope, {{vector}}, {{tokens}}, {{checksum}}, {_CHUNK}
 FROM json_each(?) w
 CROSS JOIN documents d ON d.doc_id = json_extract(w.value, '$[0]')
 CROSS JOIN chunks c ON c.document = d.id
@@ -41,7 +43,7 @@ WHERE c.scope IN ({_SCOPE_IDS})
 """
 
 _HITS = f"""
-SELECT d.doc_id, s.scope, {{vector}}, w.key, {_CHUNK}
+SELECT d.doc_id, s.scope, {{vector}}, w.key, NULL, {_CHUNK}
 FROM json_each(?) w
 CROSS JOIN chunks c ON c.id = w.value
 CROSS JOIN documents d ON d.id = c.document
@@ -59,11 +61,12 @@ WHERE p.scope IN ({_SCOPE_IDS})
 """
 
 
-def fetch_statement(*, with_embeddings: bool, with_tokens: bool) -> str:
+def fetch_statement(*, with_embeddings: bool, with_tokens: bool, with_checksums: bool = True) -> str:
     """Return the SQL that `fetch` runs; a test reads its query plan."""
     return _FETCH.format(
         vector="v.vector" if with_embeddings else "NULL",
         tokens="CASE WHEN d.tokenizer = ? THEN c.tokens END" if with_tokens else "NULL",
+        checksum="c.tokens_checksum" if with_tokens and with_checksums else "NULL",
         join="LEFT JOIN vectors v ON v.chunk = c.id" if with_embeddings else "",
     )
 
@@ -75,13 +78,15 @@ def fetch(
     *,
     with_embeddings: bool,
     tokenizer: str | None = None,
-) -> Iterator[tuple[Chunk, int | None]]:
+) -> Iterator[tuple[Chunk, StoredCount | None]]:
     """Yield the chunks of `windows` that `scope` may see, with the token counts stored for `tokenizer`."""
-    sql = fetch_statement(with_embeddings=with_embeddings, with_tokens=tokenizer is not None)
+    with_tokens = tokenizer is not None
+    with_checksums = with_tokens and has_checksums(connection)
+    sql = fetch_statement(with_embeddings=with_embeddings, with_tokens=with_tokens, with_checksums=with_checksums)
     values = [_windows_json(windows), _scopes_json(scope)]
     dimension = _dimension(connection, with_embeddings=with_embeddings)
     for row in connection.execute(sql, values if tokenizer is None else [tokenizer, *values]):
-        yield _chunk(row, dimension), row[3]
+        yield _chunk(row, dimension), None if row[3] is None else StoredCount(row[3], row[4])
 
 
 def fetch_parents(connection: sqlite3.Connection, parent_ids: Sequence[str], scope: Scope) -> dict[str, Chunk | str]:
@@ -144,7 +149,7 @@ def _dimension(connection: sqlite3.Connection, *, with_embeddings: bool) -> int:
 
 
 def _chunk(row: Sequence[Any], dimension: int) -> Chunk:
-    chunk = decode_chunk(row[0], row[1], row[4:])
+    chunk = decode_chunk(row[0], row[1], row[5:])
     if row[2] is not None:
         with decoding(f"the vector of chunk {chunk.key!r}"):
             chunk.embedding = from_blob(row[2]).reshape(dimension)

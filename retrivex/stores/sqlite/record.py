@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from retrivex.errors import StoreError
-from retrivex.model.chunk import Chunk
+from retrivex.model.chunk import MAX_CHUNK_ID, Chunk
 from retrivex.model.document import Document
 from retrivex.stores.memory import index_chunks
 from retrivex.stores.sqlite.rows import FIELDS, encode_chunk, encode_mapping, encode_time, storable, utf8
 from retrivex.stores.sqlite.vectors import Floats, unit_rows
+from retrivex.tokens.stored import StoredCount
 
 
 def content_hash(document: Document, *, chunker: str = "", encoder: str = "", tokenizer: str = "") -> str:
@@ -49,7 +51,7 @@ class Record:
     content_hash: str
     chunks: Sequence[Chunk]
     chunk_rows: Sequence[tuple[Any, ...]]
-    tokens: Sequence[int | None]
+    token_rows: Sequence[tuple[int | None, int | None]]
     tokenizer: str | None
     parents: Mapping[str, Chunk | str]
     parent_rows: Sequence[tuple[Any, ...]]
@@ -101,7 +103,7 @@ def prepare(
     _check_document(document)
     order = _order(document, given)
     vectors = _vectors(document, given, embeddings, encoder)
-    tokens = _count_tokens(document, given, token_counts, tokenizer)
+    tokens = _token_rows(document, given, token_counts, tokenizer)
     ordered = [given[i] for i in order]
     rows = [encode_chunk(chunk) for chunk in ordered]
     parents = dict(parents or {})
@@ -194,21 +196,38 @@ def _vectors(
     return rows
 
 
-def _count_tokens(
+def _token_rows(
     document: Document, chunks: Sequence[Chunk], counts: Sequence[int] | None, tokenizer: str | None
-) -> Sequence[int | None]:
+) -> Sequence[tuple[int | None, int | None]]:
+    """Return count and checksum of each chunk."""
     if (counts is None) != (tokenizer is None):
         raise StoreError(
             f"token counts of {document.doc_id!r} need the tokenizer's name, and the name needs counts: "
             "pass token_counts and tokenizer together, or neither"
         )
-    if counts is None:
-        return [None] * len(chunks)
+    if counts is None or tokenizer is None:
+        return [(None, None)] * len(chunks)
     if len(counts) != len(chunks):
         raise StoreError(
             f"{document.doc_id!r} has {len(chunks)} chunks and {len(counts)} token counts: give one a chunk"
         )
-    return [int(count) for count in counts]
+    return [
+        StoredCount.of(chunk.text, _whole_count(count, chunk), tokenizer)
+        for chunk, count in zip(chunks, counts, strict=True)
+    ]
+
+
+def _whole_count(count: Any, chunk: Chunk) -> int:
+    try:
+        tokens = operator.index(count)
+    except TypeError:
+        tokens = -1
+    if not 0 <= tokens < MAX_CHUNK_ID:
+        raise StoreError(
+            f"token count of {chunk.key!r} is {count!r}: it must be a whole number from 0 to 2**63; give what the "
+            "tokenizer counts, or leave token_counts and tokenizer out"
+        )
+    return tokens
 
 
 def _hash_of_contents(document: Document, contents: tuple[Any, ...], encoder: str | None, tokenizer: str | None) -> str:

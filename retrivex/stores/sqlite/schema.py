@@ -67,6 +67,7 @@ _TABLES = (
       chunk_id INTEGER NOT NULL,
       {_CHUNK_FIELDS}
       tokens INTEGER,
+      tokens_checksum INTEGER,
       heading_terms TEXT,
       text TEXT NOT NULL,
       terms TEXT,
@@ -115,6 +116,21 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
+
+
+def has_checksums(connection: sqlite3.Connection) -> bool:
+    """Whether chunks have a column for the checksums of their token counts; files of 0.2.0 have none."""
+    found = connection.execute("SELECT 1 FROM pragma_table_info('chunks') WHERE name = 'tokens_checksum'")
+    return found.fetchone() is not None
+
+
+def add_checksums(connection: sqlite3.Connection) -> None:
+    """Add that column where it is missing, inside the caller's transaction.
+
+    Versions that do not know it leave it empty, so that nothing believes the counts that they write.
+    """
+    if not has_checksums(connection):
+        connection.execute("ALTER TABLE chunks ADD COLUMN tokens_checksum INTEGER")
 
 
 def _is_current(connection: sqlite3.Connection, path: str) -> bool:

@@ -45,6 +45,7 @@ from retrivex.stores.sqlite.record import prepare
 from retrivex.stores.sqlite.rows import decode_text
 from retrivex.stores.sqlite.schema import ensure_schema
 from retrivex.stores.sqlite.vectors import unit_rows
+from retrivex.tokens.stored import StoredCount
 
 
 class SQLiteStore:
@@ -149,7 +150,7 @@ class SQLiteStore:
         parents : sections by `parent_id`, as chunks or plain text; ids are unique in the whole store
         embeddings : shape (n, d), one row a chunk; the chunks' own embeddings are taken where this is None
         encoder : name of the embeddings' model
-        token_counts : one a chunk, by `tokenizer`
+        token_counts : one a chunk, whole numbers of at least 0, by `tokenizer`
         tokenizer : name of what counted
         content_hash : from `content_hash()`; where it equals the stored one nothing is done and `chunks` is not even
             read. Without it, all that is given here is compared with what is stored.
@@ -256,7 +257,7 @@ class SQLiteStore:
 
     def fetch_counted(
         self, windows: Sequence[Window], scope: Scope = None, *, tokenizer: str
-    ) -> list[tuple[Chunk, int | None]]:
+    ) -> list[tuple[Chunk, StoredCount | None]]:
         """Do the same as `fetch`, with the token counts stored at index time; None where `tokenizer` did not count."""
         return self._fetch(windows, scope, tokenizer)
 
@@ -383,7 +384,9 @@ class SQLiteStore:
 
     # -- inner workings
 
-    def _fetch(self, windows: Sequence[Window], scope: Scope, tokenizer: str | None) -> list[tuple[Chunk, int | None]]:
+    def _fetch(
+        self, windows: Sequence[Window], scope: Scope, tokenizer: str | None
+    ) -> list[tuple[Chunk, StoredCount | None]]:
         with self._readers.connection() as connection:
             found = list(
                 reading.fetch(connection, windows, scope, with_embeddings=self._with_embeddings, tokenizer=tokenizer)

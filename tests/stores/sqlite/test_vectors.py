@@ -12,6 +12,7 @@ from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
+from retrivex.tokens import StoredCount
 
 
 def test_parents_come_out_as_they_went_in(store: SQLiteStore) -> None:
@@ -29,7 +30,9 @@ def test_token_counts_are_given_out_for_the_tokenizer_that_counted(store: SQLite
     store.put(document, reversed(chunks), token_counts=[30, 20, 10], tokenizer="mine")
     store.put(*page("e", "four"))
     windows = [everything, Window("e", 0, 1)]
-    assert [count for _, count in store.fetch_counted(windows, tokenizer="mine")] == [10, 20, 30, None]
+    counted = [(text, StoredCount.of(text, count, "mine")) for text, count in (("one", 10), ("two", 20), ("three", 30))]
+    found = [(chunk.text, count) for chunk, count in store.fetch_counted(windows, tokenizer="mine")]
+    assert found == [*counted, ("four", None)]
     assert [count for _, count in store.fetch_counted(windows, tokenizer="other")] == [None] * 4
     assert store.info().tokenizers == ("mine",)
 
@@ -39,6 +42,9 @@ def test_token_counts_are_given_out_for_the_tokenizer_that_counted(store: SQLite
     [
         ({"token_counts": [1]}, "token counts of 'd' need the tokenizer's name"),
         ({"tokenizer": "t"}, "the name needs counts"),
+        ({"token_counts": [-5], "tokenizer": "t"}, r"token count of \('d', 0\) is -5: it must be a whole number"),
+        ({"token_counts": [2.5], "tokenizer": "t"}, r"token count of \('d', 0\) is 2.5: it must be a whole number"),
+        ({"token_counts": [10**30], "tokenizer": "t"}, r"token count of \('d', 0\) is 10+: it must be a whole number"),
         ({"token_counts": [1, 2], "tokenizer": "t"}, "'d' has 1 chunks and 2 token counts"),
         ({"embeddings": [[1.0]]}, "'d' comes with vectors, but without the name of their model"),
         ({"embeddings": [[1.0], [2.0]], "encoder": "m"}, "'d' has 1 chunks and 2 vectors: give one a chunk"),

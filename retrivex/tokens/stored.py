@@ -1,0 +1,111 @@
+"""Token counts that were made at index time: what ties them to their texts, and how far they are believed."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from retrivex.text.cache import TextCache
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import Tokenizer
+
+
+class StoredCount(NamedTuple):
+    """A token count as a store keeps it.
+
+    Parameters
+    ----------
+    tokens : of a text
+    checksum : of the number, the text and the name of the tokenizer; None where none was stored
+    """
+
+    tokens: int
+    checksum: int | None
+
+    @classmethod
+    def of(cls, text: str, tokens: int, tokenizer: str) -> StoredCount:
+        """Make the count that a tokenizer of this name made of a text.
+
+        Examples
+        --------
+        >>> stored = StoredCount.of("Bees sleep.", 3, "cl100k_base")
+        >>> stored.holds("Bees sleep.", "cl100k_base"), stored.holds("Bees sleep!", "cl100k_base")
+        (True, False)
+        """
+        return cls(tokens, _checksum(text.encode("utf-8", "surrogatepass"), tokens, tokenizer))
+
+    def holds(self, text: str, tokenizer: str) -> bool:
+        """Whether the count is one of this text by this tokenizer, and one that a text of that length can have."""
+        tokens, data = self.tokens, text.encode("utf-8", "surrogatepass")
+        return type(tokens) is int and 0 <= tokens <= len(data) and self.checksum == _checksum(data, tokens, tokenizer)
+
+
+def _checksum(data: bytes, tokens: int, tokenizer: str) -> int:
+    return zlib.crc32(data, zlib.crc32(f"{tokens} {tokenizer}".encode("utf-8", "surrogatepass")))
+
+
+Believed = TextCache[str, StoredCount]
+"""Stored counts that were found to hold, by text."""
+
+
+class CandidateCounts:
+    """Token counts to choose by, for one call: own ones first, then those that its store made at index time.
+
+    A stored count is another's word, however well it is kept: it saves counting what is not shown. What is shown is
+    counted by the tokenizer itself, and nothing stored reaches the cache of its counts.
+
+    Parameters
+    ----------
+    cache : counts of the tokenizer itself
+    believed : kept between calls, so that no count is checked twice
+
+    Examples
+    --------
+    >>> from retrivex.tokens.tokenizer import CallableTokenizer
+    >>> counts = CandidateCounts(TokenCache(CallableTokenizer(len, name="characters")), Believed(1000))
+    >>> counts.add("stored", StoredCount.of("stored", 5, "characters"))
+    >>> counts.add("forged", StoredCount(0, 12345))
+    >>> counts.count_many(["stored", "forged"])
+    [5, 6]
+    """
+
+    def __init__(self, cache: TokenCache, believed: Believed) -> None:
+        self.cache = cache
+        self.tokenizer: Tokenizer = cache.tokenizer
+        self._believed = believed
+        self._stored: dict[str, StoredCount] = {}
+
+    def add(self, text: str, stored: Any) -> None:
+        """Take in what a store says of a text; anything but a `StoredCount` says nothing."""
+        if type(stored) is StoredCount:
+            self._stored[text] = stored
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        stored = self._find(text)
+        return self.cache.count(text) if stored is None else stored.tokens
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text; what nobody knows is counted in one call of the tokenizer."""
+        if not self._stored:
+            return self.cache.count_many(texts)
+        known = {text: stored.tokens for text in texts if (stored := self._find(text)) is not None}
+        others = [text for text in texts if text not in known]
+        known.update(zip(others, self.cache.count_many(others), strict=True))
+        return [known[text] for text in texts]
+
+    def _find(self, text: str) -> StoredCount | None:
+        """Return what is stored of a text, if it holds and the tokenizer did not count it itself."""
+        stored = self._stored.get(text)
+        if stored is None or self.cache.knows(text):
+            return None
+        if self._believed.get(text) != stored:
+            if not stored.holds(text, self.cache.name):
+                return None
+            self._believed.put([text], [stored])
+        return stored
+
+
+TextCounts: TypeAlias = TokenCache | CandidateCounts
+"""Counts of the tokenizer itself, or those to choose by."""
