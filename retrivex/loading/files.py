@@ -67,6 +67,11 @@ def is_supported(path: Path) -> bool:
     return suffix in _LOADERS or suffix in _JSONL or suffix in _OLD_OFFICE
 
 
+def names_documents(path: Path) -> bool:
+    """Whether a file names its documents itself, as JSON Lines does, in place of being one."""
+    return path.suffix.lower() in _JSONL
+
+
 def load_file(
     path: str | os.PathLike[str],
     *,
@@ -110,7 +115,7 @@ def load_parts(path: Path, doc_id: str, *, max_bytes: int, limits: LoadLimits = 
     limits : see `load_file`
     """
     try:
-        if path.suffix.lower() in _JSONL:
+        if names_documents(path):
             _check_regular(path)
             yield from parse_lines(path, partial(_jsonl_document, source=str(path)), max_line_bytes=max_bytes)
         else:

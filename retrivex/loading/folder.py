@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from retrivex.errors import LoadError
-from retrivex.loading.files import MAX_BYTES, is_supported, load_parts
+from retrivex.loading.files import MAX_BYTES, is_supported, load_parts, names_documents
 from retrivex.loading.report import LoadProblem, LoadReport
 from retrivex.model.document import Document
 
@@ -87,7 +87,10 @@ def iter_documents(
     given twice.
     """
     seen: set[str] = set()
-    for found in find_files(paths, report, include=include, exclude=exclude):
+    files = find_files(paths, report, include=include, exclude=exclude)
+    # a line of JSONL names itself: it must not take the name that another file has by where it lies
+    files_by_name = {found.doc_id: found.path for found in files if not names_documents(found.path)}
+    for found in files:
         if on_file is not None:
             on_file(found.path)
         for loaded in load_parts(found.path, found.doc_id, max_bytes=max_bytes):
@@ -95,7 +98,7 @@ def iter_documents(
                 report.problems.append(_problem(found.path, str(loaded)))
                 continue
             document = loaded.document
-            if document.doc_id in seen:
+            if document.doc_id in seen or files_by_name.get(document.doc_id, found.path) != found.path:
                 reason = f"doc_id {document.doc_id!r} was used before: it must be unique; rename one of the two"
                 report.problems.append(_problem(found.path, reason))
                 continue

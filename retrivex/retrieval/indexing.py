@@ -18,7 +18,7 @@ from retrivex.errors import ChunkError, StoreError
 from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.stores import PutResult, SQLiteStore, content_hash
+from retrivex.stores import DocumentInfo, PutResult, SQLiteStore, content_hash
 from retrivex.tokens.tokenizer import Tokenizer
 
 CHUNKER_KEY = "retrivex_chunker"
@@ -112,7 +112,7 @@ class Indexer:
         ----------
         paths : files and folders
         include, exclude : patterns, see `retrivex.loading.iter_documents`
-        scope : of the documents that do not name their own
+        scope : of all documents; a line of JSONL that names another one is a problem. None: as each line says
         prune : remove also documents under `paths` whose files exist, but were not looked for in this run
         on_progress : called with the file that is being read, the bytes that are done, and those of all files
 
@@ -136,12 +136,12 @@ class Indexer:
         sizes = {} if on_progress is None else _sizes(given, include, exclude)
         reading = _Reading(sizes, sum(sizes.values()), on_progress or _ignore)
         documents = iter_documents(given, loading, include=include, exclude=exclude, on_file=reading.begin)
-        stored = {info.doc_id: info.source for info in self.store.documents()}
-        taken = _TakenNames({name: source for name, source in stored.items() if source}, roots)
+        stored = {info.doc_id: info for info in self.store.documents()}
+        taken = _TakenNames(stored, roots)
         run = _Run(report)
         with self.store.batch(_BATCH_CHUNKS if self.encoder is None else _BATCH_ENCODED_CHUNKS):
             for document in documents:
-                self._take(_in_scope(reading.place(document), scope), taken, run, reading)
+                self._take(reading.place(document), scope, taken, run, reading)
         reading.end()
         report.problems = [*loading.problems, *report.problems]
         report.notes, report.passed_over = loading.notes, loading.passed_over
@@ -196,15 +196,19 @@ class Indexer:
             parts.append(self.encoder.encode(texts[start : start + _ENCODED_AT_ONCE]))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _take(self, document: Document, taken: _TakenNames, run: _Run, reading: _Reading) -> None:
+    def _take(self, document: Document, scope: str | None, taken: _TakenNames, run: _Run, reading: _Reading) -> None:
         file = str(reading.path)
-        owner = taken.owner(document)
-        if owner is not None:
+        if scope is not None and document.scope not in (None, scope):
             run.refuse(
                 file,
-                f"doc_id {document.doc_id!r} belongs to {owner}: index both folders in one command, which keeps them "
-                "apart, or use another database",
+                f"doc_id {document.doc_id!r} names scope {document.scope!r}, the file is indexed for {scope!r}: "
+                "correct the line, or index files that name their own scopes without one",
             )
+            return
+        document = replace(document, scope=document.scope if scope is None else scope)
+        refusal = taken.refusal(document)
+        if refusal is not None:
+            run.refuse(file, refusal)
             return
         try:
             result, chunks, tokens = self._add(document, reading.advance)
@@ -215,10 +219,13 @@ class Indexer:
             return
         run.accept(document, result, chunks, tokens)
 
-    def _remove_stale(self, stored: Mapping[str, str | None], roots: Sequence[str], run: _Run, *, prune: bool) -> None:
+    def _remove_stale(
+        self, stored: Mapping[str, DocumentInfo], roots: Sequence[str], run: _Run, *, prune: bool
+    ) -> None:
         report = run.report
         unread = [os.path.abspath(problem.path) for problem in report.problems]
-        for doc_id, source in stored.items():
+        for doc_id, info in stored.items():
+            source = info.source
             if doc_id in run.seen or source is None or not _lies_under(source, roots) or _lies_under(source, unread):
                 continue
             if prune or source in run.sources or not os.path.lexists(source):
@@ -253,22 +260,30 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _TakenNames:
-    """Names of stored documents, with the files they came from."""
+    """Names of stored documents, with the files they came from and the scopes they are in."""
 
-    sources: Mapping[str, str]
+    documents: Mapping[str, DocumentInfo]
     roots: Sequence[str]
 
-    def owner(self, document: Document) -> str | None:
-        """Return the file outside the given paths that `document` would push out of the store; None without one."""
-        known = self.sources.get(document.doc_id)
-        if known is None or known == document.source or _lies_under(known, self.roots):
+    def refusal(self, document: Document) -> str | None:
+        """Return why `document`, whose source is the file it was read from, may not take its name; None if it may."""
+        known = self.documents.get(document.doc_id)
+        if known is None or (source := known.source) == document.source:
             return None
+        if source is not None and _lies_under(source, self.roots):
+            return None
+        if known.scope != document.scope:
+            return (
+                f"doc_id {document.doc_id!r} belongs to a document of another scope: give this one another name, use "
+                "another database, or delete that one first"
+            )
         # a folder that was moved takes its names along
-        return known if os.path.exists(known) else None
-
-
-def _in_scope(document: Document, scope: str | None) -> Document:
-    return document if scope is None or document.scope is not None else replace(document, scope=scope)
+        if source is None or not os.path.exists(source):
+            return None
+        return (
+            f"doc_id {document.doc_id!r} belongs to {source}: index both folders in one command, which keeps them "
+            "apart, or use another database"
+        )
 
 
 def _lies_under(source: str, roots: Iterable[str]) -> bool:
@@ -305,10 +320,14 @@ class _Reading:
         self.advance(0, 1)
 
     def place(self, document: Document) -> Document:
-        """Return the document with its file as an absolute path; a line of JSONL may name another source."""
+        """Return the document with the file it was read from, as an absolute path, for its source.
+
+        What a line of JSONL calls its source says nothing of whose document it is: it goes into the metadata.
+        """
         self.document_start, self.document_end = self.document_end, self.document_end + len(document.text)
-        source = document.source
-        return replace(document, source=os.path.abspath(source)) if source == str(self.path) else document
+        file, said = str(self.path), document.source
+        metadata = document.metadata if said in (None, file) else {"source": said, **document.metadata}
+        return replace(document, source=os.path.abspath(file), metadata=metadata)
 
     def advance(self, chunks: int, of: int) -> None:
         """Report that so many chunks of the document are encoded; its characters count as bytes of the file."""

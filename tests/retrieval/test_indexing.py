@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retrivex import Document, Window
+from retrivex import Chunk, ChunkMetadata, Document, Window
 from retrivex.chunking import SentenceChunker, get_chunker
 from retrivex.encoders.encoder import HashingEncoder
 from retrivex.errors import StoreError
@@ -102,11 +102,69 @@ def test_lines_that_left_a_jsonl_file_leave_the_store(store: SQLiteStore, tmp_pa
     assert indexer(store).index([lines]).removed == []
 
 
-def test_the_scope_is_for_documents_that_name_none(store: SQLiteStore, tmp_path: Path) -> None:
+def test_a_line_that_names_another_scope_than_the_run_is_a_problem(store: SQLiteStore, tmp_path: Path) -> None:
     lines = tmp_path / "lines.jsonl"
     lines.write_text('{"id": "x", "text": "One."}\n{"id": "y", "text": "Two.", "scope": "own"}\n')
-    indexer(store).index([lines], scope="acme")
-    assert {info.doc_id: info.scope for info in store.documents()} == {"x": "acme", "y": "own"}
+    report = indexer(store).index([lines], scope="acme")
+    assert {info.doc_id: info.scope for info in store.documents()} == {"x": "acme"}
+    assert "'y' names scope 'own', the file is indexed for 'acme'" in report.problems[0].reason
+    indexer(store).index([lines])
+    assert {info.doc_id: info.scope for info in store.documents()} == {"x": None, "y": "own"}
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    made = tmp_path / "acme" / "readme.txt"
+    made.parent.mkdir()
+    made.write_text("The vault code is 4711.")
+    return made
+
+
+def write_line(path: Path, **record: object) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"doc_id": "readme.txt", "text": "The vault code is 0000.", **record}))
+    return path
+
+
+@pytest.mark.parametrize("scope", [None, "globex", "acme"])
+def test_a_line_cannot_name_the_source_of_another_document(store: SQLiteStore, secret: Path, scope: str | None) -> None:
+    indexer(store).index([secret.parent], scope="acme")
+    said = {} if scope is None else {"scope": scope}
+    lines = write_line(secret.parent.parent / "globex" / "x.jsonl", source=str(secret), **said)
+    for given in (None, "globex"):
+        report = indexer(store).index([lines.parent], scope=given)
+        assert (report.documents, len(report.problems), report.removed) == (0, 1, [])
+    kept = store.get_document("readme.txt", "acme")
+    assert kept is not None
+    assert kept.text == "The vault code is 4711."
+
+
+def test_the_source_that_a_line_names_is_kept_as_metadata(store: SQLiteStore, tmp_path: Path) -> None:
+    lines = write_line(tmp_path / "x.jsonl", source="https://example.org/readme")
+    indexer(store).index([lines])
+    document = store.get_document("readme.txt")
+    assert document is not None
+    assert (document.source, document.metadata["source"]) == (str(lines), "https://example.org/readme")
+    write_line(lines, doc_id="other")
+    assert indexer(store).index([lines]).removed == ["readme.txt"]
+
+
+def test_a_line_cannot_take_the_name_of_a_file_beside_it(store: SQLiteStore, secret: Path) -> None:
+    write_line(secret.parent / "a.jsonl")
+    report = indexer(store).index([secret.parent])
+    assert [Path(problem.path).name for problem in report.problems] == ["a.jsonl"]
+    document = store.get_document("readme.txt")
+    assert document is not None
+    assert document.text == "The vault code is 4711."
+
+
+def test_a_document_of_another_scope_is_not_replaced(store: SQLiteStore, tmp_path: Path) -> None:
+    kept = Document("readme.txt", "The vault code is 4711.", scope="acme")
+    chunk = Chunk(kept.text, ChunkMetadata("readme.txt", 0, scope="acme"))
+    store.put(kept, [chunk])  # by a program: it has no file
+    report = indexer(store).index([write_line(tmp_path / "x.jsonl")])
+    assert "belongs to a document of another scope" in report.problems[0].reason
+    assert store.fetch([Window("readme.txt", 0, 9)], "acme") == [chunk]
 
 
 def test_a_document_the_store_refuses_is_a_problem_of_its_own(store: SQLiteStore, tmp_path: Path) -> None:
