@@ -49,6 +49,8 @@ class Coefficients:
     fitted : data, date, sizes and scores
     sharpness : power of the units' probabilities that makes them shares of the evidence, see `expected_shares`
     reads_documents : whether the model was fitted with the features of documents
+    fewest_hits : hits below which there is no confidence: with fewer, scores fall less and words are missing, so that
+        it is near 0 also where the answer is shown
     """
 
     weights: NDArray[np.float64]
@@ -58,6 +60,7 @@ class Coefficients:
     fitted: Mapping[str, Any] = field(default_factory=dict)
     sharpness: float = 1.0
     reads_documents: bool = True
+    fewest_hits: int = 1
 
     def log_odds(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log-odds of each row of features, shape (n,)."""
@@ -91,6 +94,7 @@ class Coefficients:
             "intercept": self.intercept,
             "confidence": {kind: list(numbers) for kind, numbers in self.confidence.items()},
             "sharpness": self.sharpness,
+            "fewest_hits": self.fewest_hits,
             "features": {
                 name: {"weight": float(weight), "mean": float(mean)}
                 for name, weight, mean in zip(NAMES, self.weights, self.means, strict=True)
@@ -132,11 +136,12 @@ class Coefficients:
             intercept = float(data["intercept"])
             confidence = as_confidence(data["confidence"])
             sharpness = float(data.get("sharpness", 1.0))
+            fewest_hits = int(data.get("fewest_hits", 1))
         except (KeyError, TypeError, ValueError) as error:
             raise RetrivexError(f"{where} are broken ({error!r}): fit them again with `retrivex tune`") from error
         if not np.isfinite([*weights, *means, intercept, *chain.from_iterable(confidence.values()), sharpness]).all():
             raise RetrivexError(f"{where} hold numbers that are not finite: fit them again with `retrivex tune`")
-        return cls(weights, intercept, means, confidence, fitted, sharpness, reads_documents)
+        return cls(weights, intercept, means, confidence, fitted, sharpness, reads_documents, fewest_hits)
 
 
 def as_confidence(given: Any) -> dict[HitKind, tuple[float, ...]]:

@@ -52,7 +52,7 @@ class Scores:
     expected : of each unit the share of the evidence that is expected in it; None with the weighted scorer
     floor : least value that earns its tokens, see `retrivex.scoring.effort`
     described : shape (4,), of `describe_question`
-    kind : of the hits
+    kind, hits : of the hits, and how many
     sentence_log_odds : what a sentence model added to the log-odds of each unit; None without one
     """
 
@@ -70,6 +70,7 @@ class Scores:
     floor: float = 0.0
     described: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
     kind: HitKind = "other"
+    hits: int = 0
     sentence_log_odds: NDArray[np.float64] | None = None
 
     @cached_property
@@ -91,6 +92,8 @@ class Scores:
     def confidence(self) -> float | None:
         """Probability that the candidates hold evidence; None where it is not known, or there are none."""
         if self.model is None or self.log_odds is None or not len(self.log_odds):
+            return None
+        if self.hits < self.model.fewest_hits:
             return None
         return self.model.confidence_of(float(self.log_odds.max()), self.described, self.kind)
 
@@ -228,6 +231,7 @@ class Scorer:
             floor=floor,
             described=describe_question(table, seeds),
             kind=kind,
+            hits=len(seeds),
             sentence_log_odds=moved,
         )
 

@@ -16,11 +16,13 @@ QUEEN = "The queen lays up to two thousand eggs on a single day in May, more tha
 DRONES = "Drones are thrown out when the nectar ends, and few of them are seen after August is over. " * 3
 STORE = tile("d", [QUEEN + ANSWER + " " + DRONES, "Wasps build with paper. " * 12, "Ants carry leaves home. " * 12])
 SCORES = {0: 0.9, 1: 0.5, 2: 0.3}
-WORDS = {0: 9.0, 1: 5.0, 2: 3.0}  # as of BM25
+SIX = tile("d", [*(chunk.text for chunk in STORE.values()), *(f"Moths fly by night {at}. " * 9 for at in range(3))])
+WORDS = {0: 9.0, 1: 5.0, 2: 3.0, 3: 2.0, 4: 2.0, 5: 1.5}  # as of BM25
 
 
 def made(scores: dict[int, float] | None = None, query: str | None = QUESTION, **said: Any) -> Composition:
-    return compose(hits_of(STORE, scores or SCORES), STORE, query=query, **{"window": 0, **said})
+    store = STORE if len(scores or SCORES) <= len(STORE) else SIX
+    return compose(hits_of(store, scores or SCORES), store, query=query, **{"window": 0, **said})
 
 
 # ---- units

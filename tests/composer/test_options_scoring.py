@@ -30,8 +30,8 @@ def asked(**options: Any) -> Composition:
 
 def test_scoring() -> None:
     assert asked(scoring="auto").trace.units[0].beginning == "Bees live on honey in winter."
-    assert asked(scoring="calibrated").confidence is not None
-    assert asked(scoring="weighted").confidence is None
+    assert asked(scoring="calibrated").trace.scorer == "calibrated"
+    assert asked(scoring="weighted").trace.scorer == "weighted"
 
 
 def test_coefficients() -> None:
@@ -42,8 +42,7 @@ def test_coefficients() -> None:
         path = Path(folder) / "model.json"
         path.write_text(json.dumps({**model, "intercept": -30.0}), encoding="utf-8")
         made = asked(coefficients=path)
-    assert made.confidence is not None
-    assert made.confidence < asked().confidence  # type: ignore[operator]
+    assert made.trace.units[0].probability < 1e-9 < asked().trace.units[0].probability
     with pytest.raises(RetrivexError, match="cannot be read"):
         asked(coefficients=path)
 

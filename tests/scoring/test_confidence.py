@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from support.strategies import compose, hits_of, tile
 
-from retrivex import SeedHit
+from retrivex import RetrievalConfig, SeedHit, SpanComposer
 from retrivex.expansion.seeds import Seed
+from retrivex.scoring.calibrated import shipped_coefficients
 from retrivex.scoring.confidence import CONFIDENCE_FEATURES, MAX_DROP, describe_question, kind_of_hits
 from retrivex.scoring.features import NAMES, UnitTable
 
@@ -15,7 +16,11 @@ TEXTS = [
     "A hive has one queen. She lays many eggs a day. ",
     "Bees form a cluster in winter. They live on honey until spring. ",
     "Drones leave the hive in summer. They do not return. ",
+    "Wasps build with paper. Their nests hang under roofs. ",
+    "Ants carry leaves home. They grow a fungus on them. ",
+    "Moths fly by night. Some of them never eat. ",
 ]
+FOUND = {0: 3.0, 1: 9.0, 2: 2.0, 3: 1.9, 4: 1.8, 5: 1.7}
 
 
 def seeds(*scores: float) -> list[Seed]:
@@ -55,7 +60,7 @@ def test_kinds_of_hits() -> None:
 def test_hits_of_unknown_scores_have_no_confidence() -> None:
     store = tile("d", TEXTS)
     question = "What do bees live on in winter?"
-    known = compose(hits_of(store, {0: 3.0, 1: 9.0, 2: 2.0}), store, query=question, window=0)
+    known = compose(hits_of(store, FOUND), store, query=question, window=0)
     unknown = compose([SeedHit(store["d", at], 0.5) for at in range(3)], store, query=question, window=0)
     assert known.confidence is not None
     assert (unknown.confidence, unknown.expected_recall) == (None, None)
@@ -63,7 +68,7 @@ def test_hits_of_unknown_scores_have_no_confidence() -> None:
 
 def test_a_question_that_nothing_answers_has_less_confidence() -> None:
     store = tile("d", TEXTS)
-    hits = hits_of(store, {0: 3.0, 1: 9.0, 2: 2.0})
+    hits = hits_of(store, FOUND)
     answered, nonsense = (
         compose(hits, store, query=query, window=0).confidence
         for query in ("What do bees live on in winter?", "Who is the king of Norway?")
@@ -71,3 +76,28 @@ def test_a_question_that_nothing_answers_has_less_confidence() -> None:
     assert answered is not None
     assert nonsense is not None
     assert nonsense < 0.5 < answered
+
+
+@pytest.mark.parametrize("embedded", [True, False])
+def test_fewer_hits_than_it_was_fitted_on_have_no_confidence(embedded: bool) -> None:
+    fewest = shipped_coefficients().fewest_hits
+    assert fewest == len(FOUND)
+    store = tile("d", TEXTS, **({"embedding": np.array([1.0, 0.5])} if embedded else {}))
+    vector = np.array([1.0, 0.0]) if embedded else None
+    hits = hits_of(store, FOUND)
+    all_of_them, fewer = (
+        compose(some, store, query="What do bees live on in winter?", query_embedding=vector, window=0)
+        for some in (hits, hits[: fewest - 1])
+    )
+
+    assert all_of_them.confidence is not None
+    assert (fewer.confidence, fewer.expected_recall) == (None, None)
+
+
+def test_coefficients_that_do_not_say_how_many_hits_they_need_take_any() -> None:
+    assert shipped_coefficients("0.2").fewest_hits == 1
+    store = tile("d", TEXTS)
+    made = SpanComposer(RetrievalConfig.preset("0.2"), tokenizer=len).compose(
+        hits_of(store, {1: 9.0, 0: 3.0}), store, query="What do bees eat?"
+    )
+    assert made.confidence is not None
