@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from retrivex.errors import StoreError
+from retrivex.text.addresses import without_credentials
 
 Kind: TypeAlias = Callable[[Any], Literal["sync", "async"] | None]
 """Says which of a store's two clients something is; None where it is neither."""
@@ -28,7 +29,7 @@ def split_url(address: str) -> tuple[str, int, bool]:
     """
     parts = urlsplit(address)
     if not parts.hostname:
-        raise StoreError(f"{address!r} is no URL: give one like http://localhost:8000")
+        raise StoreError(f"{without_credentials(address)!r} is no URL: give one like http://localhost:8000")
     secure = parts.scheme == "https"
     return parts.hostname, parts.port or (443 if secure else 80), secure
 

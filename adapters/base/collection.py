@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from retrivex.errors import StoreError
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.window import Window
+from retrivex.text.addresses import without_credentials
 
 from .documents import Passage
 from .fields import FieldMap
@@ -150,7 +151,8 @@ class Collection(ABC):
         address : a URL, or what else the store knows: a folder, a file, a connection string
         api_key : where the server wants one
         """
-        raise StoreError(f"a client for {address!r} cannot be made here: make one, and give it to the collection")
+        place = without_credentials(address)
+        raise StoreError(f"a client for {place!r} cannot be made here: make one, and give it to the collection")
 
     @abstractmethod
     def failure(self, error: Exception) -> Failure:

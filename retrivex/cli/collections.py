@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrivex.adapters import STORES
 from retrivex.errors import StoreError
+from retrivex.text.addresses import Confidential
 
 if TYPE_CHECKING:
     from retrivex.adapters.base.collection import Collection
@@ -56,6 +57,8 @@ def open_collection(
     except (StoreError, ImportError):
         raise
     except Exception as error:  # clients share no base class
-        raise StoreError(f"{kind.value} at {address!r} cannot be opened: {type(error).__name__}: {error}") from error
+        place = Confidential(address, api_key)
+        said = place.hide(f"{type(error).__name__}: {error}")
+        raise StoreError(f"{kind.value} at {place.address!r} cannot be opened: {said}") from error
     made: Collection = collection(client, name, fields=fields, **({"only": dict(only)} if only else {}))
     return made

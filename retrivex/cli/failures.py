@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from retrivex.cli.terminal import one_line
 from retrivex.errors import ConfigError, RetrivexError
+from retrivex.text.addresses import without_credentials
 
 OK = 0
 SOME_FAILED = 1
@@ -40,7 +41,7 @@ def describe(error: BaseException) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return one_line(f"{where}{error.strerror}")
     message = error.format_message() if isinstance(error, UsageError) else str(error)  # type: ignore[attr-defined]
-    return one_line(message or type(error).__name__)
+    return one_line(without_credentials(message) or type(error).__name__)
 
 
 def report(error: BaseException, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias, cast
 import typer
 
 from retrivex.rerank import Reranker
+from retrivex.text.addresses import without_credentials
 
 KEY_VARIABLE = "RETRIVEX_RERANK_KEY"
 """Environment variable of the key for an endpoint: everybody on a machine can read the options of its processes."""
@@ -68,7 +69,9 @@ def make_reranker(where: str | None, shape: str | None, model: str | None) -> Re
         module = importlib.import_module("retrivex.rerank.cross_encoder")
         return cast("Reranker", module.CrossEncoderReranker(where))
     if shape is None:
-        raise typer.BadParameter(f"--rerank {where} is an endpoint: say whose API it speaks, as in --rerank-shape tei")
+        raise typer.BadParameter(
+            f"--rerank {without_credentials(where)} is an endpoint: say whose API it speaks, as in --rerank-shape tei"
+        )
     module = importlib.import_module("retrivex.rerank.http")
     return cast(
         "Reranker", module.HttpReranker(where, shape=shape, model=model, api_key=os.environ.get(KEY_VARIABLE) or None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from retrivex.errors import RerankError, RerankUnavailableError, describe_cause, install_hint
+from retrivex.errors import RerankError, RerankUnavailableError, describe_cause, install_hint, quoted
 from retrivex.rerank.policy import check_seconds
+from retrivex.text.addresses import Confidential, without_credentials
 from retrivex.timeouts import retry_after
 
 try:
@@ -14,14 +16,21 @@ try:
 except ImportError as error:
     raise ImportError(f"reranking over HTTP needs httpx2: {install_hint('rerank')}") from error
 
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""Longest answer that is read, unpacked; scores take some bytes a text."""
+
 SHOWN = 200
 """Characters of an endpoint's own words in an error."""
 
 _TOO_MANY = 429
+_LONG = 100_000  # characters of an answer that are searched for secrets
 
 
 class Endpoint:
     """Posts JSON and returns the JSON of the answer; one connection pool for all threads.
+
+    Errors name `address`, which is `url` without user, password and query, and hide those and the key wherever the
+    endpoint repeats them.
 
     A status 5xx, a broken connection, or status 429 (too many requests) is a `RerankUnavailableError`, with the time
     that the endpoint asks to wait (`Retry-After`, as seconds or a date); any other status is a `RerankError`.
@@ -47,9 +56,11 @@ class Endpoint:
             )
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise RerankError(
-                f"url is {url!r}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
+                f"url is {without_credentials(repr(url))}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
             )
-        self.url = url
+        self._url = url
+        self._place = Confidential(url, api_key)
+        self.address = self._place.address
         self._advice = advice
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._timeout = httpx2.Timeout(timeout_s)
@@ -59,6 +70,10 @@ class Endpoint:
     def close(self) -> None:
         """Close the connections that are kept open; the endpoint may not be asked afterwards."""
         self._client.close()
+
+    def quote(self, answer: Any) -> str:
+        """Return the beginning of an answer for an error, without the secrets that the endpoint was sent."""
+        return self._place.hide(quoted(answer, _LONG), SHOWN)
 
     def post(self, body: Mapping[str, Any]) -> Any:
         """Return the answer to a request.
@@ -70,38 +85,52 @@ class Endpoint:
         RerankError
             If it refused the request, or answered with something else than JSON.
         """
+        content = bytearray()
         try:
-            response = self._client.post(self.url, json=body)
-        except httpx2.TransportError as error:
+            with self._client.stream("POST", self._url, json=body) as response:
+                for part in response.iter_bytes():
+                    self._take(part, content)
+        except httpx2.RequestError as error:
             raise self._explain_unreachable(error) from error
-        return self._read(response)
+        return self._read(response, bytes(content))
 
     async def apost(self, body: Mapping[str, Any]) -> Any:
         """Return what `post` returns; cancelling it closes the connection."""
         # a client of its own, as connections belong to the event loop that opened them
         async with httpx2.AsyncClient(headers=self._headers, timeout=self._timeout, verify=self._ssl) as client:
+            content = bytearray()
             try:
-                response = await client.post(self.url, json=body)
-            except httpx2.TransportError as error:
+                async with client.stream("POST", self._url, json=body) as response:
+                    async for part in response.aiter_bytes():
+                        self._take(part, content)
+            except httpx2.RequestError as error:
                 raise self._explain_unreachable(error) from error
-        return self._read(response)
+        return self._read(response, bytes(content))
 
-    def _read(self, response: httpx2.Response) -> Any:
-        words = repr(response.text[:SHOWN])
+    def _take(self, part: bytes, content: bytearray) -> None:
+        if len(content) + len(part) > MAX_ANSWER_BYTES:
+            raise RerankError(
+                f"{self.address} answered with more than {MAX_ANSWER_BYTES:,} bytes, the limit: see that it is the "
+                "endpoint meant, and ask for no texts back"
+            )
+        content += part
+
+    def _read(self, response: httpx2.Response, content: bytes) -> Any:
+        words = repr(self._place.hide(content[:_LONG].decode("utf-8", "replace"), SHOWN))
         if response.status_code == _TOO_MANY or response.status_code >= 500:
             what = "wants to be asked less often," if response.status_code == _TOO_MANY else "failed with"
             raise RerankUnavailableError(
-                f"{self.url} {what} status {response.status_code}: {words}",
+                f"{self.address} {what} status {response.status_code}: {words}",
                 retry_after(response.headers.get("Retry-After")),
             )
         if response.status_code != 200:
             raise RerankError(
-                f"{self.url} refused the request with status {response.status_code}: {words}; {self._advice}"
+                f"{self.address} refused the request with status {response.status_code}: {words}; {self._advice}"
             )
         try:
-            return response.json()
+            return json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise RerankError(f"{self.url} answered with something else than JSON: {words}") from error
+            raise RerankError(f"{self.address} answered with something else than JSON: {words}") from error
 
     def _explain_unreachable(self, error: Exception) -> RerankUnavailableError:
-        return RerankUnavailableError(f"{self.url} cannot be reached ({describe_cause(error)})")
+        return RerankUnavailableError(f"{self.address} cannot be reached ({self._place.hide(describe_cause(error))})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from retrivex.errors import RerankError, quoted
 from retrivex.model.numbers import float_of
-from retrivex.rerank.endpoint import SHOWN, Endpoint
+from retrivex.rerank.endpoint import Endpoint
 from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer, without_surrogates
 
 Shape: TypeAlias = Literal["cohere", "jina", "tei", "vllm", "voyage"]
@@ -75,6 +74,7 @@ class HttpReranker:
             timeout_s=timeout_s,
             advice=f"see that url, api_key, model and shape={shape!r} are right and the texts not too long",
         )
+        self._address, self._quote = self._endpoint.address, self._endpoint.quote
         self.url = url
         self.shape = shape
         self.model = model
@@ -83,7 +83,7 @@ class HttpReranker:
         self._tokenizer = get_tokenizer(tokenizer) if max_tokens is not None else None
 
     def __repr__(self) -> str:
-        return f"HttpReranker({self.url!r}, shape={self.shape!r}, model={self.model!r})"
+        return f"HttpReranker({self._address!r}, shape={self.shape!r}, model={self.model!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -139,12 +139,12 @@ class HttpReranker:
         for result in results:
             at, score = self._read(result, texts)
             if not np.isnan(scores[at]):
-                raise RerankError(f"{self.url} scored text {at} twice: each index may be there once")
+                raise RerankError(f"{self._address} scored text {at} twice: each index may be there once")
             scores[at] = score
         if np.isnan(scores).any():
             raise RerankError(
-                f"{self.url} scored {len(results)} of {len(texts)} texts: all are needed; see that no option limits "
-                "them"
+                f"{self._address} scored {len(results)} of {len(texts)} texts: all are needed; see that no option "
+                "limits them"
             )
         return scores
 
@@ -154,9 +154,8 @@ class HttpReranker:
         results = answer if self.shape == "tei" else listed
         if not isinstance(results, list):
             expected = "a list" if self.shape == "tei" else f"an object with a list {name!r}"
-            raise RerankError(
-                f"{self.url} did not answer in the shape {self.shape!r}, which is {expected}: {quoted(answer, SHOWN)}"
-            )
+            rule = f"did not answer in the shape {self.shape!r}, which is {expected}"
+            raise RerankError(f"{self._address} {rule}: {self._quote(answer)}")
         return results
 
     def _read(self, result: Any, texts: Sequence[str]) -> tuple[int, float]:
@@ -164,16 +163,15 @@ class HttpReranker:
         at, score = (result.get("index"), result.get(name)) if isinstance(result, dict) else (None, None)
         if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < len(texts):
             raise RerankError(
-                f"{self.url} gave the result {json.dumps(result):.{SHOWN}}: it needs an index from 0 to "
-                f"{len(texts) - 1}"
+                f"{self._address} gave the result {self._quote(result)}: it needs an index from 0 to {len(texts) - 1}"
             )
         value = math.nan if isinstance(score, bool) else float_of(score)
         if math.isnan(value):
-            raise RerankError(
-                f"{self.url} gave the result {json.dumps(result):.{SHOWN}}: {name} must be a finite number"
-            )
+            raise RerankError(f"{self._address} gave the result {self._quote(result)}: {name} must be a finite number")
         document = result.get("document")
         shown = document.get("text") if isinstance(document, dict) else document
         if isinstance(shown, str) and shown != texts[at] and shown in texts:
-            raise RerankError(f"{self.url} gave text {at} back as another one, {shown[:40]!r}: its order is mixed up")
+            raise RerankError(
+                f"{self._address} gave text {at} back as another one, {self._quote(shown)[:40]}: its order is mixed up"
+            )
         return at, value

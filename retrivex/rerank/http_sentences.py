@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from retrivex.errors import RerankError, quoted
-from retrivex.rerank.endpoint import SHOWN, Endpoint
+from retrivex.rerank.endpoint import Endpoint
 from retrivex.rerank.protocol import ScoredSentence
 from retrivex.rerank.sentences import check_sentences
 from retrivex.tokens.tokenizer import without_surrogates
@@ -46,11 +46,12 @@ class HttpSentenceScorer:
             raise RerankError(f"options are {quoted(options)}: give a mapping of further fields of the request")
         advice = "see that url, api_key and options are right and the texts not too long"
         self._endpoint = Endpoint(url, api_key=api_key, timeout_s=timeout_s, advice=advice)
+        self._address, self._quote = self._endpoint.address, self._endpoint.quote
         self.url = url
         self._options = dict(options or {})
 
     def __repr__(self) -> str:
-        return f"HttpSentenceScorer({self.url!r})"
+        return f"HttpSentenceScorer({self._address!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -87,11 +88,11 @@ class HttpSentenceScorer:
         listed = answer.get("sentences") if isinstance(answer, dict) else None
         if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
             raise RerankError(
-                f"{self.url} gave {quoted(answer, SHOWN)}: it must answer with an object with a list 'sentences' of "
+                f"{self._address} gave {self._quote(answer)}: it must answer with an object with a list 'sentences' of "
                 "objects with start, end and probability"
             )
         fields = [tuple(map(one.get, ("start", "end", "probability"))) for one in listed]
         try:
             return check_sentences(fields, len(text))
         except RerankError as error:
-            raise RerankError(f"{self.url}: {error}") from error
+            raise RerankError(f"{self._address}: {error}") from error

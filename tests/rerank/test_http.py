@@ -135,6 +135,34 @@ def test_the_key_and_the_options_are_sent(endpoint: Endpoint) -> None:
     assert key == "Bearer secret"
 
 
+SECRETS = ("s3cret-user", "s3cret-word", "s3cret-token", "s3cret-key")
+
+
+@pytest.mark.parametrize("status", [200, 400, 429, 500])
+def test_no_secret_is_in_errors_warnings_traces_and_reprs(endpoint: Endpoint, status: int) -> None:
+    """The endpoint repeats all that it was sent, as some do."""
+    user, word, token, key = SECRETS
+    safe = endpoint.url
+    endpoint.url = endpoint.url.replace("http://", f"http://{user}:{word}@") + f"?token={token}"
+    echo = {"error": f"wrong key {key} or {user}:{word} for {endpoint.url} " * 3, "results": [{"index": word}]}
+    with pytest.raises(RerankError, match=re.escape(safe)) as told:
+        ask(endpoint, [lambda body: (status, echo)], api_key=key)
+    reranker = HttpReranker(endpoint.url, shape="cohere", model="m", api_key=key)
+    store = bare("d", ["Bees sleep.", "Wasps do not."])
+    hits = hits_of(store, {0: 0.3, 1: 0.2})
+    way = Reranking(reranker, retries=0)
+    made = SpanComposer(tokenizer=count_words, reranker=way).compose(hits, store, query="Do bees sleep?")
+    assert made.warnings
+    everything = f"{told.value} {reranker!r} {way!r} {made!r} {made.to_json(trace=True)} {SpanComposer(reranker=way)!r}"
+    assert [secret for secret in SECRETS if secret in everything] == []
+
+
+def test_an_endless_answer_is_not_read_to_its_end(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrivex.rerank.endpoint.MAX_ANSWER_BYTES", 100_000)
+    with pytest.raises(RerankError, match="answered with more than 100,000 bytes, the limit: see that it is the endpo"):
+        ask(endpoint, [lambda body: [0.5] * 100_000])
+
+
 def test_the_key_is_not_shown() -> None:
     assert "secret" not in repr(HttpReranker("http://localhost/rerank", shape="tei", api_key="secret"))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from retrivex.errors import describe_cause, install_hint
 from retrivex.evaluation.answers.answer_cache import KeptAnswer
+from retrivex.text.addresses import Confidential
 from retrivex.timeouts import retry_after
 from retrivex.tokens.tokenizer import without_surrogates
 
@@ -53,7 +54,8 @@ class ChatCompletions:
     """Sends requests and reads any reply; safe for threads."""
 
     def __init__(self, url: str, api_key: str | None, timeout_s: float) -> None:
-        self._url = url
+        self._place = Confidential(url, api_key)
+        self._address = self._place.address
         self._client = openai.OpenAI(base_url=url, api_key=api_key or _LOCAL_KEY, max_retries=0, timeout=timeout_s)
 
     def close(self) -> None:
@@ -68,11 +70,15 @@ class ChatCompletions:
                 model=body["model"], messages=body["messages"], extra_body=extra
             )
         except openai.APITimeoutError:
-            return Failure(f"{self._url} did not answer in time: raise timeout_s", again=True, costs=True)
+            return Failure(f"{self._address} did not answer in time: raise timeout_s", again=True, costs=True)
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             unreached = type(cause).__name__ == "ConnectError"  # of the HTTP client, whichever openai has
-            return Failure(f"{self._url} cannot be reached ({describe_cause(cause)})", again=True, unreached=unreached)
+            return Failure(
+                f"{self._address} cannot be reached ({self._place.hide(describe_cause(cause))})",
+                again=True,
+                unreached=unreached,
+            )
         except openai.APIStatusError as error:
             return self._refusal(error)
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:  # a body that is none
@@ -80,17 +86,17 @@ class ChatCompletions:
         return self._read(made)
 
     def _refusal(self, error: openai.APIStatusError) -> Failure:
-        status, words = error.status_code, _shorten(error.response.text)
+        status, words = error.status_code, self._shorten(error.response.text)
         if status in _FATAL:
-            return Failure(f"{self._url} refused with status {status}: {_FATAL[status]} ({words})", fatal=True)
+            return Failure(f"{self._address} refused with status {status}: {_FATAL[status]} ({words})", fatal=True)
         if status == _TOO_MANY and error.code == "insufficient_quota":
-            return Failure(f"{self._url} says that the quota is used up ({words})", fatal=True)
+            return Failure(f"{self._address} says that the quota is used up ({words})", fatal=True)
         if status in _MAY_PASS or status >= 500:
             wait_s = retry_after(error.response.headers.get("retry-after"))
-            return Failure(f"{self._url} failed with status {status} ({words})", again=True, wait_s=wait_s)
+            return Failure(f"{self._address} failed with status {status} ({words})", again=True, wait_s=wait_s)
         return Failure(
-            f"{self._url} refused a request with status {status} ({words}): see that the prompt is not too long for "
-            "the model, and that it takes these options"
+            f"{self._address} refused a request with status {status} ({words}): see that the prompt is not too long "
+            "for the model, and that it takes these options"
         )
 
     def _read(self, made: object) -> KeptAnswer | Failure:
@@ -106,13 +112,14 @@ class ChatCompletions:
         return KeptAnswer(words, cut, _number(usage, "prompt_tokens"), _number(usage, "completion_tokens"))
 
     def _make_unreadable(self, what: object) -> Failure:
-        return Failure(f"{self._url} gave no answer that can be read ({_shorten(what)})", again=True, costs=True)
+        return Failure(
+            f"{self._address} gave no answer that can be read ({self._shorten(what)})", again=True, costs=True
+        )
+
+    def _shorten(self, words: object) -> str:
+        return " ".join(self._place.hide(str(words)).split())[:_SHOWN] or "it said nothing"
 
 
 def _number(usage: object, name: str) -> int | None:
     number = getattr(usage, name, None)
     return number if type(number) is int and number >= 0 else None
-
-
-def _shorten(words: object) -> str:
-    return " ".join(str(words).split())[:_SHOWN] or "it said nothing"

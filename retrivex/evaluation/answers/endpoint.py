@@ -16,6 +16,7 @@ from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, ca
 from retrivex.evaluation.answers.completions import ChatCompletions, Failure
 from retrivex.evaluation.answers.limits import RateLimit, SpendCap
 from retrivex.evaluation.answers.model import ModelReply, ModelRequest, Usage
+from retrivex.text.addresses import without_credentials
 from retrivex.timeouts import Backoff
 from retrivex.tokens.tokenizer import get_tokenizer, without_surrogates
 
@@ -103,7 +104,7 @@ class Endpoint:
         self._completions = ChatCompletions(url, api_key, timeout_s)
 
     def __repr__(self) -> str:
-        return f"Endpoint({self.url!r}, {self.model!r})"
+        return f"Endpoint({without_credentials(self.url)!r}, {self.model!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -249,7 +250,9 @@ class Endpoint:
 
 def _check_names(url: object, model: object, api_key: object, options: object) -> None:
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-        raise EndpointError(f"url is {quoted(url)}: give the endpoint's address, e.g. http://localhost:8000/v1")
+        raise EndpointError(
+            f"url is {without_credentials(quoted(url))}: give the endpoint's address, e.g. http://localhost:8000/v1"
+        )
     if not isinstance(model, str) or not model.strip():
         raise EndpointError(f"model is {quoted(model)}: give the name that the endpoint knows it by")
     if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):

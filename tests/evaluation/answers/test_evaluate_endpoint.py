@@ -93,3 +93,26 @@ def test_model_and_address_belong_together(folder: Path) -> None:
 
     assert found.exit_code == 2
     assert "belong together" in found.stderr
+
+
+SECRETS = ("s3cret-user", "s3cret-word", "s3cret-token", "s3cret-key")
+
+
+@pytest.mark.parametrize("status", [400, 401, 500])
+@pytest.mark.parametrize("query", ["", f"?token={SECRETS[2]}"])
+def test_no_secret_is_written_anywhere(folder: Path, monkeypatch: pytest.MonkeyPatch, status: int, query: str) -> None:
+    """An endpoint that fails and repeats all that it was sent: manifest, reports, rows and messages hide it."""
+    user, word, _, key = SECRETS
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with serving(says) as server:
+        echo = {"error": {"message": f"wrong key {key} or {user}:{word} or {query}"}}
+        server.faults = [(status, echo, {"Retry-After": "0"})] * 500
+        url = server.url.replace("http://", f"http://{user}:{word}@") + query
+        done = run(app, command(folder, url))
+    assert bool(server.keys) == (not query)  # a query comes out in front of the path, where the server has nothing
+    assert server.url in done.output
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    for secret in SECRETS:
+        assert secret not in done.output
+        assert secret not in repr(done.exception)
+        assert [path for path in written if secret.encode() in path.read_bytes()] == []

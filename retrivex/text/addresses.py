@@ -1,0 +1,86 @@
+"""What messages, reports and manifests may say of addresses and of those who answer there: nothing secret."""
+
+from __future__ import annotations
+
+import base64
+import re
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+HIDDEN = "***"
+"""Stands where a secret stood."""
+
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*://)([^\s'\"<>]*)", re.IGNORECASE)
+_PASSWORD = re.compile(
+    r"\b(password|pass|passwd|pwd|token|api[-_]?key|secret)(\s*=\s*)('[^']*'|[^\s&;,'\"]+)", re.IGNORECASE
+)
+_LEAST = 4  # characters of a secret that is looked for in other words: shorter ones are everywhere
+
+
+def without_credentials(words: str) -> str:
+    """Return `words` with every address in them reduced to scheme, host, port and path.
+
+    What follows `password=` and the like in connection strings is hidden as well.
+
+    Examples
+    --------
+    >>> without_credentials("http://me:secret@host:8080/v1?key=secret cannot be reached")
+    'http://host:8080/v1 cannot be reached'
+    >>> without_credentials("host=db user=me password=secret")
+    'host=db user=me password=***'
+    """
+    return _PASSWORD.sub(rf"\1\2{HIDDEN}", _ADDRESS.sub(_reduce, words))
+
+
+def _reduce(found: re.Match[str]) -> str:
+    rest = re.split(r"[?#]", found[2], maxsplit=1)[0]
+    host, slash, path = rest.partition("/")
+    if "@" in path and "@" not in host:  # a password with a slash in it
+        host, slash, path = path.rpartition("@")[2].partition("/")
+    return found[1] + host.rpartition("@")[2] + slash + path
+
+
+class Confidential:
+    """An address that may be written down, and the secrets that belong to it.
+
+    Parameters
+    ----------
+    address : as it was given
+    secrets : further ones, such as a key; None counts as none
+
+    Examples
+    --------
+    >>> place = Confidential("https://me:pass-1@host/v1?token=t-2", "key-3")
+    >>> place.address, place.hide("wrong key key-3 or t-2")
+    ('https://host/v1', 'wrong key *** or ***')
+    """
+
+    def __init__(self, address: str, *secrets: str | None) -> None:
+        self.address = without_credentials(address)
+        found = {*_secrets_in(address), *filter(None, secrets)}
+        # the longest first: one may be the beginning of another
+        self._secrets = sorted((secret for secret in found if len(secret) >= _LEAST), key=len, reverse=True)
+
+    def hide(self, words: str, most: int | None = None) -> str:
+        """Return the first `most` characters of `words` without the secrets, whoever said them, or those of an address.
+
+        They are cut only afterwards: half a secret could not be found.
+        """
+        for secret in self._secrets:
+            words = words.replace(secret, HIDDEN)
+        return without_credentials(words)[:most]
+
+
+def _secrets_in(address: str) -> set[str]:
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # no address: whoever opens it says so
+        return set()
+    found = {value for _, value in parse_qsl(parts.query)} | {
+        value for pair in parts.query.split("&") for value in [pair.partition("=")[2]]
+    }
+    user = parts.netloc.rpartition("@")[0]
+    if user:
+        # as it was given, as it was meant, and as it is sent
+        found |= {user, *user.split(":", 1), unquote(user), *map(unquote, user.split(":", 1))}
+        found.add(base64.b64encode(unquote(user).encode("utf-8", "replace")).decode())
+    return found
