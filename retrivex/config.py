@@ -589,7 +589,8 @@ class RetrievalConfig(
             text = path.read_text(encoding="utf-8")
             options = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
         except (OSError, ValueError) as error:
-            raise RetrivexError(f"config file {path} cannot be read: {error}; give a .json or .toml file") from error
+            said = error.strerror if isinstance(error, OSError) else error
+            raise RetrivexError(f"config file {path} cannot be read: {said}; give a .json or .toml file") from error
         if not isinstance(options, dict):
             raise RetrivexError(f"config file {path} holds {type(options).__name__}: it must hold one table of options")
         if isinstance(options.get("coefficients"), str):

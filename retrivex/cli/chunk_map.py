@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from retrivex.cli.terminal import one_line
-from retrivex.composition.composition import Composition, Coverage
+from retrivex.composition.composition import Composition
 from retrivex.composition.trace import ChunkNote
 from retrivex.expansion.guards import STOP_LETTERS
 
@@ -121,7 +121,7 @@ def chunk_maps(composition: Composition) -> list[ChunkMap]:
     for note in composition.trace.notes:
         by_document.setdefault(note.doc_id, []).append(note)
     labels = _labels(composition)
-    captions = {coverage.doc_id: _caption(coverage) for coverage in composition.coverage}
+    captions = {coverage.doc_id: f"shown: {coverage}" for coverage in composition.coverage}
     ranks = {doc_id: rank for rank, doc_id in enumerate(captions)}
 
     def rank(doc_id: str) -> tuple[float, float, str]:
@@ -139,12 +139,6 @@ def chunk_maps(composition: Composition) -> list[ChunkMap]:
         )
         for doc_id in sorted(by_document, key=rank)
     ]
-
-
-def _caption(coverage: Coverage) -> str:
-    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in coverage.ranges)
-    chunks = "chunks" if any(mark in shown for mark in ",-") else "chunk"
-    return f"shown: {chunks} {shown}" + (f" ({coverage.chunk_count:,} in all)" if coverage.chunk_count else "")
 
 
 def legend(maps: Sequence[ChunkMap], width: int, *, ascii_only: bool) -> list[Text]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import typer
 from typer.core import TyperCommand
 
-from retrivex.cli.failures import Guarded
+from retrivex.cli.failures import Guarded, UsageError
 
 NAMES = (
     "index",
@@ -36,10 +37,43 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; refuse those that belong to nothing."""
         ctx.allow_extra_args = True
-        rest = super().parse_args(ctx, args)
+        given = list(args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            raise self._with_value(error, ctx, given) from None
         if rest and not ctx.resilient_parsing:
             ctx.fail(f"unexpected argument {' '.join(rest)!r}: put a text of several words in quotes")
         return rest
+
+    def _with_value(self, error: Any, ctx: Any, args: list[str]) -> Exception:
+        """Return the error of an option's value with option, value, rule and way out, whichever typer it comes from."""
+        parameter = error.param
+        if parameter is None or not error.message:  # one that is missing has no value
+            return cast("Exception", error)
+        # of the names that it goes by, --budget and -b, the longest; an argument has none but its own
+        name = parameter.metavar if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
+        value = parameter.consume_value(ctx, self.make_parser(ctx).parse_args(args=args)[0])[0]
+        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        rule = _plain_rule(error.message, shown)
+        return UsageError(f"{name} is {shown!r}: {rule}; {ctx.command_path} --help says more", ctx)
+
+
+def _plain_rule(message: str, value: str) -> str:
+    """Return the rule that an error of typer, or of the pydantic in it, states.
+
+    Examples
+    --------
+    >>> _plain_rule("Input should be a valid integer, unable to parse string as an integer", "abc")
+    'it should be a valid integer'
+    >>> _plain_rule("Value error, 'best' is not one of 'document', 'auto'.", "best")
+    "it is not one of 'document', 'auto'"
+    >>> _plain_rule("File 'q.jsonl' does not exist.", "q.jsonl")
+    'it does not exist'
+    """
+    rule = message.removeprefix("Value error, ").partition(", unable to parse")[0].rstrip(".")
+    rule = re.sub("^Input should", "it should", rule)
+    return re.sub(rf"^(\w+ )?'?{re.escape(value)}'? (?=is|does)", "it ", rule)
 
 
 class CommandsOnUse(MutableMapping[str, Any]):

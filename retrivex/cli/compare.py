@@ -14,7 +14,7 @@ from rich.text import Text
 from retrivex.cli.options import AsJson
 from retrivex.cli.tables import print_table
 from retrivex.cli.terminal import console, note, one_line, say, visible, write_json
-from retrivex.evaluation.compare.comparison import EVERY_SET, Comparison, Pair, select
+from retrivex.evaluation.compare.comparison import EVERY_SET, Comparison, Pair, averaged, select
 from retrivex.evaluation.compare.comparison import compare as compare_rows
 from retrivex.evaluation.compare.side_by_side import (
     FIGURES,
@@ -77,6 +77,7 @@ def compare(
     others = _read(theirs) if theirs is not None else mine
     rows = (_of_sets(select(mine, first), sets), _of_sets(select(others, second), sets))
     found = compare_rows(*rows, measures=measures, seed=seed)
+    _note_means(averaged(*rows))
     names = _names(rows, ours, theirs)
     read = measures[0] if measures else next(iter(groups(found).values()))[0].measure
     if as_json:
@@ -118,6 +119,16 @@ def _of_sets(rows: Sequence[Row], names: Sequence[str] | None) -> list[Row]:
     if unknown:
         raise typer.BadParameter(f"--set {unknown[0]}: the results hold {', '.join(there)}")
     return [row for row in rows if row.set_name in names]
+
+
+def _note_means(fields: Mapping[str, Sequence[str]]) -> None:
+    """Say what each figure is a mean over, and how to compare one of it."""
+    if not fields:
+        return
+    over = " and ".join(f"{name} ({', '.join(values)})" for name, values in fields.items())
+    name, values = next(iter(fields.items()))
+    one = f"{name}={values[0]}"
+    note(f"each figure is a mean over {over}: --a {one} --b {one} compares one of them, as another value would")
 
 
 def _names(rows: Sequence[Sequence[Row]], ours: Path, theirs: Path | None) -> tuple[str, str]:

@@ -48,7 +48,7 @@ def compose(
         str, typer.Option("--out", metavar="FILE", help="Compositions; - is standard output.")
     ] = _STANDARD,
     chunks: Annotated[
-        Path | None, typer.Option("--chunks", metavar="FILE", help="JSONL of chunks that all lines share.")
+        Path | None, typer.Option("--chunks", metavar="FILE", help="JSONL of chunks that all lines share.", exists=True)
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a composition.")] = False,
     request_schema: Annotated[

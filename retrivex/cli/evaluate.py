@@ -69,10 +69,11 @@ _FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed
 def evaluate(
     questions: Annotated[
         Path | None,
-        typer.Argument(metavar="QUESTIONS", help="JSONL of your own questions.", show_default=False),
+        typer.Argument(metavar="QUESTIONS", help="JSONL of your own questions.", show_default=False, exists=True),
     ] = None,
     documents: Annotated[
-        Path | None, typer.Option("--documents", metavar="PATH", help="Folder or file that the questions are about.")
+        Path | None,
+        typer.Option("--documents", metavar="PATH", help="Folder or file that the questions are about.", exists=True),
     ] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME", help="A public set, as 'squad'; repeatable.")

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from retrivex.cli.terminal import one_line
+from retrivex.cli.terminal import one_line, say
 from retrivex.errors import ConfigError, RetrivexError
 from retrivex.text.addresses import without_credentials
 
@@ -40,7 +40,11 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return one_line(f"{where}{error.strerror}")
-    message = error.format_message() if isinstance(error, UsageError) else str(error)  # type: ignore[attr-defined]
+    message = str(error)
+    if isinstance(error, UsageError):
+        # "Invalid value:" before a sentence of RetriVex's own says nothing
+        is_own = isinstance(error, typer.BadParameter) and error.param is None and error.message
+        message = error.message if is_own else error.format_message()  # type: ignore[attr-defined]
     return one_line(without_credentials(message) or type(error).__name__)
 
 
@@ -48,10 +52,9 @@ def report(error: BaseException, *, as_json: bool) -> None:
     """Write an error to standard error: a line for people, or `{"error": {"type", "message"}}`."""
     message = describe(error)
     if as_json:
-        line = json.dumps({"error": {"type": type(error).__name__, "message": message}})
+        sys.stderr.write(json.dumps({"error": {"type": type(error).__name__, "message": message}}) + "\n")
     else:
-        line = f"retrivex: {message}"
-    sys.stderr.write(line + "\n")
+        say(f"retrivex: {message}", to_stderr=True, whole=True)
 
 
 def close_quietly() -> None:

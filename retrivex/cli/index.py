@@ -13,7 +13,7 @@ import typer
 
 from retrivex.chunking import CHUNKER_NAMES, get_chunker
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
-from retrivex.cli.terminal import console, note, one_line, progress, shorten, write_json, write_text
+from retrivex.cli.terminal import note, one_line, progress, say, shorten, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
 from retrivex.loading import LoadProblem, describe_kinds
 from retrivex.retrieval.indexing import Indexer, IndexReport
@@ -24,6 +24,7 @@ from retrivex.tokens.tokenizer import resolve_tokenizer
 MAX_LISTED = 20
 """Reasons that are listed one by one; `--json` lists all files."""
 
+_MAX_NAMED = 3  # files of one reason that are named; the others are counted
 _FILE_WIDTH = 24
 
 
@@ -160,18 +161,18 @@ def _line(report: IndexReport, db: Path) -> str:
 
 
 def _list(what: str, items: list[LoadProblem]) -> None:
-    screen = console(to_stderr=True)
     # a folder of pictures has one reason, not a thousand
     by_reason: dict[str, list[LoadProblem]] = {}
     for item in items:
         by_reason.setdefault(item.reason, []).append(item)
     for reason, same in islice(by_reason.items(), MAX_LISTED):
-        more = f" and {len(same) - 1:,} more" if len(same) > 1 else ""
-        line = one_line(f"{what}: {same[0].path}{more}: {reason}")
-        screen.print(line, style="dim" if what == "note" else "yellow", soft_wrap=True)
+        paths = ", ".join(item.path for item in same[:_MAX_NAMED])
+        more = f" and {len(same) - _MAX_NAMED:,} more" if len(same) > _MAX_NAMED else ""
+        style = "dim" if what == "note" else "yellow"
+        say(one_line(f"{what}: {paths}{more}: {reason}"), style=style, to_stderr=True, whole=True)
     if len(by_reason) > MAX_LISTED:
         rest = sum(len(same) for same in islice(by_reason.values(), MAX_LISTED, None))
-        screen.print(f"{what}: and {rest:,} more (--json lists all)", style="dim", soft_wrap=True)
+        say(f"{what}: and {rest:,} more (--json lists all)", style="dim", to_stderr=True, whole=True)
 
 
 def as_dict(report: IndexReport, db: Path) -> dict[str, Any]:

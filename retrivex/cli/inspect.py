@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database
-from retrivex.cli.terminal import console, one_line, shorten, write_json, write_text
+from retrivex.cli.terminal import console, one_line, say, shorten, write_json, write_text
 from retrivex.errors import StoreError
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk
 from retrivex.model.serialization import chunk_to_dict
@@ -127,7 +127,7 @@ def _document_facts(item: DocumentInfo) -> dict[str, Any]:
 def _show(facts: dict[str, Any]) -> None:
     write_text(one_line(facts["path"]))
     for name, value in _lines(facts):
-        write_text(f"  {name:<11} {value}")
+        say(f"{name:<11} {value}", indent=2, whole=True)
     if facts["sample"]:
         console().print(_sample(facts["sample"], console().width))
     rest = facts["documents"] - len(facts["sample"])

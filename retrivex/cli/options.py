@@ -139,6 +139,8 @@ def _list_given(config: RetrievalConfig) -> dict[str, Any]:
 def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...] = ()) -> dict[str, Any]:
     """Read `key=value` options: values are JSON where they can be, plain text otherwise.
 
+    What begins like an object, a list or a string of JSON has to be one.
+
     Examples
     --------
     >>> parse_pairs(["window=1", "span_header=full", "heading=2"], "--set", as_text=("heading",))
@@ -152,16 +154,25 @@ def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...
             raise typer.BadParameter(f"{option} {pair!r} is not of the form key=value")
         if key in made:
             raise typer.BadParameter(f"{option} names {key!r} twice: give one value, or a JSON list of them")
-        made[key] = _parse_value(value, as_text=key in as_text)
+        try:
+            made[key] = _parse_value(value, as_text=key in as_text)
+        except (ValueError, RecursionError) as error:
+            raise typer.BadParameter(
+                f"{option} {pair!r}: the value begins like JSON and is none ({error}); write it as in "
+                f"""{key}={{"min": 3}}, or a text that begins so in quotes, as in {key}="[1] Bees" """
+            ) from error
     return made
 
 
 def _parse_value(value: str, *, as_text: bool) -> Any:
-    if as_text and not value.startswith(("[", "{", '"')):
+    begins_as_json = value.lstrip().startswith(("[", "{", '"'))
+    if as_text and not begins_as_json:
         return value
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
+        if begins_as_json:
+            raise
         return value
 
 

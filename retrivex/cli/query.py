@@ -182,7 +182,9 @@ def _print(composition: Composition, output: Format, *, explain: bool, trace: bo
 def why_empty(composition: Composition) -> str:
     """Return why none of the hits is in the context."""
     hit = composition.dropped[0]
-    return f"{len(composition.dropped):,} hits were left out, the best of them for {hit.reason}: {hit.detail}"
+    count = len(composition.dropped)
+    left_out = "the only hit was left out" if count == 1 else f"{count:,} hits were left out, the best of them"
+    return f"{left_out} for {hit.reason}: {hit.detail}"
 
 
 def print_context(composition: Composition, *, markdown: bool = False) -> None:

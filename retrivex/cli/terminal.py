@@ -48,10 +48,22 @@ def console(*, to_stderr: bool = False) -> Console:
     return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
 
 
-def say(text: str, *, style: str = "", indent: int = 0) -> None:
-    """Print a text to standard output, wrapped between words."""
-    screen = console()
-    for line in Text(text).wrap(screen, screen.width - indent):
+def say(text: str, *, style: str = "", indent: int = 0, to_stderr: bool = False, whole: bool = False) -> None:
+    """Print a text, wrapped between words.
+
+    Parameters
+    ----------
+    text : to print
+    style : of rich
+    indent : spaces before each line
+    to_stderr : print to standard error
+    whole : wrap on a terminal only, for lines that programs read, too
+    """
+    screen = console(to_stderr=to_stderr)
+    if whole and not screen.is_terminal:
+        screen.print(f"{' ' * indent}{text}", style=style, soft_wrap=True)
+        return
+    for line in Text(text).wrap(screen, max(1, screen.width - indent)):
         line.rstrip()
         screen.print(Text.assemble(" " * indent, line), style=style)
 
@@ -103,7 +115,7 @@ def shorten(text: str, width: int, *, ellipsis: str = "…") -> str:
 
 def note(message: str) -> None:
     """Write a note to standard error."""
-    console(to_stderr=True).print(f"note: {one_line(message)}", style="dim", soft_wrap=True)
+    say(f"note: {one_line(message)}", style="dim", to_stderr=True, whole=True)
 
 
 def write_text(text: str) -> None:

@@ -55,7 +55,8 @@ Labelled = tuple[list[LabelledQuestion], list[str]]
 
 def tune(
     questions: Annotated[
-        Path, typer.Argument(metavar="QUESTIONS", help="JSONL of questions and evidence.", show_default=False)
+        Path,
+        typer.Argument(metavar="QUESTIONS", help="JSONL of questions and evidence.", show_default=False, exists=True),
     ],
     db: Database = DEFAULT_DATABASE,
     out: Annotated[
@@ -72,7 +73,9 @@ def tune(
     scope: Scopes = None,
     chunks: Annotated[
         Path | None,
-        typer.Option("--chunks", metavar="FILE", help="JSONL of chunks, for questions that bring their own hits."),
+        typer.Option(
+            "--chunks", metavar="FILE", help="JSONL of chunks, for questions that bring their own hits.", exists=True
+        ),
     ] = None,
     budget: Budget = None,
     preset: Preset = None,

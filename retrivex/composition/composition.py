@@ -88,7 +88,9 @@ class Coverage:
 
     def __str__(self) -> str:
         shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in self.ranges)
-        return f"chunks {shown}" + (f" of {self.chunk_count}" if self.chunk_count else "")
+        chunks = "chunks" if any(mark in shown for mark in ",-") else "chunk"
+        # their numbers begin at 0: "chunk 2 of 3" would read as the second
+        return f"{chunks} {shown}" + (f" ({self.chunk_count:,} in all)" if self.chunk_count else "")
 
 
 _T = TypeVar("_T")

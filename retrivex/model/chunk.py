@@ -127,7 +127,7 @@ class ChunkMetadata:
     page : page number as printed, from 1
     custom_metadata : anything else; kept, and only `title` is read, for the headers of spans
     timestamp : Unix seconds of the document or passage
-    chunk_count : chunks in the whole document, for `chunks 2-5 of 12`
+    chunk_count : chunks in the whole document, for `chunks 2-5 (12 in all)`
     scope : the tenant or group that may see the chunk; None means unscoped
     links : chunks of other documents that this one points to
     prefix : text that belongs in front of the chunk but not to its offsets, e.g. the header row of a

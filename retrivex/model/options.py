@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -73,8 +74,25 @@ def suggest(name: str, known: Iterable[str], where: str) -> str:
     >>> suggest("colour", ["window", "token_budget"], "RetrievalConfig")
     'see RetrievalConfig for their names'
     """
-    near = get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else f"see {where} for their names"
+    near = closest_name(name, known)
+    return f"see {where} for their names" if near is None else f"did you mean {near}?"
+
+
+def closest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that another one is most like, whatever its capitals and underscores; None for none.
+
+    Examples
+    --------
+    >>> closest_name("docID", ["doc_id", "chunk_id"]), closest_name("colour", ["doc_id"])
+    ('doc_id', None)
+    """
+    folded = {_fold(one): one for one in reversed(list(known))}
+    near = get_close_matches(_fold(name), list(folded), n=1)
+    return folded[near[0]] if near else None
+
+
+def _fold(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:

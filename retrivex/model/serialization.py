@@ -12,6 +12,7 @@ import numpy as np
 from retrivex.errors import ChunkError, RetrivexError
 from retrivex.model.chunk import Chunk, ChunkMetadata, with_lists
 from retrivex.model.numbers import parse_whole_number
+from retrivex.model.options import closest_name
 
 CHUNK_KEYS = (
     "doc_id",
@@ -176,9 +177,11 @@ def check_keys(record: Mapping[str, Any], known: tuple[str, ...], error: type[Re
     """Return the keys that have a value; an unknown key is an error that names the known ones."""
     unknown = sorted(set(record) - set(known))
     if unknown:
+        meant = list(dict.fromkeys(name for name in (closest_name(key, known) for key in unknown) if name))
+        hint = f"did you mean {', '.join(meant)}? " if meant else ""
         raise error(
-            f"unknown {'key' if len(unknown) == 1 else 'keys'} {', '.join(map(repr, unknown))}: the known ones are "
-            f"{', '.join(known)}; put anything else into metadata"
+            f"unknown {'key' if len(unknown) == 1 else 'keys'} {', '.join(map(repr, unknown))}: {hint}the known ones "
+            f"are {', '.join(known)}; put anything else into metadata"
         )
     return {key: value for key, value in record.items() if value is not None}
 

@@ -19,10 +19,6 @@ from retrivex.stores import SQLiteStore, Where
 
 DEFAULT_HITS = 50
 
-NOTHING_FOUND = (
-    "nothing found: no chunk has a word of the question, or --scope and --where let none through; try other words"
-)
-
 
 def compose_question(
     composer: SpanComposer,
@@ -57,8 +53,21 @@ def compose_question(
     made = composer.compose(hits, store, query=question, query_embedding=vector, scope=scope, **overrides)
     before = (said,) if said else retriever.warnings
     # the retriever, whose fault it is for the composer, is this function itself
-    warnings = [NOTHING_FOUND if warning == NO_HITS else warning for warning in made.warnings]
-    return replace(made, warnings=(*before, *warnings))
+    if NO_HITS in made.warnings:
+        why = _why_nothing(store, scope, where)
+        made = replace(made, warnings=tuple(why if warning == NO_HITS else warning for warning in made.warnings))
+    return replace(made, warnings=(*before, *made.warnings))
+
+
+def _why_nothing(store: SQLiteStore, scope: Scope, where: Where | None) -> str:
+    """Return why nothing was found, as far as what was asked for may be the cause."""
+    filters = [name for name, given in (("scope", scope), ("where", where)) if given]
+    reasons = ["no chunk has a word of the question"]
+    if filters:
+        reasons.append(f"{' and '.join(filters)} {'lets' if len(filters) == 1 else 'let'} none through")
+    if not scope and any(name is not None for name in store.info().scopes):
+        reasons.append("those that have are in a scope, which was not given")
+    return f"nothing found: {', or '.join(reasons)}; try other words"
 
 
 def _encode(encoder: Encoder, question: str) -> NDArray[np.floating[Any]]:

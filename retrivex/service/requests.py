@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
 from retrivex.composer.composer import SpanComposer
@@ -15,6 +13,7 @@ from retrivex.errors import ChunkError, HitError, RetrivexError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.numbers import number_of, parse_whole_number
+from retrivex.model.options import closest_name
 from retrivex.model.serialization import check_metadata, chunk_from_dict, is_finite, mapping
 from retrivex.model.window import Window
 from retrivex.stores import fetch_from_mapping
@@ -121,7 +120,9 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
     given = {key: value for key, value in record.items() if value is not None}
     unknown = [key for key in given if key not in KEYS]
     if unknown:
-        raise RequestError(f"the key {unknown[0]!r} is unknown: known are {', '.join(KEYS)}")
+        near = closest_name(unknown[0], KEYS)
+        hint = "" if near is None else f"did you mean {near}? "
+        raise RequestError(f"the key {unknown[0]!r} is unknown: {hint}known are {', '.join(KEYS)}")
     if "hits" not in given:
         raise RequestError(f"'hits' is missing: give a list of hits; the line has {sorted(given)}")
     own = index_chunks(_read_chunk(chunk) for chunk in _read_typed(given, "chunks", list, []))
@@ -254,10 +255,9 @@ def _read_hit(hit: Any, store: LayeredStore) -> SeedHit:
 
 
 def _suggest(missing: str, hit: Mapping[str, Any]) -> str:
-    folded = {re.sub(r"[\W_]", "", key).lower(): key for key in hit if key not in _HIT_KEYS}
-    similar = get_close_matches(missing.replace("_", ""), folded, 1)
+    similar = closest_name(missing, [key for key in hit if key not in _HIT_KEYS])
     needed = "doc_id, chunk_id and score are needed"
-    return f"rename {folded[similar[0]]!r}; {needed}" if similar else needed
+    return needed if similar is None else f"rename {similar!r}; {needed}"
 
 
 def _read_score(hit: Mapping[str, Any]) -> float:

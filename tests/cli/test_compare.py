@@ -47,6 +47,17 @@ def test_table_and_contexts(results: Path) -> None:
     assert "\x1b[31m" not in found.stdout
 
 
+def test_what_a_figure_is_a_mean_over_is_said(results: Path) -> None:
+    found = runner.invoke(app, ["compare", str(results), str(results)])
+    assert found.exit_code == 0, found.output
+    assert found.stderr == (
+        "note: each figure is a mean over composer (balanced, knn): --a composer=balanced --b composer=balanced "
+        "compares one of them, as another value would\n"
+    )
+    chosen = runner.invoke(app, ["compare", str(results), "--a", "composer=balanced", "--b", "composer=knn"])
+    assert chosen.stderr == ""
+
+
 def test_figures_are_whole_in_a_pipe(results: Path) -> None:
     options = ["--a", "composer=balanced", "--b", "composer=knn"]
     found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", str(results), *options])

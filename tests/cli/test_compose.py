@@ -307,6 +307,22 @@ def test_a_line_of_which_no_hit_can_be_read_is_an_error_with_the_way_out(hits: A
     assert "error" not in good
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"queryEmbedding": [1.0]}, "the key 'queryEmbedding' is unknown: did you mean query_embedding? known are"),
+        ({"Question": "Why?"}, "the key 'Question' is unknown: did you mean question? known are"),
+        ({"chunks": [{"docId": "bees", "chunkIndex": 1, "text": "Bees."}]}, "did you mean chunk_id, doc_id? the known"),
+        ({"chunks": [{**CHUNKS[1], "headingPath": ["A"]}]}, "unknown key 'headingPath': did you mean heading_path?"),
+        ({"hits": [hit(text="Bees.", charStart=3)]}, "unknown key 'charStart': did you mean char_start?"),
+        ({"config": {"tokenBudget": 50}}, "tokenBudget: there is no such option; did you mean token_budget?"),
+        ({"config": {"TOKENBUDGET": 50}}, "TOKENBUDGET: there is no such option; did you mean token_budget?"),
+    ],
+)
+def test_keys_in_another_spelling_are_answered_with_the_right_one(more: dict[str, Any], message: str) -> None:
+    assert message in one(**more)["error"]["message"]
+
+
 def test_lines_that_fail_are_counted_on_standard_error() -> None:
     result = run(app, ["compose"], input=json.dumps(request(hits=[hit(99)])) + "\n")
     assert "1 line could not be composed" in result.stderr

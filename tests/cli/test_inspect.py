@@ -5,9 +5,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
-from retrivex.cli import app
+from retrivex.cli import app, terminal
+from retrivex.cli import inspect as command
 
 run = CliRunner().invoke
 
@@ -31,6 +33,26 @@ def test_it_tells_what_is_in_a_database(db: Path) -> None:
         assert words in out
     assert "bees.md" in out
     assert "and 3 more documents" in out
+
+
+def test_on_a_terminal_lines_are_no_wider_than_it(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run(app, ["inspect", str(db)]).stdout
+    assert max(map(len, whole.splitlines())) > 60  # a file or pipe gets each fact in one line
+    monkeypatch.setattr(terminal, "console", lambda **_: Console(force_terminal=True, width=60, color_system=None))
+    monkeypatch.setattr(command, "console", terminal.console)
+    shown = run(app, ["inspect", str(db)]).stdout
+    facts = shown.partition("documents  ")[2]
+    assert max(map(len, facts.splitlines())) <= 60
+    assert "".join(whole.partition("chunker")[2].partition("vectors")[0].split()) in "".join(facts.split())
+
+
+def test_a_note_is_wrapped_between_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "what is said on the side is as long as it has to be"
+    terminal.note(text)
+    assert capsys.readouterr().err == f"note: {text}\n"
+    monkeypatch.setattr(terminal, "console", lambda **_: Console(force_terminal=True, width=20, color_system=None))
+    terminal.note(text)
+    assert capsys.readouterr().out.split() == ["note:", *text.split()]
 
 
 def test_the_database_is_named_as_everywhere_else(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,33 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["query", "q", "--budget", "abc"], "--budget is 'abc': it "),
+        (["query", "q", "-b", "abc"], "--budget is 'abc': it "),
+        (["query", "q", "--order", "best"], "--order is 'best': it is not one of 'front_first', "),
+        (["query", "q", "--k", "0"], "--k is '0': it "),
+        (["query", "q", "--config", "no.toml"], "config file no.toml cannot be read: No such file or directory; give"),
+        (["query", "q", "--preset", "fast"], "preset 'fast' does not exist: choose one of "),
+        (["query", "q", "--bugdet", "3"], "No such option: --bugdet"),
+        (["query"], "Missing argument 'QUESTION'."),
+        (["evaluate", "nope.jsonl"], "QUESTIONS is 'nope.jsonl': it does not exist; "),
+        (["evaluate", "nope.jsonl", "--documents", "nope"], "--documents is 'nope': it does not exist; "),
+        (["evaluate", "--budget", "1000", "--budget", "few"], "--budget is '1000, few': "),
+        (["tune", "nope.jsonl"], "QUESTIONS is 'nope.jsonl': it does not exist; "),
+        (["compose", "--chunks", "nope.jsonl"], "--chunks is 'nope.jsonl': it does not exist; "),
+    ],
+)
+def test_a_wrong_value_is_one_line_with_option_value_and_rule(args: list[str], message: str) -> None:
+    done = CliRunner().invoke(app, args)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"retrivex: {message}")
+    assert len(done.stderr.splitlines()) == 1
+    for words in ("Value error", "Errno", "Invalid value", "parse string"):
+        assert words not in done.stderr
+
+
+@pytest.mark.parametrize(
     ("args", "unneeded"),
     [(["--version"], "evaluation composer stores adapters"), (["inspect", "--help"], "evaluation composer adapters")],
 )

@@ -158,6 +158,41 @@ def test_where_nothing_is_found_it_is_told_once_in_words_that_fit_the_command(db
         assert "retriever" not in result.output
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "; try other words"),
+        (["--scope", "acme"], ", or scope lets none through; try other words"),
+        (["--where", "page=3"], ", or where lets none through; try other words"),
+        (["--where", "page=3", "--scope", "acme"], ", or scope and where let none through; try other words"),
+    ],
+)
+def test_where_nothing_is_found_only_what_was_given_is_named(db: str, options: list[str], reason: str) -> None:
+    result = run(app, ["query", "zzzz qqqq", "--db", db, "--mode", "bm25", *options])
+    assert f"nothing found: no chunk has a word of the question{reason}\n" in result.stderr
+
+
+@pytest.mark.parametrize("value", ['page={"min": }', "page={min}", 'doc_id=["a.md"', 'metadata.year="1963', "page= [3"])
+def test_what_begins_like_json_and_is_none_is_refused(db: str, value: str) -> None:
+    result = run(app, ["query", "winter", "--db", db, "--where", value])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"--where {value!r}: the value begins like JSON and is none (" in result.stderr
+    assert "write it as in " in result.stderr
+
+
+def test_one_hit_left_out_is_one(db: str) -> None:
+    result = run(app, ["query", "winter", "--db", db, "--budget", "0", "--k", "1"])
+    assert "nothing to show: the only hit was left out for budget: " in result.stderr
+
+
+def test_reading_leaves_no_files_beside_the_database(db: str) -> None:
+    folder = Path(db).parent
+    before = sorted(path.name for path in folder.iterdir())
+    for args in (["query", "winter", "--db", db], ["inspect", db], ["query", "zzzz", "--db", db]):
+        assert run(app, args).exit_code == 0
+        assert sorted(path.name for path in folder.iterdir()) == before
+
+
 def test_an_empty_context_is_told_with_its_reason(db: str) -> None:
     result = run(app, ["query", "winter", "--db", db, "--budget", "0"])
     assert (result.exit_code, result.stdout) == (0, "")

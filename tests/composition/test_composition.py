@@ -79,11 +79,11 @@ def test_a_quote_across_chunks_resolves_to_each() -> None:
 
 def test_coverage(made: Composition) -> None:
     (coverage,) = made.coverage
-    assert str(coverage) == "chunks 1, 3 of 4"
+    assert str(coverage) == "chunks 1, 3 (4 in all)"
     assert coverage.matched == ((1, 0.8), (3, 0.4))
     assert (coverage.max_score, coverage.mean_score) == (0.8, pytest.approx(0.6))
     wide = compose(hits_of(STORE, {1: 0.8}, "bees"), STORE, stop_on_heading_change=False, run_cost=0.0).coverage[0]
-    assert str(wide) == "chunks 0-3 of 4"
+    assert str(wide) == "chunks 0-3 (4 in all)"
     assert wide.matched == ((1, 0.8),)
 
 

@@ -231,7 +231,7 @@ def test_a_swapped_in_parent_says_which_chunks_it_shows(as_chunk: bool) -> None:
     (span,) = made.spans
     assert span.text == text
     assert span.chunk_ids == [0, 1, 2, 3, 4, 5]
-    assert [str(coverage) for coverage in made.coverage] == ["chunks 0-5 of 6"]
+    assert [str(coverage) for coverage in made.coverage] == ["chunks 0-5 (6 in all)"]
     (cited,) = made.resolve(TEXTS[5].strip())
     assert (cited.chunk_id, cited.page) == (5, 6)
 

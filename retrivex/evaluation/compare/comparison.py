@@ -175,6 +175,21 @@ def compare(
     return [one for made in found.values() for one in made]
 
 
+def averaged(ours: Sequence[Row], theirs: Sequence[Row]) -> dict[str, list[str]]:
+    """Return what a comparison takes the mean over: fields of which both sides hold several values, with those of both.
+
+    Raises
+    ------
+    RetrivexError
+        If a field varies on one side only.
+    """
+    common = {
+        name: {getattr(row.way, name) for row in ours} & {getattr(row.way, name) for row in theirs}
+        for name in _shared_fields(ours, theirs)
+    }
+    return {name: list(map(str, sorted(values))) for name, values in common.items()}
+
+
 def _match_rows(ours: Sequence[Row], theirs: Sequence[Row]) -> dict[QuestionKey, list[tuple[list[Row], list[Row]]]]:
     """Return for each question that both sides answered the rows to compare: lists of those that differ in the seed."""
     shared = _shared_fields(ours, theirs)

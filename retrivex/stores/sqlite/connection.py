@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from retrivex.errors import StoreError, describe_cause
@@ -162,6 +162,22 @@ def check_objects(connection: sqlite3.Connection, path: str, views: Mapping[str,
                 f"{path} has the {what} {name!r}, which RetriVex did not make: others changed the file; index again "
                 "into a new one"
             )
+
+
+def remove_empty_log(path: Path, busy_timeout_s: float) -> None:
+    """Let SQLite remove an empty `-wal` beside a file, with its `-shm`, unless another connection has them open.
+
+    A connection that only reads makes both and cannot remove them; a log that holds something is left as it is.
+    """
+    if _has_log(path) or not os.path.exists(f"{path}-wal"):
+        return
+    # who may not write here leaves the two files, which hold nothing
+    with suppress(sqlite3.Error):
+        connection = connect(path, mode="rw", busy_timeout_s=busy_timeout_s, cache_kib=_READER_CACHE_KIB)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # only who has read closes the log
+        finally:
+            connection.close()
 
 
 def store_path(path: str | os.PathLike[str], *, read_only: bool, in_memory: str | None = None) -> Path:

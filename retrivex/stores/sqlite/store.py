@@ -20,7 +20,14 @@ from retrivex.model.document import Document
 from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
 from retrivex.stores.sqlite import reading
-from retrivex.stores.sqlite.connection import WRITER_CACHE_KIB, ReaderPool, connect, sqlite_errors, store_path
+from retrivex.stores.sqlite.connection import (
+    WRITER_CACHE_KIB,
+    ReaderPool,
+    connect,
+    remove_empty_log,
+    sqlite_errors,
+    store_path,
+)
 from retrivex.stores.sqlite.filters import Where
 from retrivex.stores.sqlite.fts import match_expression
 from retrivex.stores.sqlite.ingest import (
@@ -58,8 +65,8 @@ class SQLiteStore:
     Parameters
     ----------
     path : the file; created where it does not exist. While the store is open, `-wal` and `-shm` files lie beside it.
-    read_only : the file must exist and is not written. Where its folder cannot be written either, it is read as it is,
-        without locks: nobody may write it meanwhile
+    read_only : the file must exist and is not written; closing leaves no files beside it that were not there. Where its
+        folder cannot be written either, it is read as it is, without locks: nobody may write it meanwhile
     with_embeddings : whether chunks come with their vectors (of length one) where the file has them
     busy_timeout_s : seconds to wait for another program's write lock
 
@@ -96,6 +103,8 @@ class SQLiteStore:
         self._lock = threading.RLock()
         self._batch_limit = 0
         self._pending = 0
+        self._read_only = read_only
+        self._busy_timeout_s = busy_timeout_s
         self._readers = ReaderPool(self.path, read_only=read_only, busy_timeout_s=busy_timeout_s)
         self._writer: sqlite3.Connection | None = None
         mode = "ro" if read_only else "rwc"
@@ -105,6 +114,7 @@ class SQLiteStore:
                 ensure_schema(connection, str(self.path), read_only=read_only)
             except BaseException:
                 connection.close()
+                self.close()
                 raise
         if read_only:
             connection.close()
@@ -126,6 +136,8 @@ class SQLiteStore:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+        if self._read_only:
+            remove_empty_log(self.path, self._busy_timeout_s)
 
     # -- writing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,57 @@ def test_a_store_opened_read_only_reads_and_does_not_write(path: Path) -> None:
         for write in (lambda: store.put(*page("e")), lambda: store.delete("d"), store.drop_vectors):
             with pytest.raises(StoreError, match="opened read-only: open it with read_only=False"):
                 write()
+
+
+def files(path: Path) -> list[str]:
+    return sorted(found.name.removeprefix(path.name) for found in path.parent.iterdir())
+
+
+def test_who_reads_leaves_no_files_and_takes_none_away(path: Path) -> None:
+    with SQLiteStore(path) as store:
+        store.put(*page("d"))
+    whole = path.read_bytes()
+    with SQLiteStore(path, read_only=True) as store, SQLiteStore(path, read_only=True) as other:
+        assert len(store.fetch([Window("d", 0, 9)])) == len(other.fetch([Window("d", 0, 9)])) == 1
+        store.close()
+        assert len(other.fetch([Window("d", 0, 9)])) == 1
+    assert files(path) == [""]
+    assert path.read_bytes() == whole
+
+    with SQLiteStore(path) as writer:
+        writer.put(*page("e"))
+        with SQLiteStore(path, read_only=True) as store:
+            assert len(store.fetch([Window("e", 0, 9)])) == 1
+        assert files(path) == ["", "-shm", "-wal"]
+        writer.put(*page("f"))
+    assert files(path) == [""]
+
+
+def test_a_log_with_something_in_it_is_read_and_left(path: Path, tmp_path: Path) -> None:
+    with SQLiteStore(path) as store:
+        store.put(*page("d"))
+    with SQLiteStore(path) as writer:
+        writer.put(*page("e"))
+        killed = tmp_path / "killed" / path.name  # what a killed writer leaves
+        killed.parent.mkdir()
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{killed}{suffix}").write_bytes(Path(f"{path}{suffix}").read_bytes())
+    left = {suffix: Path(f"{killed}{suffix}").read_bytes() for suffix in ("", "-wal")}
+    assert left["-wal"]
+    for _ in range(2):
+        with SQLiteStore(killed, read_only=True) as store:
+            assert len(store.fetch([Window("e", 0, 9)])) == 1
+        assert {suffix: Path(f"{killed}{suffix}").read_bytes() for suffix in left} == left
+
+
+def test_a_foreign_file_that_is_only_read_gets_no_files_beside_it(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE other (a)")
+        connection.commit()
+    with pytest.raises(StoreError):
+        SQLiteStore(path, read_only=True)
+    assert files(path) == [""]
 
 
 def test_a_file_that_became_read_only_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
