@@ -61,7 +61,7 @@ def elements_of(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(seen, _ELEMENT.findall(template))))
 
 
-def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False) -> str:
+def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False, less_than: str = "&lt;") -> str:
     r"""Return `text` with `&lt;` in place of `<` wherever it would open or close one of `tags`.
 
     Nothing else is changed. Letters of another width or case, with or without accents, slashes of another shape, and
@@ -72,6 +72,7 @@ def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False
     text : of a document, from whomever
     tags : names of the elements that stand around it, in any case
     position_tags : whether `[S1:P0]` is a mark as well; its bracket then gets a backslash
+    less_than : what stands in place of `<`; `<` itself for text that is quoted as an attribute afterwards
 
     Examples
     --------
@@ -86,7 +87,7 @@ def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False
     folded, places = fold(text)
     if tags:
         for match in _opening(tuple(tags)).finditer(folded):
-            marks[places[match.start()]] = "&lt;"
+            marks[places[match.start()]] = less_than
     if position_tags:
         for match in _POSITION_TAG.finditer(folded):
             marks[places[match.start()]] = f"\\{text[places[match.start()]]}"

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from retrivex.errors import BudgetError, RetrivexError, quoted
 from retrivex.model.span import Span, cut_span
 from retrivex.prompts.arguments import check_arguments
-from retrivex.prompts.escaping import TAGS
+from retrivex.prompts.escaping import TAGS, escape
 from retrivex.prompts.marks import Marks, marks_of, text_skeleton
 from retrivex.prompts.source import Source, one_line
 from retrivex.prompts.templates import fill_template
@@ -195,10 +195,15 @@ class _Harmless:
         self.style = style
         xml = style.format == "xml"
         in_text = replace(marks, elements=(*TAGS, *marks.elements)) if xml else marks
-        in_title = replace(marks, elements=()) if xml else marks  # attributes are quoted
+
+        def escape_title(title: str) -> str:
+            # attributes are quoted afterwards, which sees < alone and no look-alike of it
+            plain = escape(title, in_text.elements, less_than="<") if xml else title
+            return (replace(marks, elements=()) if xml else marks).escape(plain)
+
         # every round of fitting shows most texts again
         self.text = lru_cache(maxsize=None)(in_text.escape)
-        self.title = lru_cache(maxsize=None)(in_title.escape)
+        self.title = lru_cache(maxsize=None)(escape_title)
 
     def span(self, span: Span) -> Span:
         """Return the span as it may be shown."""

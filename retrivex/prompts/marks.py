@@ -33,7 +33,7 @@ _MOST_SEEN = 300  # characters of a line that a mark has to begin in
 _MOST_LEAD = 60  # characters of a line of the template that tell it
 _MOST_WHOLE = 40  # a line that is longer counts where another only begins like it
 _MOST_WORDS = 80  # characters of a title in front of a mark
-_QUIET = frozenset(".,;!?-':")  # signs that prose is full of
+_QUIET = frozenset(".,;!?-':")  # signs that prose is full of, one at a time
 _CLOSED_BY = dict(zip("\"'`([{<\u3010\u300a\u300c\xab", "\"'`)]}>\u3011\u300b\u300d\xbb", strict=True))
 _CLOSING = frozenset({*_CLOSED_BY.values(), "|"})
 _BESIDE_WORDS = r"[\s*_]*"  # emphasis
@@ -197,6 +197,8 @@ def _inner_marks(parts: Sequence[str]) -> Iterator[str]:
     for literal in parts[first + 1 :: 2]:
         if _closes(literal):
             yield _pattern(_tokenize(literal)[:1])
+        # a rule or a pair of colons parts what stands around it, whatever words are beside it
+        yield from (_pattern([token]) for token in _tokenize(literal) if len(token) > 1 and _is_rule(token))
 
 
 def _distinctive_tokens(literal: str) -> list[str]:
@@ -213,7 +215,7 @@ def _closes(literal: str) -> bool:
 def _is_distinctive(tokens: Sequence[str]) -> bool:
     """Whether a literal text differs from prose."""
     signs = [token for token in tokens if _is_sign(token)]
-    loud = any(sign[0] not in _QUIET or (len(sign) > 2 and sign[0] != ".") for sign in signs)
+    loud = any(sign[0] not in _QUIET for sign in signs) or sum(map(len, signs)) > 1
     label = any(right == ":" and not _is_sign(left) for left, right in pairwise(tokens))
     return loud or label or (NUMBER in tokens and bool(signs))
 
@@ -231,6 +233,10 @@ def _tokenize(literal: str, *, emphasis: bool = False) -> list[str]:
     while bare and bare[-1][0] in "*_":
         del bare[-1]
     return bare or tokens
+
+
+def _is_rule(token: str) -> bool:
+    return _is_sign(token) and token[0] not in "*_"  # which set off words
 
 
 def _is_sign(token: str) -> bool:
