@@ -76,7 +76,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz bench bench-store clean
-.PHONY: examples bench-adapters bench-dedup test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: examples bench-adapters bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -166,6 +166,10 @@ bench: $(call ready,core)
 bench-store: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.store
 	$(CORE)/python -m benchmarks.report.tables
+
+# How time grows with the length of a text, for texts that repeat one thing up to ten million characters: hours.
+bench-growth: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.growth
 
 bench-dedup: $(call ready,core) $(call ready,node)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.dedup

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -42,3 +43,27 @@ def test_every_path_exists() -> None:
     places = [ROOT, ROOT / "benchmarks", ROOT / "adapters"]
     assert len(paths) > 15
     assert [path for path in paths if not any((place / path).exists() for place in places)] == []
+
+
+def _unguarded_nexts(path: Path) -> list[str]:
+    """Calls of `next` without a default that no `except StopIteration` around them answers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    guarded = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Try) and any("StopIteration" in ast.dump(handler) for handler in node.handlers)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "next"
+        if len(node.args) < 2 and id(node) not in guarded
+    ]
+
+
+def test_next_has_a_default_everywhere() -> None:
+    """Inside `map` the end of an inner iterator would pass for the end of the outer one; in a generator it fails."""
+    found = [place for path in sorted((ROOT / "retrivex").rglob("*.py")) for place in _unguarded_nexts(path)]
+    assert found == []

@@ -118,7 +118,9 @@ class SemanticChunker:
         if not sentences:
             return []
         distances = neighbour_distances(self._embed([text[start:end] for start, end in sentences]))
-        groups = _Groups(text, sentences, distances, self.tokenizer.count, self.max_size)
+        counts = self.tokenizer.count_many([text[start:end] for start, end in sentences])
+        sums = list(accumulate(counts, initial=0))
+        groups = _Groups(text, sentences, distances, sums, self.tokenizer.count, self.max_size)
         cuts: list[int] = (np.flatnonzero(distances > self._breakpoint(distances)) + 1).tolist()
         kept = (
             group
@@ -155,11 +157,22 @@ class SemanticChunker:
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """Groups of neighbouring sentences of one text, each a half-open range of sentence numbers."""
+    """Groups of neighbouring sentences of one text, each a half-open range of sentence numbers.
+
+    Parameters
+    ----------
+    text : all of it
+    sentences : n ranges of characters
+    distances : shape (n - 1,), of each sentence to the next
+    sums : n + 1 of them, tokens of the sentences before each
+    count : counts tokens
+    max_size : most tokens of a group
+    """
 
     text: str
     sentences: Sequence[tuple[int, int]]
     distances: NDArray[np.float64]
+    sums: Sequence[int]
     count: Callable[[str], int]
     max_size: int
 
@@ -171,6 +184,11 @@ class _Groups:
         start, end = self.span(first, last)
         return self.count(self.text[start:end])
 
+    def fits(self, first: int, last: int) -> bool:
+        # what is far too long is not counted: each of many sentences may be cut off a long text by itself
+        too_long = self.sums[last] - self.sums[first] > 2 * self.max_size
+        return not too_long and self.tokens(first, last) <= self.max_size
+
     def between(self, begin: int, end: int, cuts: Sequence[int], min_size: int) -> list[tuple[int, int]]:
         """Return the groups that ascending `cuts` divide `begin` to `end` into, as short and as long as they may be."""
         edges = pairwise((begin, *cuts, end)) if begin < end else ()
@@ -178,14 +196,15 @@ class _Groups:
 
     def split(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Yield the group, cut at its widest distances until every part fits."""
-        waiting = [(first, last)]
+        before, behind, widest = _cut_order(self.distances[first : last - 1].tolist())
+        waiting = [(first, last, widest)]
         while waiting:
-            first, last = waiting.pop()
-            if last - first == 1 or self.tokens(first, last) <= self.max_size:
-                yield first, last
+            low, high, cut = waiting.pop()
+            if high - low == 1 or self.fits(low, high):
+                yield low, high
             else:
-                middle = first + 1 + int(np.argmax(self.distances[first : last - 1]))
-                waiting += [(middle, last), (first, middle)]
+                middle = first + 1 + cut
+                waiting += [(middle, high, behind[cut]), (low, middle, before[cut])]
 
     def join(self, groups: Sequence[tuple[int, int]], min_size: int) -> list[tuple[int, int]]:
         """Join each group under `min_size` with the nearer of its neighbours, where both fit."""
@@ -205,3 +224,20 @@ class _Groups:
             else:
                 joined.append((first, last))
         return joined
+
+
+def _cut_order(distances: Sequence[float]) -> tuple[list[int], list[int], int]:
+    """Return of each distance the widest one before it and behind it, up to wider ones, and the widest of all.
+
+    The Cartesian tree of the distances, built in linear time with a stack; the first of equal ones counts as widest. A
+    number is -1 where there is none.
+    """
+    before, behind = [-1] * len(distances), [-1] * len(distances)
+    stack: list[int] = []
+    for at, distance in enumerate(distances):
+        while stack and distances[stack[-1]] < distance:
+            before[at] = stack.pop()
+        if stack:
+            behind[stack[-1]] = at
+        stack.append(at)
+    return before, behind, stack[0] if stack else -1

@@ -79,7 +79,8 @@ def compare(
     found = compare_rows(*rows, measures=measures, seed=seed)
     _note_means(averaged(*rows))
     names = _names(rows, ours, theirs)
-    read = measures[0] if measures else next(iter(groups(found).values()))[0].measure
+    first_set, *_ = groups(found).values()
+    read = measures[0] if measures else first_set[0].measure
     if as_json:
         write_json([_as_json(comparison) for comparison in found])
     else:

@@ -24,6 +24,7 @@ from retrivex.selection.candidates import CandidateSet, Pick, chosen_keys, join_
 from retrivex.selection.counted import MAX_CANDIDATES
 from retrivex.selection.duplicates import once_only, unshown_repeats
 from retrivex.selection.problem import measure
+from retrivex.text.leads import Prefixes
 from retrivex.text.structure import line_ranges
 
 MAX_REFITS = 8
@@ -65,6 +66,7 @@ class _Fitting:
     scorer : scores the spans that are made
     demand : the best hits and the hit lists
     spans : span of each pick so far: a second layout has most of them in common with the first
+    prefixes : of each run, what its passages are shown behind
     """
 
     call: Call
@@ -73,6 +75,7 @@ class _Fitting:
     scorer: SpanScorer
     demand: Demand
     spans: dict[Pick, Span] = field(default_factory=dict)
+    prefixes: dict[int, Prefixes] = field(default_factory=dict)
 
     @property
     def runs(self) -> Sequence[Run]:
@@ -232,7 +235,7 @@ def _span(task: _Fitting, pick: Pick) -> Span:
         run = task.runs[pick.run]
         span = task.scorer.score(span_of(pick, run, task.call.counter))
         if task.call.config.selection_unit != "span":
-            span = with_lead(span, pick, run)
+            span = with_lead(span, pick, run, task.prefixes.setdefault(pick.run, Prefixes(run.text)))
         task.spans[pick] = span
     return span
 

@@ -17,7 +17,7 @@ from retrivex.rendering.render import Rendered
 from retrivex.scoring.scorer import ScorerName
 from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
-from retrivex.text.leads import prefix_at
+from retrivex.text.leads import Prefixes
 from retrivex.tokens.incremental import JoinCounter
 
 
@@ -101,9 +101,9 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
     )
 
 
-def with_lead(span: Span, pick: Pick, run: Run) -> Span:
+def with_lead(span: Span, pick: Pick, run: Run, prefixes: Prefixes) -> Span:
     """Return a span with the head of the table, or the line in front of the list, that it begins in, as its prefix."""
-    prefix = prefix_at(run.text, run.ranges[pick.first][0], pick.start, span.prefix)
+    prefix = prefixes.at(run.ranges[pick.first][0], pick.start, span.prefix)
     return span if prefix == span.prefix else replace(span, prefix=prefix)
 
 

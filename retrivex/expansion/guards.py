@@ -104,7 +104,7 @@ _TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^[^\t\n]+(\t[^\t\n]+)+$")
 _LIST_ITEM = re.compile(r"^\s*([-*+•‣◦]|\(?\w{1,3}[.)])\s+\S|^\s{2,}\S")
 _NUMBERED_STEP = re.compile(r"^\s*(step\s+)?\(?\d{1,3}[.):]\s*\S|^\s*第[\d一二三四五六七八九十百]+步", re.IGNORECASE)
 _CODE_LINE = re.compile(r"^( {4}|\t)\s*\S|[{};]\s*$|^\s*(def|class|return|if|else|for|while|import|from|#include)\b.*")
-_FENCE = re.compile(r"^\s*(```|~~~)", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*(```|~~~)", re.MULTILINE)
 
 _LINE_SHAPES: dict[GrowPolicy, re.Pattern[str]] = {
     "table": _TABLE_ROW,

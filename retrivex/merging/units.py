@@ -20,7 +20,7 @@ from retrivex.merging.offsets import OffsetIndex
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
-from retrivex.text.sentences import may_cut
+from retrivex.text.sentences import cut_places
 from retrivex.text.structure import (
     WHOLE,
     Begin,
@@ -260,7 +260,8 @@ def _tail_start(parts: Sequence[Part]) -> int:
 
 def is_short(text: str, words: int = _FEW_WORDS) -> bool:
     """Whether a text has fewer than so many words; each character of a script without spaces counts as one."""
-    return len(text) < _SHORT and sum(1 + max(0, len(word.encode()) // 3 - 3) for word in text.split()) < words
+    sizes = (len(word.encode("utf-8", "surrogatepass")) for word in text.split())
+    return len(text) < _SHORT and sum(1 + max(0, size // 3 - 3) for size in sizes) < words
 
 
 def _split_long(text: str, parts: Sequence[Part], room: int, *, punctuated: bool) -> Iterator[int]:
@@ -275,9 +276,7 @@ def _split_long(text: str, parts: Sequence[Part], room: int, *, punctuated: bool
         is_whole = part.end - begun <= WHOLE and (punctuated or part.kind != "text")
         while not is_whole and part.end - begun > 2 * room:
             space = max(text.rfind(" ", begun, begun + room), text.rfind("\n", begun, begun + room)) + 1
-            begun = (
-                space if space > begun else next(at for at in range(begun + room, part.end + 1) if may_cut(text, at))
-            )
+            begun = space if space > begun else next(cut_places(text, begun + room - 1, part.end), part.end)
             yield begun
         if part.end > begun:
             yield part.end

@@ -11,6 +11,7 @@ from retrivex.model.chunk import Chunk
 
 MIN_OVERLAP = 8  # characters; a shorter common suffix and prefix is more likely chance than a splitter's overlap
 MAX_GAP = 4  # characters; what splitters drop of white space: a blank line and a little indentation
+_FEW_TRIES = 8  # places where an overlap may begin; more are a repeated pattern
 SURE_GAP = 2  # characters; a space or a blank line, too narrow for the words that would change a sentence
 
 # a heading, table row, list item, quotation or code fence has to begin a line
@@ -135,11 +136,35 @@ def overlap_length(left: str, right: str) -> int:
     head = right[:MIN_OVERLAP]
     # a suffix as long as `right` was ruled out above
     at = left.find(head, max(0, len(left) - len(right) + 1))
-    while at != -1:
+    for _ in range(_FEW_TRIES):
+        if at == -1:
+            return 0
         if right.startswith(left[at:]):
             return len(left) - at
         at = left.find(head, at + 1)
-    return 0
+    longest = _border_length(right, left[at:]) if at != -1 else 0
+    return longest if longest >= MIN_OVERLAP else 0
+
+
+def _border_length(right: str, left: str) -> int:
+    """Return the length of the longest suffix of `left` that is a prefix of `right`, in linear time.
+
+    By the failure function of Knuth, Morris and Pratt (1977): a row of dashes begins an overlap at each of them.
+    """
+    right = right[: len(left)]
+    failure = [0] * len(right)
+    length = 0
+    for at in range(1, len(right)):
+        while length and right[at] != right[length]:
+            length = failure[length - 1]
+        length += right[at] == right[length]
+        failure[at] = length
+    length = 0
+    for letter in left:
+        while length and (length == len(right) or letter != right[length]):
+            length = failure[length - 1]
+        length += letter == right[length]
+    return length
 
 
 class _Stitcher:

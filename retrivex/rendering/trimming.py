@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from retrivex.text.sentences import may_cut, sentence_ranges
+from retrivex.text.sentences import cut_places, sentence_ranges
 from retrivex.text.word_overlap import word_signature
 
 _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
@@ -73,7 +73,7 @@ def _cut_sentence(text: str, start: int, end: int, fits: Callable[[int, int], bo
     stop = _longest(start, words, fits)
     if stop is None:
         longest_word = words[0] if words else end
-        stop = _longest(start, [at for at in range(start + 1, longest_word + 1) if may_cut(text, at)], fits)
+        stop = _longest(start, [*cut_places(text, start, longest_word)], fits)
     return None if stop is None else (start, stop)
 
 

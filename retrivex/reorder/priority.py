@@ -108,7 +108,7 @@ def compute_priorities(
 def _scale_known(values: Sequence[float | None]) -> list[float]:
     known = [value for value in values if value is not None]
     scaled = iter(_min_max(known, equal=0.0))
-    return [0.0 if value is None else next(scaled) for value in values]
+    return [0.0 if value is None else next(scaled, 0.0) for value in values]
 
 
 def _min_max(values: Sequence[float], equal: float) -> list[float]:

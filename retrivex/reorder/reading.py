@@ -306,7 +306,7 @@ def _read_numbers(metadata: Sequence[dict[str, Any]], name: str) -> Any:
     if not given:
         return repeat(None)
     numbers = iter(_to_floats(given))
-    return [None if value is None or value is MISSING else next(numbers) for value in found]
+    return [None if value is None or value is MISSING else next(numbers, None) for value in found]
 
 
 def _read_sources(metadata: Sequence[dict[str, Any]], name: str) -> Any:

@@ -18,7 +18,7 @@ from retrivex.rendering.render import Style, gap_sample, opening_samples
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
-from retrivex.text.leads import leads_of, may_have_lead, prefix_at
+from retrivex.text.leads import Prefixes, may_have_lead
 from retrivex.text.ranges import remaining
 from retrivex.tokens.stored import TextCounts
 
@@ -194,12 +194,14 @@ def _cut_units(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> _Cu
     for number in units.whole.tolist():
         unit = units[number]
         cuts = cuts_of[unit.run]
-        parts = _readable(runs[unit.run], unit.start, unit.end, cuts) if cuts else [(unit.start, unit.end)]
-        for low, high in parts:
+        parts = [(unit.start, unit.end, unit.first, unit.last)]
+        if cuts:
+            left_over = _readable(runs[unit.run], unit.start, unit.end, cuts)
+            parts = [(*part, *touched) for part in left_over if (touched := _find_touched(runs[unit.run], unit, *part))]
+        for low, high, first, last in parts:
             same = bool(pieces) and pieces[-1].run == unit.run
             # units of one run tile it, but for joiners between chunks: only a cut parts them
             joined.append(same and not any(a < low and b > pieces[-1].end for a, b in cuts))
-            first, last = _find_touched(runs[unit.run], unit, low, high) if cuts else (unit.first, unit.last)
             pieces.append(Piece(unit.run, first, last, low, high))
             unit_of.append(number)
         if parts and cuts:
@@ -214,10 +216,10 @@ def _cut_units(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> _Cu
     return _Cut(pieces, np.array(joined, dtype=np.bool_), unit_of, excluded)
 
 
-def _find_touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int]:
-    """First and last of a unit's chunks that a part of it touches."""
+def _find_touched(run: Run, unit: Unit, low: int, high: int) -> tuple[int, int] | None:
+    """First and last of a unit's chunks that a part of it touches; None for a joiner between two that are gone."""
     inside = [p for p in range(unit.first, unit.last + 1) if run.ranges[p][0] < high and run.ranges[p][1] > low]
-    return (inside[0], inside[-1]) if inside else (unit.first, unit.last)
+    return (inside[0], inside[-1]) if inside else None
 
 
 def build_candidates(
@@ -330,13 +332,13 @@ def _opening_tokens(
 def _lead_tokens(runs: Sequence[Run], cut: _Cut, cache: TextCounts) -> Integers:
     """Tokens of the head of a table, or the line in front of a list, that a span opening at each piece begins with."""
     tokens = np.zeros(len(cut.pieces), dtype=np.int64)
-    leads = {number: found for number, run in enumerate(runs) if (found := leads_of(run.text))}
-    if not leads:
+    known = {number: found for number, run in enumerate(runs) if (found := Prefixes(run.text)).leads}
+    if not known:
         return tokens
     for i, piece in enumerate(cut.pieces):
-        if piece.run in leads and may_have_lead(runs[piece.run].text, piece.start):
+        if piece.run in known and may_have_lead(runs[piece.run].text, piece.start):
             run, own = runs[piece.run], runs[piece.run].chunks[piece.first].metadata.prefix
-            prefix = prefix_at(run.text, run.ranges[piece.first][0], piece.start, own, leads[piece.run])
+            prefix = known[piece.run].at(run.ranges[piece.first][0], piece.start, own)
             tokens[i] = cache.count(prefix) if prefix and prefix != own else 0
     return tokens
 

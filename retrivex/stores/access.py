@@ -173,7 +173,7 @@ class StoreAccess:
         if isinstance(request, ParentRequest):
             try:
                 limit = self._time_limit(self.parent_store)
-                return self._parents(call_in_time(partial(self._ask_parents, request), limit))
+                return self._parents(request, call_in_time(partial(self._ask_parents, request), limit))
             except Exception as error:  # noqa: BLE001 - see the class
                 return self._no_parents(error)
         found: list[Chunk] = []
@@ -193,7 +193,7 @@ class StoreAccess:
         if isinstance(request, ParentRequest):
             try:
                 asked_parents = partial(in_thread, partial(self._ask_parents, request))
-                return self._parents(await await_in_time(asked_parents, self.timeout_s))
+                return self._parents(request, await await_in_time(asked_parents, self.timeout_s))
             except Exception as error:  # noqa: BLE001 - see the class
                 return self._no_parents(error)
         found: list[Chunk] = []
@@ -232,16 +232,23 @@ class StoreAccess:
         limit = None if isinstance(self.store, Mapping) else getattr(self.store, "batch_limit", None)
         return split_windows(request.windows, limit)
 
-    def _ask_parents(self, request: ParentRequest) -> Mapping[str, Chunk | str]:
+    def _ask_parents(self, request: ParentRequest) -> Any:
         store = self.parent_store
         if isinstance(store, Mapping):
             return {name: store[name] for name in request.parent_ids if name in store}
         return {} if store is None else store.fetch_parents(request.parent_ids, self.scope)
 
-    def _parents(self, parents: Mapping[str, Chunk | str]) -> ParentReply:
+    def _parents(self, request: ParentRequest, answer: Any) -> ParentReply:
+        """Keep the parents that were asked for and may be seen."""
+        if not isinstance(answer, Mapping):
+            raise StoreError(f"fetch_parents returned {type(answer).__name__}: it gives a dict {{parent_id: text}}")
+        asked_for = [(name, answer[name]) for name in request.parent_ids if name in answer]
+        for name, parent in asked_for:
+            if not isinstance(parent, (str, Chunk)):
+                raise StoreError(f"parent {name!r} is {type(parent).__name__}: parents are texts or Chunk objects")
         kept = {
             name: parent
-            for name, parent in parents.items()
+            for name, parent in asked_for
             if isinstance(parent, str) or parent.metadata.scope in self.allowed
         }
         return ParentReply(kept, None, 1)

@@ -5,21 +5,27 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from retrivex.text.sentences import sentence_ranges
 
 MAX_LEAD = 400
-"""Characters; a longer line in front of a list is not repeated."""
+"""Characters; a longer line in front of a list is not repeated, nor is wider white space before a passage skipped."""
 
 _MARKER = r"(?:[-*+•]|\d{1,3}[.)])[ \t]"
 _DELIMITER = re.compile(r"[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?:\n|\Z)")
 _ROWS = re.compile(r"(?:[ \t]*\|[^\n]*(?:\n|\Z))+")
+_COLON = re.compile(r"[:：](?:\*\*)?\n")
 _LIST = re.compile(rf"(?:[ \t]*\n)?(?=[ \t]*{_MARKER})")
 _ITEM = rf"[ \t]*{_MARKER}[^\n]*(?:\n|\Z)"
 _WRAPPED = rf"(?![ \t]*{_MARKER})(?![ \t]*(?:#|\||```|~~~))[ \t]*\S[^\n]*(?:\n|\Z)"
 _ITEMS = re.compile(rf"(?:{_ITEM}(?:{_WRAPPED})*(?:[ \t]*\n(?=[ \t]+\S|{_MARKER}))?)+")
+_MARK = re.compile(r"[^\S\n]*(\||```|~~~)?")
 _BEGINS = re.compile(rf"[ \t]*(?:\||{_MARKER})")
+
+
+_LONGEST_MARKER = 5  # characters: of "100. "
 
 
 class Lead(NamedTuple):
@@ -45,15 +51,23 @@ def leads_of(text: str) -> list[Lead]:
     [Lead(start=20, end=30, head=0), Lead(start=42, end=56, head=None)]
     """
     # looked for by fixed strings: patterns take many times as long, and most texts have neither
-    made = [*_tables(text)] if "|\n" in text else []
-    for colon in (":\n", "：\n", ":**\n"):
-        at = text.find(colon)
-        while at >= 0:
-            behind = _LIST.match(text, at + len(colon))
-            if behind and (items := _ITEMS.match(text, behind.end())):
-                made.append(Lead(*items.span()))
-            at = text.find(colon, at + 1)
-    return sorted(made, key=lambda lead: lead.start)
+    tables = _tables(text) if "|\n" in text else ()
+    lists = _lists(text) if any(mark in text for mark in (":\n", "：\n", "**\n")) else ()
+    return sorted([*tables, *lists], key=lambda lead: lead.start)
+
+
+def _lists(text: str) -> Iterator[Lead]:
+    end = 0
+    for colon in _COLON.finditer(text):
+        behind = _LIST.match(text, colon.end())
+        if behind is None:
+            continue
+        # a list that begins in another one ends where that one ends
+        if behind.end() >= end:
+            items = _ITEMS.match(text, behind.end())
+            end = items.end() if items else 0
+        if behind.end() < end:
+            yield Lead(behind.end(), end)
 
 
 def _tables(text: str) -> Iterator[Lead]:
@@ -66,6 +80,7 @@ def _tables(text: str) -> Iterator[Lead]:
             rows = _ROWS.match(text, delimiter.end())
             if rows:
                 yield Lead(*rows.span(), head)
+                at = rows.end() - 1  # among its rows no table begins
         line_end = text.find("\n", at)
         at = -1 if line_end < 0 else text.find("--", line_end)
 
@@ -81,21 +96,17 @@ def lead_at(text: str, at: int, leads: Sequence[Lead] | None = None) -> str | No
     """
     if not may_have_lead(text, at):
         return None
-    begins = at
-    while begins < len(text) and text[begins].isspace():
-        begins += 1
-    line = text.rfind("\n", 0, begins) + 1
-    if text[line:begins].strip() or not _BEGINS.match(text, line):
+    begins = at + len(ahead := text[at : at + MAX_LEAD]) - len(ahead.lstrip())
+    nearby = max(0, begins - MAX_LEAD)
+    line = max(nearby, text.rfind("\n", nearby, begins) + 1)
+    if text[line:begins].strip() or not _BEGINS.match(text, line, begins + _LONGEST_MARKER):
         return None
     known = leads_of(text) if leads is None else leads
     number = bisect_right(known, line, key=lambda lead: lead.start) - 1
-    # a list in an item ends before the list around it
-    while number >= 0:
-        lead = known[number]
-        if line < lead.end:
-            return _line_before(text, lead.start) if lead.head is None else text[lead.head : lead.start]
-        number -= 1
-    return None
+    if number < 0 or line >= known[number].end:
+        return None
+    lead = known[number]
+    return _line_before(text, lead.start) if lead.head is None else text[lead.head : lead.start]
 
 
 def may_have_lead(text: str, at: int) -> bool:
@@ -103,24 +114,54 @@ def may_have_lead(text: str, at: int) -> bool:
     return text[at : at + 1] in "|-*+•0123456789 \t\r\n"
 
 
-def prefix_at(text: str, chunk: int, at: int, prefix: str | None, leads: Sequence[Lead] | None = None) -> str | None:
-    """Return what is shown in front of a passage: what its chunk brings, or what stands before it in the text.
+class Prefixes:
+    """What the passages of one text are shown behind; what is found in the text is kept.
 
     Parameters
     ----------
     text : any text
-    chunk, at : where its chunk begins, and where it begins itself
-    prefix : of its chunk; the head of a table and the mark of a fence hold up to the end of the table or fence
-    leads : of the text, where they are known
     """
-    if prefix:
-        before, mark = text[chunk:at], prefix.strip()[:3]
-        is_over = mark in ("```", "~~~") and any(line.strip().startswith(mark) for line in before.splitlines())
-        if mark.startswith("|"):
-            is_over = any(not line.lstrip().startswith("|") for line in before.splitlines())
-        if not is_over:
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._read: dict[tuple[int, str], tuple[int, bool]] = {}
+
+    @cached_property
+    def leads(self) -> list[Lead]:
+        """Of the text."""
+        return leads_of(self.text)
+
+    def at(self, chunk: int, at: int, prefix: str | None) -> str | None:
+        """Return what is shown in front of a passage: what its chunk brings, or what stands before it in the text.
+
+        Parameters
+        ----------
+        chunk, at : where its chunk begins, and where it begins itself
+        prefix : of its chunk; the head of a table and the mark of a fence hold up to the end of the table or fence
+        """
+        if prefix and self._holds(chunk, at, prefix.strip()[:3]):
             return prefix
-    return lead_at(text, at, leads)
+        return lead_at(self.text, at, self.leads) if may_have_lead(self.text, at) else None
+
+    def _holds(self, chunk: int, at: int, mark: str) -> bool:
+        """Whether the table or fence that a chunk begins in, given by its mark, reaches to a place in it."""
+        if mark not in ("```", "~~~") and not mark.startswith("|"):
+            return True
+        # each line that begins before `read` is known
+        read, is_over = self._read.get((chunk, mark), (chunk, False))
+        while read < at and not is_over:
+            line = chunk if read == chunk else self.text.find("\n", read - 1, at - 1) + 1
+            if line < read:
+                read = at
+            else:
+                read, is_over = line + 1, self._is_over(line, mark)
+        self._read[chunk, mark] = read, is_over
+        return not is_over
+
+    def _is_over(self, line: int, mark: str) -> bool:
+        found = _MARK.match(self.text, line)
+        begins = found[1] if found else None
+        return begins != "|" if mark.startswith("|") else begins == mark
 
 
 def _line_before(text: str, end: int) -> str | None:

@@ -15,6 +15,10 @@ _WINDOW = 1000
 LONG = 400
 """Characters; longer "sentences" are tables, logs, or a quotation that never closes."""
 
+MAX_CLUSTER = 32
+"""Characters that are kept together as one letter at most: no writing has more than 30 marks on a letter (Unicode's
+Stream-Safe Text Format, UAX #15), and no emoji as many parts."""
+
 # White space of several bytes next to a full stop makes sentencex panic, and lone surrogates cannot be handed to it.
 # Both are replaced one for one, so offsets stay.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -110,8 +114,26 @@ def _between(start: int, end: int, cuts: Iterator[int]) -> Iterator[tuple[int, i
         yield start, end
 
 
-def may_cut(text: str, at: int) -> bool:
-    """Whether `at` does not part a letter from its accents, or the parts of an emoji."""
+def cut_places(text: str, start: int, end: int) -> Iterator[int]:
+    r"""Yield the places behind `start` at which a text may be cut, ascending; the last is `end`.
+
+    None parts a letter from its accents, or the parts of an emoji, unless more than `MAX_CLUSTER` characters in a row
+    belong together: nobody reads those as one.
+
+    Examples
+    --------
+    >>> [*cut_places("ne\u0301e", 0, 4)], [*cut_places("\u0301" * 70, 0, 70)]
+    ([1, 3, 4], [32, 64, 70])
+    """
+    for at in range(start + 1, end):
+        if at - start >= MAX_CLUSTER or _may_cut(text, at):
+            yield at
+            start = at
+    if start < end:
+        yield end
+
+
+def _may_cut(text: str, at: int) -> bool:
     if at >= len(text):
         return True
     after, before = text[at], text[at - 1]

@@ -42,7 +42,7 @@ _INLINE = re.compile(
     rf"|(?<![\w_])(_{{1,2}})(?=[^\s_])(?:{_ON}[\s\S]){{0,800}}?(?<=[^\s_])\2(?![\w_])"
 )
 _CLOSING_MARK = re.compile(r"(?:\*{1,3}|_{1,3})(?=[\s.,;:!?)\]]|$)")
-_OPENING_MARK = re.compile(r"[ \t]*(?:[-*+•][ \t]+|\d{1,3}[.)][ \t]+|>[ \t]*)*")
+_OPENING_MARK = re.compile(r"[ \t]*(?:[-*+•][ \t]+|\d{1,3}[.)][ \t]+|>[ \t]*){0,9}")  # more are no nested items
 
 _CLOSERS = "\"'”’»)\\]）】」』》*_`"
 _FINISHED = re.compile(rf"[.!?。！？｡…][.!?。！？｡…{_CLOSERS}]*(?:\s*\[\d+\])*\Z")
@@ -438,20 +438,22 @@ def _outside_marks(text: str, starts: Sequence[int]) -> list[int]:
     marked = [found.span() for found in _INLINE.finditer(text)]
     known = set(starts)
     made = [starts[0]]
+    behind_marker = _skip_marker(text, made[-1])
     for at in starts[1:]:
-        if _skip_marker(text, made[-1]) == at:
+        if behind_marker == at:
             continue  # the number of an item is no sentence
         nearest = bisect_left(marked, (at,)) - 1
         low, high = marked[nearest] if nearest >= 0 else (0, 0)
         if at >= high:
             closing = _CLOSING_MARK.match(text, at)
             moved = at if closing is None else _skip_space(text, closing.end())
-        elif text[at:high].strip("*_") or low <= _skip_marker(text, made[-1]):
+        elif text[at:high].strip("*_") or low <= behind_marker:
             continue
         else:
             moved = _skip_space(text, high)
         if made[-1] < moved < len(text) and (moved == at or moved not in known):
             made.append(moved)
+            behind_marker = _skip_marker(text, moved)
     return made
 
 

@@ -85,7 +85,9 @@ def test_a_missing_neighbour() -> None:
     assert any("('d', 4)" in warning for warning in made.warnings)
 
 
-@pytest.mark.parametrize("odd", [[1.0, 2.0, 3.0], [], [0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0], None])
+@pytest.mark.parametrize(
+    "odd", [[1.0, 2.0, 3.0], [], [0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0], None, [10**400, 1]]
+)
 def test_odd_embeddings(odd: Any) -> None:
     store = make_store(
         *(
@@ -98,6 +100,14 @@ def test_odd_embeddings(odd: Any) -> None:
     assert all(note.value is None or 0.0 <= note.value <= 1.0 for note in made.trace.notes)
     if odd == [1.0, 2.0, 3.0]:
         assert any("embeddings of another size than the query's 2" in warning for warning in made.warnings)
+
+
+@pytest.mark.parametrize("odd", [[10**400, 1], [-(10**400), 0], ["1", "x"], [None, 1.0], [[1.0]], "text", [1.0j, 0]])
+def test_diversity_with_embeddings_that_are_no_floats(odd: Any) -> None:
+    chunks = [make_chunk(f"d{i}", 0, text, embedding=odd) for i, text in enumerate(sentences("d", 4))]
+    made = compose([SeedHit(chunk, 1.0) for chunk in chunks], make_store(*chunks), query="d0a", diversity=0.3)
+    assert made.spans
+    assert any("embeddings" in warning for warning in made.warnings)
 
 
 @pytest.mark.parametrize("vector", [[0.0, 0.0], [float("nan"), 1.0], [[1.0], [2.0]], [], 5.0])
@@ -137,6 +147,31 @@ def test_odd_texts(text: str) -> None:
     made = compose(hits_of(store, {1: 1.0}), store, token_budget=20)
     assert made.tokens == count_words(made.text) <= 20
     assert made.spans or made.dropped
+
+
+RUNS = {
+    "marks": "e" + "\u0301" * 4000,
+    "marks alone": "\u0301" * 4000,
+    "selectors": "\ufe0f" * 4000,
+    "joiners": "\U0001f468\u200d" * 2000,
+    "skin tones": "\U0001f3fd" * 4000,
+    "half surrogates": "\ud83d" * 4000,
+    "blanks": " " * 4000,
+    "line ends": "\n\r\r\n" * 1000,
+    "dots": "." * 4000,
+}
+
+
+@pytest.mark.parametrize("scoring", ["auto", "weighted"])
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_that_must_not_be_parted_takes_down_neither_itself_nor_its_neighbours(run: str, scoring: Any) -> None:
+    store = bare("d", ["Bees sleep at night.", RUNS[run] + " bees", "Ants do not sleep."])
+    for hit in (0, 1):
+        made = compose(hits_of(store, {hit: 1.0}), store, query="Do bees sleep?", scoring=scoring, token_budget=60)
+        assert made.tokens == count_words(made.text) <= 60
+        assert hit in shown_ids(made.spans)
+    cut = SpanComposer(tokenizer=len).compose(hits_of(store, {1: 1.0}), store, query="bees?", token_budget=50)
+    assert cut.tokens == len(cut.text) <= 50
 
 
 @pytest.mark.parametrize(

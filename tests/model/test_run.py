@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.processor_time import growth
 from support.properties import try_examples
 from support.strategies import make_chunk, texts
 
@@ -146,3 +147,14 @@ def test_without_a_joiner_the_dropped_white_space_is_guessed(parts: list[tuple[s
     (run,) = runs_of(parts)
     assert run.text == text
     assert not run.is_exact(0, 1)
+
+
+@given(st.text("-a", max_size=60), st.text("-a", max_size=60))
+def test_overlaps_of_repeated_patterns_are_the_longest(left: str, right: str) -> None:
+    left, right = "-" * 12 + left, "-" * 12 + right
+    sizes = [size for size in range(MIN_OVERLAP, len(right) + 1) if left.endswith(right[:size])]
+    assert overlap_length(left, right) == max(sizes, default=0)
+
+
+def test_time_to_find_an_overlap_grows_with_the_length() -> None:
+    assert growth(lambda size: overlap_length("-" * size + "x", "-" * size + "y"), 10_000) < 10

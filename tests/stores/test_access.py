@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import bare, compose, hits_of, make_chunk, sentences, shown_ids, windows
 
-from retrivex import Chunk, SpanComposer, Window
+from retrivex import Chunk, RetrievalConfig, SpanComposer, Window
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.merging.intervals import merge_windows
 from retrivex.stores.access import split_windows
@@ -39,6 +39,16 @@ class Store:
 
     def fetch(self, windows: Sequence[Window], scope: Any = None) -> Any:
         return self.answer(windows)
+
+
+class Parents:
+    """Answers whatever it is asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def fetch_parents(self, parent_ids: Sequence[str], scope: Any = None) -> Any:
+        return self.answer
 
 
 def failing(_: Any) -> Any:
@@ -197,3 +207,22 @@ def test_a_store_that_cancels_does_not_cancel_its_caller(timeout_s: float | None
 def test_patience_longer_than_a_clock_can_count_is_patience() -> None:
     made = compose(HITS, Store(lambda windows: TEN.values()), store_timeout_s=1e300)
     assert made.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("extra", "word"),
+    [({"other": "x", 5: "y", ("a", "b"): "z", "unasked": None}, None), ({"p": None}, "parent 'p' is NoneType"),
+     ({"p": 5}, "parent 'p' is int"), (None, "fetch_parents returned NoneType"), (["p"], "fetch_parents returned list"),
+     ("p", "fetch_parents returned str")],
+    ids=repr,
+)  # fmt: skip
+def test_parents_that_nobody_asked_for_are_left_alone(extra: Any, word: str | None) -> None:
+    store = bare("d", sentences("d", 3), parent_id="p")
+    parent = {"p": " ".join(chunk.text for chunk in store.values())}
+    composer = SpanComposer(RetrievalConfig(return_parents="auto"))
+    answer = {**parent, **extra} if isinstance(extra, dict) else extra
+    made = composer.compose(hits_of(store, {1: 1.0}), store, Parents(answer))
+    assert 1 in shown_ids(made.spans)
+    assert [word in warning for warning in made.warnings] == ([] if word is None else [True])
+    again = composer.compose(hits_of(store, {1: 1.0}), store, Parents(parent))
+    assert not again.warnings

@@ -6,7 +6,7 @@ import pytest
 from support.known_documents import make_document
 from support.processor_time import growth
 
-from retrivex.text.leads import lead_at, leads_of, prefix_at
+from retrivex.text.leads import Prefixes, lead_at, leads_of
 
 TABLE = "| a | b |\n|---|---|\n"
 TEXT = f"Bees sleep.\n\n{TABLE}| c | d |\n| e | f |\n\nThey rest. They need:\n\n- wax\n- more\n  food\n\nThe end."
@@ -37,15 +37,27 @@ def test_heads_of_known_tables_are_found() -> None:
 
 
 def test_the_prefix_of_a_chunk_holds_as_far_as_its_table_or_fence() -> None:
-    assert prefix_at(TEXT, 0, TEXT.index("| e"), "Bees: ") == "Bees: "
+    assert Prefixes(TEXT).at(0, TEXT.index("| e"), "Bees: ") == "Bees: "
     rows = "| c | d |\n\nBees sleep."
-    assert prefix_at(rows, 0, 0, TABLE) == TABLE
-    assert prefix_at(rows, 0, rows.index("Bees"), TABLE) is None
+    assert Prefixes(rows).at(0, 0, TABLE) == TABLE
+    assert Prefixes(rows).at(0, rows.index("Bees"), TABLE) is None
     code = f"x = 1\n```\n\n{TABLE}| c | d |"
-    assert prefix_at(code, 0, 0, "```python\n") == "```python\n"
-    assert prefix_at(code, 0, code.index("| c"), "```python\n") == TABLE
+    assert Prefixes(code).at(0, 0, "```python\n") == "```python\n"
+    assert Prefixes(code).at(0, code.index("| c"), "```python\n") == TABLE
 
 
-def test_time_grows_with_the_length() -> None:
-    unit = "They need:\n\n- wax\n- food\n\n| a |\n|---|\n| b |\n\n"
+@pytest.mark.parametrize(
+    "unit", ["They need:\n\n- wax\n- food\n\n| a |\n|---|\n| b |\n\n", "They need:\n- wax\n", "|---|---|\n", ":\n"]
+)
+def test_time_grows_with_the_length(unit: str) -> None:
     assert growth(lambda units: leads_of(unit * units), 300) < 10
+
+
+@pytest.mark.parametrize("unit", [" ", "\n", "- ", "- bees\n", "| a "])
+def test_time_to_find_what_passages_begin_with_grows_with_the_length(unit: str) -> None:
+    def find(units: int) -> None:
+        prefixes = Prefixes(TEXT + unit * units)
+        for at in range(0, len(unit) * units, 50):
+            prefixes.at(len(TEXT), len(TEXT) + at, TABLE)
+
+    assert growth(find, 4_000) < 10

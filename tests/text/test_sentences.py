@@ -1,9 +1,12 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.processor_time import growth
 
 from retrivex.chunking import sentence_ranges
+from retrivex.text.sentences import MAX_CLUSTER, cut_places
 
 MARKS = st.text(
     "ab A1.。！？!?\"'“”「」()\n\r\t 😀é\u0301\u200d\u2028\xa0\x85\x1c\x0c\u3000;；:-&<…\ud800", max_size=80
@@ -72,3 +75,12 @@ def test_time_grows_with_length_not_with_its_square() -> None:
 
 def test_no_text_has_no_sentences() -> None:
     assert sentence_ranges("") == sentence_ranges(" \n\t") == []
+
+
+@given(MARKS, st.integers(0, 40), st.integers(0, 60))
+def test_a_text_may_be_cut_within_the_length_of_a_letter(text: str, start: int, marks: int) -> None:
+    text = text[:start] + "\u0301" * marks + text[start:]
+    places = [*cut_places(text, 0, len(text))]
+    assert places == sorted(set(places))
+    assert places[-1:] == ([len(text)] if text else [])
+    assert all(high - low <= MAX_CLUSTER for low, high in pairwise([0, *places]))

@@ -100,6 +100,12 @@ def test_how_texts_begin_and_end(text: str, begin: Begin, end: End) -> None:
     assert (edges.begin, edges.end) == (begin, end)
 
 
-def test_time_grows_with_the_length() -> None:
-    unit = "**Bees.** They sleep in `hives`. And\nAnna came:\n\n- one\n- two\n\n| a |\n|---|\n| b |\n\n"
-    assert growth(lambda units: structure_of(unit * units), 300) < 10
+@pytest.mark.parametrize(
+    ("unit", "units"),
+    [
+        ("**Bees.** They sleep in `hives`. And\nAnna came:\n\n- one\n- two\n\n| a |\n|---|\n| b |\n\n", 300),
+        ("- ", 40_000),
+    ],
+)
+def test_time_grows_with_the_length(unit: str, units: int) -> None:
+    assert growth(lambda count: structure_of(unit * count), units) < 10

@@ -121,7 +121,7 @@ def answer_sets(
         made |= dict(zip((at for at, _ in own), answered.rows, strict=True))
         warnings += [f"{found.name}: {warning}" for warning in answered.warnings]
     if left:
-        raise RetrivexError(f"rows are of {next(iter(left))}, and that set is not there: give every set of the run")
+        raise RetrivexError(f"rows are of {next(iter(left), '')}, and that set is not there: give every set of the run")
     return AnsweredRows([made[at] for at in sorted(made)], tuple(warnings), model.usage)
 
 

@@ -117,7 +117,7 @@ def compare_orders(
     if not asked or not orders:
         raise RetrivexError(f"{len(asked)} cases and {len(orders)} orders: give at least one of each")
     figures = {name: _figures(name, asked, _as_order(order), measure) for name, order in orders.items()}
-    first = next(iter(figures.values()))
+    first, *_ = figures.values()
     return tuple(
         OrderResult(
             name,

@@ -101,7 +101,7 @@ def _file_name(name: str) -> str:
 def _find_unused_name(name: str, taken: Container[str]) -> str:
     """Return the name of a file; sets whose names differ in nothing but signs get a number."""
     numbered = (f"{name}_{number}.png" for number in count(2))
-    return next(file for file in chain([f"{name}.png"], numbered) if file not in taken)
+    return next((file for file in chain([f"{name}.png"], numbered) if file not in taken), name)
 
 
 def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:

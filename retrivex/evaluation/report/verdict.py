@@ -239,7 +239,7 @@ def _held(rows: Sequence[Row]) -> str:
     kinds = {hits_of(row): held_share(row) for row in rows}
     said = {hits: _share(share) for hits, share in kinds.items()}
     if len(set(said.values())) == 1:
-        return next(iter(said.values()))
+        return next(iter(said.values()), "")
     return ", ".join(f"{hits}: {share}" for hits, share in said.items())
 
 

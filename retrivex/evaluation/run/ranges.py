@@ -169,6 +169,7 @@ def _by_priority(ranges: Sequence[Range]) -> list[Range]:
     """Return ranges joined where they touch, each with the priority of the first of its parts."""
 
     def rank(run: Range) -> int:
-        return next(at for at, (doc_id, start, _) in enumerate(ranges) if doc_id == run[0] and run[1] <= start < run[2])
+        inside = (at for at, (doc_id, low, _) in enumerate(ranges) if doc_id == run[0] and run[1] <= low < run[2])
+        return next(inside, len(ranges))
 
     return sorted(_joined(ranges), key=rank)
