@@ -66,4 +66,5 @@ class Access:
             return None
         if len(self.scopes) > 1:
             raise AccessError(f"this key carries {len(self.scopes)} scopes: say which one the document gets, as scope")
-        return next(iter(self.scopes))
+        (only,) = self.scopes
+        return only
