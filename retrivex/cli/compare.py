@@ -127,7 +127,7 @@ def _note_means(fields: Mapping[str, Sequence[str]]) -> None:
     if not fields:
         return
     over = " and ".join(f"{name} ({', '.join(values)})" for name, values in fields.items())
-    name, values = next(iter(fields.items()))
+    (name, values), *_ = fields.items()
     one = f"{name}={values[0]}"
     note(f"each figure is a mean over {over}: --a {one} --b {one} compares one of them, as another value would")
 
