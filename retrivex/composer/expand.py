@@ -59,7 +59,7 @@ def expand(call: Call) -> Steps[Expanded]:
         seeds, planned, reaches = _keep_visible(seeds, planned, reaches, fetched.out_of_scope)
         merged = merge_windows(planned)
     found, hidden = fetched.found, fetched.out_of_scope
-    expansion = grow(seeds, planned, merged, found, config, reaches, call.signatures, hidden, fetched.ends)
+    expansion = grow(seeds, planned, merged, found, config, reaches, call.signatures, fetched.ends)
     if call.scorer.model is None:  # the weighted scorer asks for the continuity of every chunk
         expansion.continuity = dict(expansion.continuity)
     _warn_of(call, expansion, fetched)
@@ -123,7 +123,7 @@ def _keep_visible(
 def _warn_of(call: Call, expansion: Expansion, fetched: Fetched) -> None:
     if expansion.holes and fetched.complete:  # a store that failed may have them
         keys = name_keys(sorted(expansion.holes))
-        call.log.warn(f"neighbours missing from the chunk store, spans end there: {keys}")
+        call.log.warn(f"neighbours missing from the chunk store, or not for this call, spans end there: {keys}")
     if expansion.mixed:
         call.log.warn(
             "embeddings of different sizes, or not finite, among neighbours: their continuity was taken from "

@@ -10,7 +10,7 @@ from retrivex.composer.call import Call, Steps
 from retrivex.errors import HitError
 from retrivex.expansion.seeds import Seed
 from retrivex.merging.intervals import merge_windows
-from retrivex.merging.parents import PlacedParent, place_parent, sibling_window, with_children
+from retrivex.merging.parents import PlacedParent, may_hold_hidden, place_parent, sibling_window, with_children
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.model.window import Window
@@ -120,8 +120,9 @@ def fetch_parents(
 ) -> Steps[dict[str, PlacedParent]]:
     """Fetch all parents of all candidates in one request.
 
-    A parent that is plain text carries no scope: where part of its document may not be seen, it is left alone. So
-    is that of a hit without a position: the chunks around it, which would tell, cannot be asked for.
+    A parent is shown where all of it is known to be allowed: a plain text, which carries no scope, where chunks that
+    may be seen say all of it; a chunk, by its own scope, where no chunk in it is known to belong to another one. The
+    parent of a hit without a position is left alone: the chunks around it, which would tell, cannot be asked for.
     """
     if not call.with_parents:
         return {}
@@ -135,14 +136,12 @@ def fetch_parents(
     if reply.problem:
         call.log.warn(reply.problem)
     call.log.mark("parents", len(children), len(reply.parents))
-    closed = {doc_id for doc_id, _ in out_of_scope}
     placed = {name: place_parent(name, parent, children[name]) for name, parent in reply.parents.items()}
     texts = {name for name, parent in reply.parents.items() if isinstance(parent, str)}
-    placed = {name: parent for name, parent in placed.items() if name not in texts or parent.doc_id not in closed}
     if call.config.return_parents != "auto":
         return placed
     _warn_of_long_parents(call, placed)
-    return (yield from _fetch_children(call, placed, children, texts))
+    return (yield from _fetch_children(call, placed, children, texts, out_of_scope))
 
 
 def _warn_of_long_parents(call: Call, placed: Mapping[str, PlacedParent]) -> None:
@@ -168,7 +167,11 @@ def _children(seeds: Sequence[Seed], runs: Sequence[Run]) -> dict[str, list[Chun
 
 
 def _fetch_children(
-    call: Call, placed: Mapping[str, PlacedParent], children: Mapping[str, Sequence[Chunk]], texts: Collection[str]
+    call: Call,
+    placed: Mapping[str, PlacedParent],
+    children: Mapping[str, Sequence[Chunk]],
+    texts: Collection[str],
+    out_of_scope: Sequence[ChunkKey],
 ) -> Steps[dict[str, PlacedParent]]:
     """Fetch the chunks around the known ones of each parent, in one request, before any of it is shown.
 
@@ -180,17 +183,16 @@ def _fetch_children(
         if len(parent.text) <= call.config.max_parent_chars
         and (window := sibling_window(parent, children[name])) is not None
     }
-    if not windows:
-        return {name: parent for name, parent in placed.items() if name not in texts}
-    reply = yield from _fetch_chunks(call, merge_windows(list(windows.values())), "siblings")
-    hidden = set(reply.out_of_scope)
+    reply = ChunkReply()
+    if windows:
+        reply = yield from _fetch_chunks(call, merge_windows(list(windows.values())), "siblings")
+    hidden = {*out_of_scope, *reply.out_of_scope}
     made: dict[str, PlacedParent] = {}
     for name, parent in placed.items():
-        found = None
+        is_text, found = name in texts, None
+        seen = {**{child.key: child for child in children[name]}, **reply.chunks}
         if name in windows and not reply.problem:
-            complete = name in texts and call.allowed != {None}
-            seen = {**{child.key: child for child in children[name]}, **reply.chunks}
-            found = with_children(parent, windows[name], children[name], seen, hidden, complete=complete)
-        if found is not None or name not in texts:
+            found = with_children(parent, windows[name], children[name], seen, hidden, complete=is_text)
+        if found is not None or not (is_text or may_hold_hidden(parent, children[name], seen, hidden)):
             made[name] = found or parent
     return made

@@ -64,8 +64,8 @@ GUARDS = (
 )
 """Every guard, in the order in which they are asked: the first that refuses gives the reason."""
 
-STORE_STOPS = {"scope": "s", "missing": "m", "document end": "e"}
-"""Reasons, with their letters, for which growth stops at what the store does or does not return."""
+STORE_STOPS = {"missing": "m", "document end": "e"}
+"""Reasons, with their letters, for which growth stops at what the store does not return, or may not."""
 
 STOP_LETTERS = {guard.reason: guard.letter for guard in GUARDS} | STORE_STOPS
 """The letter of every reason for which growth stops."""

@@ -40,7 +40,7 @@ def follow(
     ----------
     seeds : best first
     found : chunks known so far; reached ones are added
-    expansion : chunks refused for their scope are noted in `refused`
+    expansion : what the seeds grew to
     config : `follow_links`, `distance_decay_beta`
 
     Returns
@@ -70,13 +70,15 @@ def follow(
             report.requests += reply.requests
             if isinstance(reply, ChunkReply):
                 found.update(reply.chunks)
-                expansion.refused.update(dict.fromkeys(reply.out_of_scope, "scope"))
             if reply.problem:
                 report.warnings.append(reply.problem)
                 break
-        broken = [target for target in layer if target not in found and expansion.refused.get(target) != "scope"]
+        broken = [target for target in layer if target not in found]
         if broken:
-            report.warnings.append(f"{len(broken)} links lead to chunks that are not in the store, first {broken[0]!r}")
+            report.warnings.append(
+                f"{len(broken)} links lead to chunks that are not in the store, or not for this call, "
+                f"first {broken[0]!r}"
+            )
         frontier = [target for target in layer if target in found]
         for target in frontier:
             reached = decay * max(strength[source] for source in sources[target])

@@ -151,8 +151,6 @@ class _Walker:
         chunk_id, count = key[1], inner.metadata.chunk_count
         if chunk_id < 0 or (count is not None and chunk_id >= count):
             return
-        if self.made.refused.get(key) == "scope":
-            return
         if key in self.ends:
             self.made.refused[key] = "document end"
             return
@@ -171,7 +169,6 @@ def grow(
     config: RetrievalConfig,
     reaches: Sequence[tuple[int, int]],
     signatures: SignatureCache,
-    out_of_scope: Sequence[ChunkKey] = (),
     ends: Collection[ChunkKey] = (),
 ) -> Expansion:
     """Grow every seed inside its planned window, guards asked at every boundary.
@@ -182,7 +179,6 @@ def grow(
     merged : `planned`, joined where they touch
     found : every chunk that may be used, seeds included
     reaches : neighbours before and after each seed, further ones only under `grow_until`
-    out_of_scope : chunks the store returned although the caller may not see them
     ends : places where the store says that there is nothing and nothing is missing
 
     Returns
@@ -190,7 +186,7 @@ def grow(
     Expansion
         With one window per seed.
     """
-    made = Expansion(refused=dict.fromkeys(out_of_scope, "scope"))
+    made = Expansion()
     made.continuity, made.mixed = _boundaries(merged, found, signatures)
     walker = _Walker(found, config, made, ends)
     for seed, plan, (before, after) in zip(seeds, planned, reaches, strict=True):

@@ -122,6 +122,36 @@ def with_children(
     return replace(parent, children=_in_a_row(family))
 
 
+def may_hold_hidden(
+    parent: PlacedParent, known: Sequence[Chunk], seen: Mapping[ChunkKey, Chunk], hidden: Collection[ChunkKey]
+) -> bool:
+    """Whether a chunk of another scope stands in a parent, or may: none that can be seen lies between the two.
+
+    Parameters
+    ----------
+    parent : a chunk, whose own scope may be seen
+    known : chunks that name it as their parent
+    seen, hidden : what the store has around them, and which of it belongs to another scope
+    """
+    ids = [child.metadata.chunk_id for child in known if child.metadata.doc_id == parent.doc_id]
+    others = [chunk_id for doc_id, chunk_id in hidden if doc_id == parent.doc_id]
+    if not others or not ids:
+        return bool(others)
+    low, high = min(ids), max(ids)
+    edges = [at for (doc_id, at), chunk in seen.items() if doc_id == parent.doc_id and not _lies_inside(chunk, parent)]
+    first = max((at for at in edges if at <= low), default=-1)
+    last = min((at for at in edges if at >= high), default=MAX_CHUNK_ID + 1)
+    return any(first < at < last for at in others)
+
+
+def _lies_inside(chunk: Chunk, parent: PlacedParent) -> bool:
+    """Whether a parent may go on at both ends of a chunk."""
+    start, end = chunk.metadata.char_start, chunk.metadata.char_end
+    if parent.char_start is None or parent.char_end is None or start is None or end is None:
+        return chunk.metadata.parent_id == parent.parent_id
+    return parent.char_start < start and end < parent.char_end
+
+
 def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:
     start, end = chunk.metadata.char_start, chunk.metadata.char_end
     if parent.char_start is None or parent.char_end is None or start is None or end is None:

@@ -84,7 +84,6 @@ def test_colours_come_on_top_of_the_glyphs() -> None:
         ("heading", "h"),
         ("page", "p"),
         ("continuity", "c"),
-        ("scope", "s"),
         ("missing", "m"),
         ("document end", "e"),
         ("unheard of", "x"),

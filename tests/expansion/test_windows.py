@@ -97,12 +97,13 @@ def test_only_hits_of_the_best_documents_grow() -> None:
     assert [(w.doc_id, len(w)) for w in made.trace.windows] == [("d", 3), ("e", 1), ("d", 3)]
 
 
-def test_another_scope_ends_a_window() -> None:
+def test_another_scope_ends_a_window_as_a_missing_chunk_does() -> None:
     store = make_store(*(make_chunk("d", i, f"t{i}", scope="zeta" if i == 2 else "acme") for i in range(5)))
     made = compose(hits_of(store, {3: 1.0}), store, scope="acme")
     assert [(w.start, w.end) for w in made.trace.windows] == [(3, 5)]
-    assert [note.reason for note in made.trace.notes if note.chunk_id == 2] == ["scope"]
-    assert made.warnings == ()
+    assert [note.reason for note in made.trace.notes if note.chunk_id == 2] == ["missing"]
+    (warning,) = made.warnings
+    assert "neighbours missing from the chunk store, or not for this call" in warning
 
 
 def test_ids_at_the_upper_end_work() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from support.strategies import bare, compose, hits_of, make_chunk, sentences, tile
+from support.strategies import bare, compose, hits_of, make_chunk, make_store, sentences, tile
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit
 from retrivex.merging.parents import place_parent
@@ -164,7 +164,7 @@ def test_a_parent_without_a_place_takes_in_its_own_children_alone() -> None:
         ("d", 1): make_chunk("d", 1, "Flies buzz.", 400, parent_id="q"),
         ("d", 2): make_chunk("d", 2, "Ants dig.", 500, parent_id="q"),
     }
-    parents = {"p": "Bees sleep. Ants dig. Wasps sting."}
+    parents = {"p": make_chunk("d", 0, "Bees sleep. Ants dig. Wasps sting.")}
     composition = compose(hits_of(store, {0: 0.9, 2: 0.8}), store, parents, window=0, return_parents="auto")
     assert {(span.parent_id, tuple(span.chunk_ids)) for span in composition.spans} == {("p", (0,)), (None, (2,))}
 
@@ -212,14 +212,48 @@ def test_a_parent_does_not_show_what_another_scope_owns(
     assert made.text
 
 
-def test_under_a_scope_a_parent_is_shown_only_where_its_chunks_tell_all_of_it() -> None:
-    store = _scoped(["acme"] * 6)
-    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "scope": "acme"}
+@pytest.mark.parametrize("scope", [None, "acme"])
+def test_a_text_is_shown_only_where_chunks_that_may_be_seen_tell_all_of_it(scope: str | None) -> None:
+    store = _scoped([scope] * 6)
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "scope": scope}
     whole = "".join(TEXTS)
     shown = compose(hits_of(store, dict.fromkeys(range(4), 0.5)), store, {"p": whole}, **said)
     assert [span.parent_id for span in shown.spans] == ["p"]
     more = compose(hits_of(store, dict.fromkeys(range(4), 0.5)), store, {"p": whole + " and a secret"}, **said)
     assert "secret" not in more.text
+
+
+def test_a_chunk_that_quotes_a_text_does_not_open_it() -> None:
+    store = make_store(make_chunk("zz", 0, "The code of the vault", parent_id="q"))
+    parents = {"q": "Acme only. The code of the vault is 4711."}
+    made = compose(hits_of(store, {0: 1.0}, "zz"), store, parents, return_parents="auto", parent_coverage=0.1)
+    assert "4711" not in made.text
+    assert made.text
+
+
+@pytest.mark.parametrize("window", [0, 1, 2])
+@pytest.mark.parametrize("hidden", range(6))
+@pytest.mark.parametrize("scope", [None, "acme"])
+@pytest.mark.parametrize("with_offsets", [True, False])
+def test_a_parent_of_an_allowed_scope_does_not_show_a_chunk_of_another(
+    window: int, hidden: int, scope: str | None, with_offsets: bool
+) -> None:
+    store = _scoped([("other" if at == hidden else scope) for at in range(6)])
+    hits = [SeedHit(store[key], 0.9 - key[1] / 10) for key in store if key[1] != hidden][:3]
+    parent = make_chunk("d", 0, "".join(TEXTS), 0 if with_offsets else None, scope=scope)
+    said: dict[str, Any] = {"window": window, "return_parents": "auto", "parent_coverage": 0.1, "scope": scope}
+    made = compose(hits, store, {"p": parent}, **said)
+    assert TEXTS[hidden].strip() not in made.text
+    assert made.text
+
+
+def test_a_chunk_of_another_scope_behind_a_parent_does_not_hide_it() -> None:
+    store = _scoped(["acme"] * 4 + ["other"] * 2)
+    parent = make_chunk("d", 0, "".join(TEXTS[:4]), 0, scope="acme")
+    made = compose(
+        hits_of(store, {1: 0.9, 2: 0.8}), store, {"p": parent}, window=2, return_parents="auto", scope="acme"
+    )
+    assert [span.parent_id for span in made.spans] == ["p"]
 
 
 @pytest.mark.parametrize("as_chunk", [True, False])
