@@ -28,6 +28,7 @@ from retrivex.model.chunk import Chunk
 from retrivex.model.options import Options, suggest
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 from retrivex.ordering.strategy import OrderingStrategy
+from retrivex.text.files import read_small_file
 
 MAX_WINDOW = 10_000
 """Upper limit of window sizes, in chunks: longer than documents are, and small enough to bound the memory."""
@@ -586,9 +587,9 @@ class RetrievalConfig(
 
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_small_file(path).decode("utf-8")
             options = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-        except (OSError, ValueError) as error:
+        except (OSError, RecursionError, ValueError) as error:
             said = error.strerror if isinstance(error, OSError) else error
             raise RetrivexError(f"config file {path} cannot be read: {said}; give a .json or .toml file") from error
         if not isinstance(options, dict):

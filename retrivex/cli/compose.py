@@ -30,14 +30,19 @@ from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_rerank
 from retrivex.cli.terminal import note, progress, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
+from retrivex.errors import quoted
 from retrivex.loading import read_chunks
 from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.ordering import PROFILES
+from retrivex.scoring.calibrated import EARLIER
 from retrivex.service.requests import RequestError, compose_request, parse_line, read_request
 from retrivex.stores.memory import index_chunks
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """Limit for one line; a longer one gets an error and is skipped without being held in memory."""
 
+# options that are read from files or the network, and the values that are not
+_SOURCES = {"coefficients": tuple(EARLIER), "position_profile": tuple(PROFILES), "tokenizer": ("estimate",)}
 _SKIP_BYTES = 1024 * 1024
 _STANDARD = "-"
 
@@ -154,7 +159,19 @@ def _compose(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[
     overrides = record.get("config") or {}
     strict = overrides.get("strict", composer.config.strict) if isinstance(overrides, dict) else False
     request = read_request(record, shared, strict=strict is True)
+    _check_sources(request.overrides, composer)
     return compose_request(composer, request, request.scope)
+
+
+def _check_sources(options: Mapping[str, Any], composer: SpanComposer) -> None:
+    """Refuse options of a line that name a file of the machine or a download: the command line says what is read."""
+    for name, known in _SOURCES.items():
+        value = options.get(name)
+        if isinstance(value, str) and value not in known and value != str(getattr(composer.config, name)):
+            raise RequestError(
+                f"{name} is {quoted(value)}: a line may name {', '.join(known)} or what the command line names, and no "
+                f"file or download of its own; use --set {name}=... for all lines"
+            )
 
 
 def _error(request_id: Any, error: Exception, number: int) -> dict[str, Any]:

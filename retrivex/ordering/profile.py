@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.model.numbers import float_of
+from retrivex.text.files import read_small_file
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -258,7 +259,7 @@ class PositionProfile:
             If the file cannot be read or holds something else.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(read_small_file(path))
         except (OSError, TypeError, ValueError, RecursionError) as error:
             raise OrderingError(
                 f"position profile {quoted(path)} cannot be read: {error}; give a file that PositionProfile.save wrote"

@@ -28,6 +28,7 @@ from retrivex.errors import RetrivexError
 from retrivex.scoring.confidence import CONFIDENCE_FEATURES, HitKind
 from retrivex.scoring.document_match import DOCUMENT_FEATURES
 from retrivex.scoring.features import NAMES
+from retrivex.text.files import read_small_file
 
 EARLIER = {"0.2": "coefficients_0_2.json"}
 """Files of coefficients that came with earlier versions."""
@@ -171,8 +172,8 @@ def _listed(names: Sequence[str]) -> str:
 @lru_cache(maxsize=8)
 def _read(path: str, changed: int) -> Coefficients:
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        data = json.loads(read_small_file(path))
+    except (OSError, RecursionError, ValueError) as error:
         raise RetrivexError(f"coefficients {path} cannot be read: {error}; give a file of `retrivex tune`") from error
     return Coefficients.from_dict(data, f"coefficients {path}")
 

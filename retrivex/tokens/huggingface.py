@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from retrivex.errors import TokenizerError, install_hint
+from retrivex.text.files import read_small_file
 from retrivex.tokens.tokenizer import without_surrogates
 
 try:
@@ -63,9 +64,13 @@ class HuggingFaceTokenizer:
         return [len(encoding) for encoding in encodings]
 
 
+MAX_TOKENIZER_BYTES = 256 * 1024 * 1024
+"""Largest tokenizer.json that is read."""
+
+
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_small_file(path, MAX_TOKENIZER_BYTES)
     except OSError as error:
         raise TokenizerError(
             f"tokenizer {str(path)!r}: a name that ends in .json is the path of a tokenizer.json, and it cannot be "

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.cli import app
 from retrivex.cli.compose import answer_line, read_schema, split_lines
+from retrivex.ordering import PROFILES
 
 run = CliRunner().invoke
 
@@ -357,3 +358,22 @@ def test_the_trace_is_written_where_it_was_asked_for() -> None:
     assert trace["steps"][0]["name"] == "seeds"
     jsonschema.validate(plain, COMPOSITION)
     jsonschema.validate({**traced, "trace": trace}, COMPOSITION)
+
+
+@pytest.mark.parametrize("option", ["coefficients", "position_profile", "tokenizer"])
+@pytest.mark.parametrize("value", ["/dev/zero", "/etc/passwd", "nowhere.json", "gpt2", "cl100k_base"])
+def test_a_line_names_no_files_and_no_downloads(option: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "open", lambda *_, **__: pytest.fail("a file was opened"))
+    error = one(config={option: value})["error"]
+    assert f"{option} is '{value}': a line may name " in error["message"]
+    assert f"use --set {option}=... for all lines" in error["message"]
+
+
+def test_a_line_may_name_what_comes_with_retrivex_or_what_the_command_line_names(tmp_path: Path) -> None:
+    own = tmp_path / "own.json"
+    PROFILES["u_curve"].save(own)
+    lines = [{"coefficients": "0.2"}, {"position_profile": "u_curve"}, {"tokenizer": "estimate"}, {"tokenizer": "auto"}]
+    code, answers = compose(*(request(config=config) for config in lines))
+    assert [answer for answer in answers if "error" in answer] == []
+    assert code == 0
+    assert compose(request(), options=("--set", f"position_profile={own}"))[0] == 0
