@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
 from retrivex.text.leads import Prefixes
 from retrivex.tokens.incremental import JoinCounter
+
+_EMPTY_LINES = re.compile(r"(?:[^\S\n]*\n)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,14 @@ def with_lead(span: Span, pick: Pick, run: Run, prefixes: Prefixes) -> Span:
 
 
 def _trim_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tuple[int, int]:
-    """Where a picked stretch begins and ends, less white space at its end and joiners that join nothing."""
+    """Where a picked stretch begins and ends, less empty lines, white space at its end and joiners of nothing."""
     start, end = pick.start + segments[0].start, pick.start + segments[-1].end
     for segment in reversed(segments):
         text = run.text[pick.start + segment.start : pick.start + segment.end].rstrip()
         if text:
-            return start, pick.start + segment.start + len(text)
+            end = pick.start + segment.start + len(text)
+            empty = _EMPTY_LINES.match(run.text, start, end)  # what indents the first line with text belongs to it
+            return start if empty is None else empty.end(), end
     return start, end
 
 

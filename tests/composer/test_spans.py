@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from support.strategies import make_chunk
 
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.model.run import Segment
 from retrivex.model.span import Span
 from retrivex.selection.duplicates import once_only
@@ -50,3 +53,28 @@ def test_the_pieces_of_a_span_may_stand_in_any_order(order: tuple[tuple[int, int
     longer = span(*order)
     assert shown(longer, span((21, 56))) == [longer.text, "They dance by day."]
     assert shown(longer, span((0, 30))) == [longer.text, "They danc"]
+
+
+@pytest.mark.parametrize("lead", ["\n", "\n\n", " \n\t\r\n"])
+@pytest.mark.parametrize("indent", ["", "    "])
+@pytest.mark.parametrize("scoring", ["weighted", "calibrated"])
+def test_a_passage_begins_with_its_text_and_not_with_empty_lines(lead: str, indent: str, scoring: Any) -> None:
+    """Splitters that keep separators put them in front of the next piece."""
+    texts = ["Bees sleep at night.", f"{lead}{indent}A hive has one queen.", "\n\nShe lays all the eggs."]
+    source = "".join(texts)
+    starts = [0, len(texts[0]), len(texts[0]) + len(texts[1])]
+    chunks = [
+        Chunk(text, ChunkMetadata("bees", n, start, start + len(text)))
+        for n, (text, start) in enumerate(zip(texts, starts, strict=True))
+    ]
+    store = {chunk.key: chunk for chunk in chunks}
+    for chosen in ([1], [1, 2], [0, 1, 2]):
+        hits = [SeedHit(chunks[n], 0.9) for n in chosen]
+        made = SpanComposer(RetrievalConfig(window=0, scoring=scoring)).compose(hits, store, query="What has a hive?")
+        (span,) = made.spans
+        begin = starts[chosen[0]] + (len(lead) if chosen[0] == 1 else 0)
+        assert (span.char_start, span.char_end) == (begin, starts[chosen[-1]] + len(texts[chosen[-1]]))
+        assert span.text == source[span.char_start : span.char_end]
+        assert span.exact
+        assert all(source[c.char_start : c.char_end] == made.text[c.start : c.end] for c in made.citations)
+        assert made.tokens <= RetrievalConfig().token_budget

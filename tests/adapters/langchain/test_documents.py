@@ -187,3 +187,18 @@ def test_a_refrain_is_no_wrong_order() -> None:
     refrain = "Sing with us of honey and of hives! And now verse 31 follows."
     store = chunk_store_from_documents([Document(v, metadata={"source": "song"}) for v in [*verses, refrain]])
     assert store.warnings == ()
+
+
+def test_separators_that_a_splitter_keeps_do_not_begin_a_passage() -> None:
+    text = "# Bees\n\nBees live in hives.\n\n## Queens\n\nA hive has one queen.\n\n## Drones\n\nThey rest."
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=30, chunk_overlap=0, add_start_index=True, strip_whitespace=False
+    )
+    pieces = splitter.create_documents([text], [{"source": "bees.md"}])
+    assert any(piece.page_content.startswith("\n") for piece in pieces)
+    for piece in pieces:
+        for store in (None, pieces):
+            for made in RetriVexRetriever(Fixed(documents=[piece]), CONFIG, chunk_store=store).invoke(QUESTION):
+                assert not made.page_content.startswith("\n")
+                assert text[made.metadata["char_start"] : made.metadata["char_end"]] == made.page_content
+                assert made.metadata["exact"]
