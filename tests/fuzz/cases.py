@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fuzz.guards import GUARD_CHOICES
+from fuzz.stores import HONEST, LYING, LYING_PARENTS, OddParents, OddStore, make_store
+from fuzz.turns import earlier_turn
 from fuzz.worlds import World
 
-from retrivex import Chunk, ChunkMetadata, OrderingStrategy, SeedHit, Window
-from retrivex.model.chunk import ChunkKey, Scope
-from retrivex.stores import InMemoryChunkStore
+from retrivex import Chunk, ChunkMetadata, Composition, OrderingStrategy, SeedHit, Span
+from retrivex.model.chunk import Scope
 
 
 @dataclass
@@ -38,36 +39,13 @@ class Case:
         """Whether the calibrated scorer has to be at work."""
         return bool(self.query and self.query.strip()) and self.options.get("scoring") != "weighted"
 
+    def honest(self) -> bool:
+        """Whether every store answers what it was given, or fails."""
+        return not (isinstance(self.store, OddStore) and self.store.lies)
+
     def scopes(self) -> set[str | None]:
         """Scopes that the call may see."""
         return {self.scope} if self.scope is None or isinstance(self.scope, str) else set(self.scope)
-
-
-class OddStore:
-    """A store that counts its requests, and on demand answers in other ways than asked."""
-
-    def __init__(self, chunks: Mapping[ChunkKey, Chunk], behaviour: str, limit: int | None) -> None:
-        self.inner = InMemoryChunkStore(chunks.values())
-        self.chunks = chunks
-        self.behaviour = behaviour
-        self.batch_limit = limit
-        self.in_process = True
-        self.calls: list[tuple[Window, ...]] = []
-
-    def fetch(self, windows: Sequence[Window], scope: Scope = None) -> Iterable[Chunk]:
-        """Answer as `behaviour` says."""
-        self.calls.append(tuple(windows))
-        if self.behaviour == "fails":
-            raise ConnectionError("no route to host")
-        if self.behaviour == "ignores scope":
-            return [chunk for chunk in self.chunks.values() if any(_inside(chunk, window) for window in windows)][::-1]
-        if self.behaviour == "gives everything":
-            return iter(self.chunks.values())
-        return self.inner.fetch(windows, scope)
-
-
-def _inside(chunk: Chunk, window: Window) -> bool:
-    return chunk.metadata.doc_id == window.doc_id and chunk.metadata.chunk_id in window
 
 
 def _scores(rng: random.Random, count: int, covered: list[str], options: dict[str, Any]) -> list[float]:
@@ -130,7 +108,7 @@ CHOICES: dict[str, Sequence[Any]] = {
     "follow_links": (1, 2, 3),
     "store_timeout_s": (None, 5.0),
     **GUARD_CHOICES,
-    "joiner": ("", " ", "\n", " … "),
+    "joiner": ("", " ", "\n", " … ", "<br>", " and ", "2", "\u0301", "\n\n"),
     "max_gap_chars": (0, 1, 100),
     "scoring": ("auto", "weighted", "calibrated", "calibrated"),
     "boosts": ((_short_is_better,), (_nothing_to_say, _short_is_better)),
@@ -168,6 +146,7 @@ CHOICES: dict[str, Sequence[Any]] = {
 """Values of every option that is drawn by itself; budget, pinned, exclude and the score options go with the hits."""
 
 QUERIES = ("honey bees in winter", "蜂王产卵", "why?", "İstanbul, the tower and the bridge", "?!")
+ODD_QUERIES = ("e" + "\u0301" * 1200, "." * 2000, "\ud800 bees", " ", "bees " * 500, "\x00", "👩" + "\u200d👩" * 300, "\x1b[31m")
 
 ALWAYS_OFTEN = ("window", "context_format", "ordering_strategy", "return_parents", "selection")
 
@@ -194,8 +173,18 @@ def _passages(rng: random.Random, world: World) -> list[Any]:
     return rng.sample(list(world.chunks.values()), min(2, len(world.chunks)))
 
 
-def _excluded(rng: random.Random, world: World) -> list[Any]:
+def _pinned(rng: random.Random, world: World, covered: list[str]) -> list[Any]:
+    if rng.random() < 0.5:
+        return _passages(rng, world)
+    spans: list[Any] = list(earlier_turn(rng, world, covered).spans)
+    return spans[: rng.choice((1, 2, 9))] + (_passages(rng, world)[:1] if rng.random() < 0.2 else [])
+
+
+def _excluded(rng: random.Random, world: World, covered: list[str]) -> list[Any]:
     made: list[Any] = []
+    if rng.random() < 0.4:
+        earlier = earlier_turn(rng, world, covered)
+        return [earlier] if rng.random() < 0.5 else list(earlier.spans)
     for chunk in _passages(rng, world):
         kind = rng.choice(("chunk", "text", "range", "part"))
         doc_id, (start, end) = chunk.metadata.doc_id, world.places[chunk.key]
@@ -206,6 +195,16 @@ def _excluded(rng: random.Random, world: World) -> list[Any]:
                 {"chunk": chunk, "text": chunk.text, "part": chunk.text[: len(chunk.text) // 2] or "none"}[kind]
             )
     return made
+
+
+def _parent_store(rng: random.Random, world: World, covered: list[str]) -> Any:
+    if not world.parents or rng.random() < 0.2:
+        return None
+    if rng.random() < 0.8:
+        return world.parents
+    kind = rng.choice(LYING_PARENTS)
+    covered.append(f"parents: {kind}")
+    return OddParents(world.parents, kind, rng.randrange(1000))
 
 
 TOKENIZERS = ("words", "words", "characters", "characters", "quarters", "quarters down", "seams", "estimate")
@@ -228,21 +227,23 @@ def make_case(rng: random.Random, world: World, tokenizer: str | None = None) ->
     scoped = any(chunk.metadata.scope for chunk in world.chunks.values())
     scope: Scope = rng.choice((None, "acme", {"acme", None}, {"acme", "zeta", None}, ())) if scoped else None
     if rng.random() < 0.1:
-        options["pinned"] = tuple(_passages(rng, world))
+        options["pinned"] = tuple(_pinned(rng, world, covered))
         covered.append("pinned")
     if rng.random() < 0.15:
-        options["exclude"] = tuple(_excluded(rng, world))
+        options["exclude"] = tuple(_excluded(rng, world, covered))
         covered.append("exclude")
-    kind = rng.choice(("dict", "dict", "memory", "limited", "ignores scope", "gives everything", "fails"))
-    limit = rng.choice((1, 2, 7)) if kind == "limited" else None
-    store: Any = world.store if kind == "dict" else OddStore(world.store, kind, limit)
+    kind = rng.choice(LYING) if rng.random() < 0.2 else rng.choice(("dict", "dict", *HONEST))
+    store = make_store(rng, world.store, kind)
     covered += [f"store: {kind}", *(f"{name}={value!r}" for name, value in options.items() if name in CHOICES)]
-    query = rng.choice(QUERIES if options.get("scoring") == "calibrated" else (None, *QUERIES))
+    if kind == "counts":
+        tokenizer = tokenizer or "estimate"  # counts of functions are asked for by no name
+    queries = ODD_QUERIES if rng.random() < 0.03 else QUERIES
+    query = rng.choice(queries if options.get("scoring") == "calibrated" else (None, *queries))
     return Case(
         world=world,
         hits=hits,
         store=store,
-        parent_store=world.parents if world.parents and rng.random() < 0.8 else None,
+        parent_store=_parent_store(rng, world, covered),
         scope=scope,
         query=query,
         query_embedding=[0.3, -0.2, 0.9] if rng.random() < 0.1 else None,

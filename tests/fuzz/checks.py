@@ -8,8 +8,10 @@ from itertools import pairwise
 from typing import Any, get_args
 
 import numpy as np
-from fuzz.cases import Case, OddStore
+from fuzz.cases import Case
 from fuzz.growth import expected_windows
+from fuzz.stores import OddStore
+from fuzz.tally import expect
 
 from retrivex import Chunk, Composition, RetrievalConfig, SeedHit, Span
 from retrivex.composition.trace import UnitNote
@@ -21,16 +23,6 @@ from retrivex.scoring.effort import expected_shares, find_floor
 
 Count = Callable[[str], int]
 REASONS = frozenset(get_args(DropReason))
-
-
-class ViolationError(AssertionError):
-    """An invariant does not hold."""
-
-
-def expect(holds: object, what: str, *about: object) -> None:
-    """Raise ViolationError unless `holds`."""
-    if not holds:
-        raise ViolationError(f"{what}: {', '.join(map(repr, about))}")
 
 
 def check_composition(case: Case, config: RetrievalConfig, made: Composition, count: Count) -> None:
@@ -59,6 +51,7 @@ def check_spans(case: Case, config: RetrievalConfig, spans: Sequence[Span], coun
     """Check spans one by one and together."""
     scopes = case.scopes()
     known = {hit.key: hit.chunk for hit in case.all_hits()}
+    given = case.store.given if isinstance(case.store, OddStore) else set()
     for span in spans:
         expect(span.text, "empty span")
         expect(span.token_count == count(span.text), "token_count is not of the text", span.token_count, span.text)
@@ -70,7 +63,7 @@ def check_spans(case: Case, config: RetrievalConfig, spans: Sequence[Span], coun
             expect(chunk.metadata.scope in scopes, "scope leaked", chunk.key, chunk.metadata.scope)
             stored, hit = case.world.chunks.get(chunk.key), known.get(chunk.key)
             texts = {c.text for c in (stored, hit) if c is not None} | {h.chunk.text for h in case.all_hits()}
-            expect(chunk.text in texts, "chunk nobody gave", chunk.key)
+            expect(chunk.text in texts | given, "chunk nobody gave", chunk.key)
         check_factors(case, config, span)
         check_source(case, config, span)
     check_nothing_twice(case, spans)
@@ -78,6 +71,7 @@ def check_spans(case: Case, config: RetrievalConfig, spans: Sequence[Span], coun
     check_order(config, spans)
     check_pinned(config, spans)
     check_excluded(case, config, spans)
+    check_parents(case, spans)
 
 
 def check_factors(case: Case, config: RetrievalConfig, span: Span) -> None:
@@ -125,7 +119,7 @@ def check_segments(case: Case, config: RetrievalConfig, span: Span, source: str 
         text = span.text[segment.start : segment.end]
         expect(reached <= segment.start < segment.end <= len(span.text), "segments out of place", span.segments)
         between = span.text[reached : segment.start]
-        expect(not between or between in joiners, "text of unknown origin", between, span)
+        expect(not between or between in joiners or span.pinned, "text of unknown origin", between, span)
         chunk = chunks[segment.chunk_id]
         expect(span.parent_id is not None or text in chunk.text, "segment is not of its chunk", text, chunk)
         if segment.char_start is not None:
@@ -138,7 +132,7 @@ def check_segments(case: Case, config: RetrievalConfig, span: Span, source: str 
         reached = segment.end
     expect(reached == len(span.text), "end of a span has no source", span)
     for left, right in pairwise(span.segments):
-        if left.char_start is None or right.char_start is None or span.parent_id is not None:
+        if left.char_start is None or right.char_start is None or span.parent_id is not None or span.pinned:
             continue
         left_end = left.char_start + left.end - left.start
         neighbours = right.chunk_id == left.chunk_id + 1
@@ -230,9 +224,34 @@ def check_pinned(config: RetrievalConfig, spans: Sequence[Span]) -> None:
     """Check that pinned spans come first, and that nothing else is pinned."""
     flags = [span.pinned for span in spans]
     expect(flags == sorted(flags, reverse=True), "pinned spans do not come first", flags)
-    keys = [item.key for item in config.pinned if isinstance(item, Chunk)]
-    places = [keys.index((span.doc_id, span.chunk_ids[0])) for span in spans if span.pinned]
-    expect(places == sorted(places), "pinned spans are not in the order given", places)
+    given = [_text_of_passage(item) for item in config.pinned]
+    at = 0
+    for span in spans:
+        if span.pinned:
+            # one that repeats part of another is shown in parts
+            while at < len(given) and span.text not in given[at]:
+                at += 1
+            expect(at < len(given), "pinned spans are not in the order given", span.text)
+
+
+def _text_of_passage(item: Chunk | Span) -> str:
+    return item.text
+
+
+def check_parents(case: Case, spans: Sequence[Span]) -> None:
+    """Check that no parent shows what a chunk in it may not show, as far as the store says whose it is."""
+    tells = case.store is case.world.store or case.store.behaviour in ("ignores scope", "gives everything")
+    scopes = case.scopes()
+    for span in spans:
+        if span.parent_id is None or not tells or span.pinned or span.doc_id not in case.world.located:
+            continue
+        children = {k: c for k, c in case.world.store.items() if c.metadata.parent_id == span.parent_id}
+        seen = {at for k, c in children.items() if c.metadata.scope in scopes for at in range(*case.world.places[k])}
+        shown = {at for low, high in shown_ranges([span], span.doc_id) for at in range(low, high)}
+        for key, chunk in children.items():
+            if chunk.metadata.scope not in scopes:
+                leaked = shown & set(range(*case.world.places[key])) - seen
+                expect(not leaked, "a parent shows what a chunk of it hides", key, span.parent_id)
 
 
 def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> None:
@@ -249,19 +268,24 @@ def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -
             )
             expect(not found, "excluded text is shown", item)
             continue
-        doc_id, start, end = item if isinstance(item, tuple) else _place_of(case, item)
-        if doc_id in case.world.located:
-            for low, high in shown_ranges(free, doc_id):
-                expect(high <= start or low >= end, "excluded range is shown", item, (low, high))
+        for doc_id, start, end in _places_of(case, item):
+            if doc_id in case.world.located:
+                for low, high in shown_ranges(free, doc_id):
+                    expect(high <= start or low >= end, "excluded range is shown", (doc_id, start, end), (low, high))
 
 
 def _text_of(span: Span, chunk_id: int) -> str:
     return next(chunk.text for chunk in span.chunks if chunk.metadata.chunk_id == chunk_id)
 
 
-def _place_of(case: Case, chunk: Chunk) -> tuple[str, int, int]:
-    start, end = case.world.places[chunk.key]
-    return chunk.metadata.doc_id, start, end
+def _places_of(case: Case, item: Any) -> list[tuple[str, int, int]]:
+    if isinstance(item, tuple):
+        return [item]
+    if isinstance(item, Chunk):
+        start, end = case.world.places[item.key]
+        return [(item.metadata.doc_id, start, end)]
+    earlier = [item] if isinstance(item, Span) else item.spans
+    return [(span.doc_id, low, high) for span in earlier for low, high in shown_ranges([span], span.doc_id)]
 
 
 def check_citations(case: Case, made: Composition) -> None:
@@ -297,7 +321,7 @@ def check_hits(case: Case, made: Composition) -> None:
         if gone is None:
             same_key = [other for other in case.all_hits() if other.key == hit.key]
             expect(any(shown_share(case, made, other) > 0 for other in same_key), "hit lost", hit.key)
-        elif gone.reason != "duplicate_id" and hit.key in cited:
+        elif gone.reason != "duplicate_id" and hit.key in cited and case.honest():
             # what others show of it does not count: chunks overlap
             expect(shown_share(case, made, hit) < 1, "hit is shown whole and dropped", hit.key, gone.reason)
 
@@ -329,6 +353,8 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
 
     Nor for its value, where that is above what the effort asks for and a passage costs.
     """
+    if not case.honest():
+        return
     cut = any("was cut" in warning for warning in made.warnings)
     limited = config.max_spans or config.max_tokens_per_document or config.selection_unit == "span"
     if cut or config.exclude or config.pinned or limited:
@@ -389,7 +415,7 @@ def check_units(case: Case, made: Composition) -> None:
     named = {(unit.doc_id, chunk_id) for unit in units for chunk_id in unit.chunk_ids}
     touched = {(note.doc_id, note.chunk_id) for note in made.trace.notes if note.outcome != "refused"}
     expect(named == touched, "chunks without a unit, or units without a chunk", named ^ touched)
-    for doc_id in case.world.located & {unit.doc_id for unit in units}:
+    for doc_id in case.world.located & {unit.doc_id for unit in units} if case.honest() else ():
         check_tiling(case, made, doc_id)
 
 
@@ -427,7 +453,7 @@ def _as_indexed(case: Case, key: tuple[str, int]) -> bool:
 
 def check_top(case: Case, config: RetrievalConfig, made: Composition) -> None:
     """Check that the best hits are shown whole, or that a warning says which are not."""
-    if config.exclude or config.pinned:
+    if config.exclude or config.pinned or not case.honest():
         return
     seeds = [note for note in made.trace.notes if note.role == "seed"]
     for note in seeds:
@@ -470,7 +496,7 @@ def check_requests(case: Case, config: RetrievalConfig) -> None:
 
     They are split only where the store has a limit.
     """
-    if not isinstance(case.store, OddStore):
+    if not isinstance(case.store, OddStore) or case.store.behaviour == "odd limit":
         return
     calls = case.store.calls
     limit = case.store.batch_limit

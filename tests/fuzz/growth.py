@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from fuzz.cases import Case, OddStore
+from fuzz.cases import Case
 from fuzz.guards import may_cross
+from fuzz.stores import OddStore
 
 from retrivex import Chunk, RetrievalConfig
 from retrivex.expansion.guards import shape_goes_on
@@ -20,7 +21,7 @@ def expected_windows(
 
     With `count`, of tokens, windows widen as far as `pool_factor` asks.
     """
-    if (config.expand_top, config.expand_top_documents, config.k) != (None, None, None):
+    if (config.expand_top, config.expand_top_documents, config.k) != (None, None, None) or not case.honest():
         return None
     chunks = _usable_chunks(case, config)
     if chunks is None:

@@ -27,8 +27,25 @@ PIECES = (
     "İstanbul ", "x" * 70 + " ",
 )  # fmt: skip
 
+RUNS = (
+    "\u0301", "\ufe0f", "\u200d", "\u0300\u0323", "👩‍🚀", "\u200d👩", "🏽", " ", "\n", "\n \n", "\t", "\u00a0", "\u200b", ".", "…", "。",
+    "\ud800", "\udfff\ud800", "\x00", "\x1b[31m", "x", "9", "-", "|", "| ", "`", "#", "> ", "- ", "(", "<", "&", "\\", "\r",
+    "\u202e", "ﷺ", "ก้",
+)  # fmt: skip
+"""What comes in long runs in hostile documents, and in broken ones."""
+BEYOND_FLOATS: tuple[Any, ...] = (
+    [10**400, 1, 0], [-(10**400)] * 3, [math.inf, 1.0, 0.0], [1e308] * 3, [5e-324] * 3, [1e308, -1e308, 1e308],
+    np.array([math.inf, -math.inf, 0.0]), np.array([6e4] * 3, dtype=np.float16), [True, False, True], [], "abc",
+)  # fmt: skip
+"""Embeddings that are no vector of finite numbers, or whose squares are none."""
+RUN_LENGTHS = (3, 30, 30, 130, 130, 400, 1200)
+
+HOSTILE_SHARE = 0.12
+"""Share of the worlds with long runs or odd names: they are slow, and most rules show in small worlds."""
+
 CUTS = ("tile", "tile", "overlap", "overlap", "small gaps", "wide gaps", "contained", "mixed")
 OFFSETS = ("true", "true", "true", "true", "none", "some", "lying")
+ODD_NAMES = ("a (unplaced)", "a\nb", "\x1b[31mred", "\ud800", "e\u0301", "[1]", "</source>", " ", "a" * 500, "0")
 HEADINGS: tuple[tuple[str, ...] | None, ...] = (None, (), ("A",), ("A", "B"), ("A", "C"), ("D",))
 
 
@@ -96,6 +113,8 @@ def _embedding(rng: random.Random, kind: str) -> Any:
     vector = [rng.uniform(-1, 1) for _ in range(size)]
     if kind == "odd":
         odd = rng.random()
+        if odd < 0.05:
+            return rng.choice(BEYOND_FLOATS)
         if odd < 0.15:
             return [0.0] * size
         if odd < 0.25:
@@ -116,13 +135,30 @@ def _offsets(rng: random.Random, kind: str, start: int, end: int) -> tuple[int |
     return start, end
 
 
-def _add_document(rng: random.Random, world: World, doc_id: str, scoped: bool, linked: bool, parents: bool) -> None:
+def _with_run(rng: random.Random, source: str, places: list[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+    """Put a long run of one mark into a document: within one chunk, or wherever it falls."""
+    run = rng.choice(RUNS) * rng.choice(RUN_LENGTHS)
+    start, end = rng.choice(places)
+    at = rng.randint(start, end)
+    if rng.random() < 0.3:  # chunks as they would be without it
+        return (source[:at] + run + source[at:]), places
+    made = source[:at] + run + source[at:]
+    moved = [(a + len(run) * (a > at or a == at == end), b + len(run) * (b >= at and not b == a == at)) for a, b in places]
+    return made, [(a, b) if a < b else (a, a + 1) for a, b in moved]
+
+
+def _add_document(
+    rng: random.Random, world: World, doc_id: str, scoped: bool, linked: bool, parents: bool, hostile: bool
+) -> None:
     cut, offsets = rng.choice(CUTS), rng.choice(OFFSETS)
     places = _cut(rng, cut, rng.choice((1, 2, 3, 4, 6, 9, 12)))
     source = _text(rng, max(end for _, end in places) + rng.choice((0, 10)))
     for (_, end), (start, _) in pairwise(places):
         if 0 < start - end <= 16:  # what splitters drop is white space
             source = source[:end] + " " * (start - end) + source[start:]
+    if hostile and rng.random() < 0.6:
+        source, places = _with_run(rng, source, places)
+        world.covered.append("a long run")
     vectors = rng.choice(("none", "none", "list", "array", "odd"))
     headings, pages, counted = rng.random() < 0.4, rng.random() < 0.3, rng.random() < 0.5
     heading: tuple[str, ...] | None = None
@@ -192,9 +228,14 @@ def make_world(rng: random.Random) -> World:
     """One to three small documents."""
     world = World()
     scoped, linked, parents = rng.random() < 0.25, rng.random() < 0.25, rng.random() < 0.3
-    for doc_id in "abc"[: rng.choice((1, 1, 2, 3))]:
-        _add_document(rng, world, doc_id, scoped, linked, parents)
-    if rng.random() < 0.1:  # the same text indexed twice
+    hostile = rng.random() < HOSTILE_SHARE
+    names = list("abc"[: rng.choice((1, 1, 2, 3))])
+    if hostile and rng.random() < 0.3:
+        names[-1] = rng.choice(ODD_NAMES)
+        world.covered.append("odd document name")
+    for doc_id in names:
+        _add_document(rng, world, doc_id, scoped, linked, parents, hostile)
+    if rng.random() < 0.1 and "a" in world.sources:  # the same text indexed twice
         for (doc_id, chunk_id), chunk in list(world.chunks.items()):
             if doc_id == "a":
                 copy = Chunk(chunk.text, replace(chunk.metadata, doc_id="a2"), chunk.embedding)
