@@ -17,19 +17,22 @@ class TooSlowError(BaseException):
 
 
 @contextmanager
-def processor_limit(seconds: float) -> Iterator[None]:
-    """Raise TooSlowError where what is inside takes more processor time."""
+def processor_limit(seconds: float, wall: float = 0.0) -> Iterator[None]:
+    """Raise TooSlowError where what is inside takes more processor time, or hangs for longer than `wall` seconds."""
 
     def stop(*_: Any) -> None:
-        raise TooSlowError(f"more than {seconds:g} s of processor time")
+        raise TooSlowError(f"more than {seconds:g} s of processor time, or a hang")
 
-    before = signal.signal(signal.SIGPROF, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGPROF, signal.SIGALRM)}
     signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, wall)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def limit_memory() -> None:
