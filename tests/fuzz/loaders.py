@@ -30,6 +30,7 @@ from retrivex.chunking import get_chunker
 from retrivex.cli import app
 from retrivex.errors import RetrivexError
 from retrivex.loading import load_file, read_chunks, read_documents
+from retrivex.loading.files import load_bytes
 from retrivex.model.document import Document
 from retrivex.ordering.profile import PositionProfile
 from retrivex.scoring.calibrated import load_coefficients
@@ -42,8 +43,10 @@ BLOCK = 100
 WORLDS_TO_CATCH = 3000
 SECONDS = 20.0
 """Most processor time of one file of some kilobytes; the slowest sound ones take less than one."""
-MOST_MADE = 2_000_000
-"""Most characters made of any of these files, all of which are small."""
+MOST_MADE, MOST_A_BYTE = 256 * 1024, 50
+"""Most characters made of a small file, and of each byte of a larger one."""
+IN_WORKER = 0.03
+"""Share of the files that are read in a process of their own, as users read them; the others here, which is faster."""
 _HERE = Path(__file__).parent
 DRAWN_BY = [_HERE / f"{name}.py" for name in ("worlds", "files", "loaders")]
 CHUNKERS = ("auto", "token", "sentence", "markdown")
@@ -52,10 +55,10 @@ ROOT = _HERE.parents[1]
 Case = Callable[[random.Random, Path, list[str]], None]
 
 
-def check_document(document: Document) -> None:
+def check_document(document: Document, size: int) -> None:
     """Check that a document is one: a text without byte order mark, and pages within it."""
     expect(isinstance(document.text, str) and document.text.strip(), "document without text", document.doc_id)
-    expect(len(document.text) <= MOST_MADE, "a small file made too much text", len(document.text))
+    expect(len(document.text) <= max(MOST_MADE, MOST_A_BYTE * size), "a small file made too much text", len(document.text))
     expect(not document.text.startswith("\ufeff"), "byte order mark in the text", document.text[:9])
     starts = list(document.page_starts)
     expect(all(0 <= at <= len(document.text) for at in starts), "page outside the text", starts)
@@ -90,11 +93,16 @@ def load_one(rng: random.Random, folder: Path, covered: list[str]) -> None:
     raw = makers[suffix](rng)
     damaged = rng.random() < 0.4
     path = folder / f"file{suffix}"
-    path.write_bytes(mutate(rng, raw) if damaged else raw)
+    raw = mutate(rng, raw) if damaged else raw
+    path.write_bytes(raw)
     covered.append(f"{suffix} {'damaged' if damaged else 'as made'}")
-    documents = refused(lambda: load_file(path), covered) or []
+    if suffix == ".jsonl" or rng.random() < IN_WORKER:
+        documents = refused(lambda: load_file(path), covered) or []
+    else:
+        loaded = refused(lambda: load_bytes(raw, suffix, path.name, str(path)), covered)
+        documents = [] if loaded is None else [loaded.document]
     for document in documents:
-        check_document(document)
+        check_document(document, len(raw))
         if suffix != ".jsonl" and len(document.text) < 100_000:
             check_chunks(document, rng.choice(CHUNKERS))
 

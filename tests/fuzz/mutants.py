@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.composer import answer, expand, select
+from retrivex.composer import answer, expand, pinned, select
 from retrivex.composer import budget_fit as writing
 from retrivex.composer import explain as reporting
 from retrivex.composer import order as span_order
@@ -21,6 +22,7 @@ from retrivex.expansion import seeds as seeding
 from retrivex.expansion import windows as expansion
 from retrivex.merging import exclusions, units
 from retrivex.model import run as stitching
+from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering import trimming
 from retrivex.scoring import scorer
@@ -179,6 +181,39 @@ def _some(made: units.Units, numbers: NDArray[np.int64]) -> units.Units:
     return units.Units(made.axis, *[field[numbers] for field in fields])
 
 
+def _foreign_counts(original: Any) -> Any:
+    """Keep the counts of pinned spans as they come."""
+
+    def pinned_span(item: Any, *rest: Any) -> Any:
+        made = original(item, *rest)
+        return replace(made, token_count=item.token_count) if isinstance(item, Span) else made
+
+    return pinned_span
+
+
+def _long_runs_fail(original: Any) -> Any:
+    """Fail where no cut is allowed over the length of a window."""
+
+    def units(self: Any, runs: Any, *rest: Any) -> Any:
+        if any(re.search(r"([\u0300-\u036f\u200d\ufe0f])\1{999}", run.text) for run in runs):
+            raise ValueError("operands could not be broadcast together")
+        return original(self, runs, *rest)
+
+    return units
+
+
+def _inexact_forgotten(original: Any) -> Any:
+    """Know of excluded spans that are not exact nothing but their text."""
+
+    def add(self: Any, item: Any) -> None:
+        if isinstance(item, Span) and not item.exact:
+            self.texts.append(item.text)
+        else:
+            original(self, item)
+
+    return add
+
+
 MUTANTS = (
     Mutant("separators not counted in the budget", writing, "tokens_of_text", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
@@ -204,5 +239,8 @@ MUTANTS = (
     Mutant("torn sentence a unit twice", units.UnitCutter, "units", _torn_twice),
     Mutant("best hits not kept", select, "pieces_of", lambda _: lambda *_args: ()),
     Mutant("cap of a document ignored", select, "limits_of", _no_caps),
+    Mutant("pinned spans keep the counts of other tokenizers", pinned, "pinned_span", _foreign_counts),
+    Mutant("long runs of marks fail", units.UnitCutter, "units", _long_runs_fail),
+    Mutant("inexact spans excluded by their text alone", exclusions.Exclusions, "add", _inexact_forgotten),
     Mutant("probabilities above 1", scorer, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip

@@ -2,8 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from fuzz.mutants import Mutant
 
-PLANTED: tuple[Mutant, ...] = ()
+from retrivex.chunking.token_chunker import TokenChunker
+from retrivex.loading import files, jsonl
+from retrivex.loading.limits import Allowance
+from retrivex.loading.report import Loaded
+
+Loader = Callable[[bytes, str, str | None], Loaded]
+
+
+def _loader(suffix: str, change: Callable[[Loader, bytes, str, str | None], Loaded]) -> Callable[[Any], Any]:
+    """Put another loader in place of that of a type."""
+
+    def planted(loaders: Any) -> Any:
+        original = loaders[suffix]
+        return {**loaders, suffix: lambda raw, doc_id, source=None: change(original, raw, doc_id, source)}
+
+    return planted
+
+
+def _nested(original: Loader, raw: bytes, doc_id: str, source: str | None) -> Loaded:
+    if raw.count(b"<") > 500:
+        raise RecursionError("maximum recursion depth exceeded")
+    return original(raw, doc_id, source)
+
+
+def _with_mark(original: Loader, raw: bytes, doc_id: str, source: str | None) -> Loaded:
+    loaded = original(raw, doc_id, source)
+    return replace(loaded, document=replace(loaded.document, text="\ufeff" + loaded.document.text))
+
+
+def _endless(original: Loader, raw: bytes, doc_id: str, source: str | None) -> Loaded:
+    while raw.count(b"|") > 100:
+        pass
+    return original(raw, doc_id, source)
+
+
+def _only_objects(original: Any) -> Any:
+    def parse(line: bytes, number: int, make: Any) -> Any:
+        if line.strip() in (b"null", b"[]"):
+            raise TypeError("'NoneType' object is not subscriptable")
+        return original(line, number, make)
+
+    return parse
+
+
+def _one_off(original: Any) -> Any:
+    def chunk(self: Any, document: Any) -> Any:
+        for made in original(self, document):
+            at = made.metadata
+            yield replace(made, metadata=replace(at, char_start=at.char_start + 1, char_end=at.char_end + 1))
+
+    return chunk
+
+
+PLANTED = (
+    Mutant("deeply nested pages crash", files, "_LOADERS", _loader(".html", _nested)),
+    Mutant("byte order marks stay in the text", files, "_LOADERS", _loader(".txt", _with_mark)),
+    Mutant("many bars are read without end", files, "_LOADERS", _loader(".md", _endless)),
+    Mutant("small files make any amount of text", Allowance, "take", lambda _: lambda self, characters: None),
+    Mutant("a line that is no object crashes", jsonl, "_parse_line", _only_objects),
+    Mutant("chunks are one character off", TokenChunker, "chunk", _one_off),
+)
