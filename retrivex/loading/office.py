@@ -122,7 +122,9 @@ def _check_package(raw: bytes) -> None:
             for part in package.infolist():
                 if part.filename.lower().endswith(_XML):
                     _check_entities(part.filename, package.read(part))
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except LoadError:
+        raise
+    except Exception as error:  # broken packages make zipfile, and what unpacks for it, raise nearly anything
         raise LoadError(
             "it is not a sound office file (broken, an old format, or protected by a password); save it anew"
         ) from error

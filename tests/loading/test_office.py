@@ -1,6 +1,8 @@
 """Files are made with python-docx, python-pptx and openpyxl; run where the office extra is installed."""
 
+import contextlib
 import io
+import random
 import socket
 import zipfile
 from pathlib import Path
@@ -227,3 +229,13 @@ def test_an_office_file_that_takes_too_long_is_given_up(office: Any, tmp_path: P
     path.write_bytes(repacked(word_file(), "word/document.xml", document.replace(body.encode(), body.encode() * 3)))
     with pytest.raises(LoadError, match=r"it unpacks to [\d,]+ bytes, the limit is 16,777,216 for its size; split it"):
         load_file(path)
+
+
+def test_a_damaged_package_is_refused_in_our_words(office: Any) -> None:
+    sound, draws = word_file(), random.Random(5)
+    for _ in range(300):
+        raw = bytearray(sound)
+        at = draws.randrange(len(raw))
+        raw[at : at + 4] = draws.randbytes(draws.choice((0, 1, 4, 9)))
+        with contextlib.suppress(LoadError):
+            office.load_office(bytes(raw), "damaged.docx", suffix=".docx")
