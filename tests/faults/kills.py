@@ -1,0 +1,209 @@
+"""Processes killed while they write: what they leave is whole, and the next run brings the rest.
+
+Each kill is of a child that was forked from a process which has imported everything, so that it takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from stores.sqlite.kill_ingest import ingest
+from support.whole_stores import assert_documents_are_whole, contents
+
+from retrivex.chunking import get_chunker
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.retrieval.indexing import Indexer
+from retrivex.stores import SQLiteStore
+from retrivex.stores.cache.sqlite import SQLiteCache
+from retrivex.tokens.tokenizer import get_tokenizer
+
+ENTRIES = 40
+
+
+class Writer(Protocol):
+    """What is killed while it writes, and what must hold afterwards."""
+
+    def write(self, folder: Path, version: int) -> None:
+        """Bring what is in `folder` to a version; runs in the child."""
+
+    def check(self, folder: Path) -> None:
+        """Check that what a killed child left is whole."""
+
+    def finish(self, folder: Path, undisturbed: Path, version: int) -> None:
+        """Check that one more run brings what a run without a kill would have."""
+
+
+class StoreWriter:
+    """`put` and `delete_missing` of a store."""
+
+    def write(self, folder: Path, version: int) -> None:
+        ingest(folder / "store.db", version)
+
+    def check(self, folder: Path) -> None:
+        with SQLiteStore(folder / "store.db") as store:
+            assert store.check() == []
+            assert_documents_are_whole(store)
+
+    def finish(self, folder: Path, undisturbed: Path, version: int) -> None:
+        for place in (folder, undisturbed):
+            ingest(place / "store.db", version)
+        with SQLiteStore(folder / "store.db") as killed, SQLiteStore(undisturbed / "store.db") as other:
+            assert contents(killed) == contents(other)
+
+
+class IndexWriter:
+    """`Indexer.index` over a folder whose files change, vanish and come back."""
+
+    def __init__(self) -> None:
+        self.tokenizer = get_tokenizer("estimate")
+        self.chunker = get_chunker("token", size=20, tokenizer=self.tokenizer)
+
+    def _texts(self, version: int) -> dict[str, str]:
+        return {
+            f"page{number}.txt": f"Page {number} of state{version if number % 3 else 0}. " * (5 + number)
+            for number in range(10)
+            if (number + version) % 4
+        }
+
+    def _lay_out(self, folder: Path, version: int) -> Path:
+        pages = folder / "pages"
+        pages.mkdir(exist_ok=True)
+        texts = self._texts(version)
+        for path in pages.iterdir():
+            if path.name not in texts:
+                path.unlink()
+        for name, text in texts.items():
+            (pages / name).write_text(text)
+        return pages
+
+    def write(self, folder: Path, version: int) -> None:
+        with SQLiteStore(folder / "store.db") as store:
+            Indexer(store, self.chunker, self.tokenizer).index([folder / "pages"])
+
+    def prepare(self, folder: Path, version: int) -> None:
+        """Change the files, in the parent: a half-written file would be no fault of the index."""
+        self._lay_out(folder, version)
+
+    def check(self, folder: Path) -> None:
+        with SQLiteStore(folder / "store.db") as store:
+            assert store.check() == []
+            for info in store.documents():
+                document = store.get_document(info.doc_id)
+                assert document is not None
+                states = {word for word in document.text.split() if word.startswith("state")}
+                number = int(info.doc_id.removeprefix("page").removesuffix(".txt"))
+                assert len(states) == 1
+                assert document.text.count("Page ") == 5 + number
+
+    def finish(self, folder: Path, undisturbed: Path, version: int) -> None:
+        for place in (folder, undisturbed):
+            self._lay_out(place, version)
+            self.write(place, version)
+        shown = []
+        for place in (folder, undisturbed):
+            with SQLiteStore(place / "store.db") as store:
+                documents = sorted(info.doc_id for info in store.documents())
+                hits = store.search_text("Page state0", 1000)
+                texts = [store.get_document(doc_id) for doc_id in documents]
+                shown.append(
+                    (documents, [t and t.text for t in texts], [(hit.key, hit.similarity_score) for hit in hits])
+                )
+        assert shown[0] == shown[1]
+
+
+class CacheWriter:
+    """`SQLiteCache.write`, entry after entry."""
+
+    @staticmethod
+    def _entry(version: int, at: int) -> tuple[Chunk, ...]:
+        return (Chunk(f"entry {at} state{version} " * 30, ChunkMetadata("cached", at)),)
+
+    def write(self, folder: Path, version: int) -> None:
+        with SQLiteCache(folder / "cache.db", max_places=30) as cache:
+            for at in range(0, ENTRIES, 4):
+                cache.write("space", {("cached", i): self._entry(version, i) for i in range(at, at + 4)})
+
+    def check(self, folder: Path) -> None:
+        with SQLiteCache(folder / "cache.db", max_places=30) as cache:
+            found = cache.read("space", [("cached", at) for at in range(ENTRIES)])
+            assert len(cache) <= 30
+        for (_, at), (chunk,) in found.items():
+            version = int(chunk.text.split()[2].removeprefix("state"))
+            assert (chunk,) == self._entry(version, at)
+
+    def finish(self, folder: Path, undisturbed: Path, version: int) -> None:
+        self.write(folder, version)
+        with SQLiteCache(folder / "cache.db", max_places=30) as cache:
+            found = cache.read("space", [("cached", at) for at in range(ENTRIES)])
+        # those written last are there, each as it was written
+        assert {("cached", at) for at in range(ENTRIES - 4, ENTRIES)} <= set(found)
+        assert all(entry == self._entry(version, at) for (_, at), entry in found.items() if at >= ENTRIES - 4)
+
+
+WRITERS: dict[str, Callable[[], Writer]] = {"store": StoreWriter, "index": IndexWriter, "cache": CacheWriter}
+
+
+@dataclass
+class Kills:
+    """What killing one writer again and again came to."""
+
+    killed: int = 0
+    finished: int = 0
+    violations: list[str] = field(default_factory=list)
+
+
+def run_child(work: Callable[[], None], delay: float | None) -> tuple[str, float]:
+    """Run work in a child and kill it after a delay; return how it ended, and after how many seconds."""
+    began = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException as error:  # noqa: BLE001 - the exit code tells the parent, whatever it was
+            os.write(2, f"{type(error).__name__}: {error}\n".encode())
+            os._exit(1)
+    if delay is not None:
+        time.sleep(delay)
+        # the child cannot have been reaped yet, so its number is still its own
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    ended = "killed" if os.WIFSIGNALED(status) else "finished" if status == 0 else "failed"
+    return ended, time.perf_counter() - began
+
+
+def kill(name: str, kills: int, seed: int, folder: Path) -> Kills:
+    """Kill a writer so many times at random moments; check what it leaves each time, and at the end."""
+    rng, made, writer = random.Random(f"{name}:{seed}"), Kills(), WRITERS[name]()
+    disturbed, undisturbed = folder / "killed", folder / "undisturbed"
+    for place in (disturbed, undisturbed):
+        place.mkdir()
+    longest, version = 0.0, 0
+    while made.killed < kills and made.finished + made.killed < 20 * kills + 3 and not made.violations:
+        if isinstance(writer, IndexWriter):
+            writer.prepare(disturbed, version)
+        # the first ones are only timed
+        delay = None if version < 3 else rng.uniform(0.0, longest)
+        ended, seconds = run_child(lambda: writer.write(disturbed, version), delay)  # noqa: B023 - called at once
+        longest = max(longest, seconds) if delay is None else longest
+        made.killed += ended == "killed"
+        made.finished += ended == "finished"
+        try:
+            assert ended != "failed", f"version {version} failed"
+            writer.check(disturbed)
+        except Exception as error:  # noqa: BLE001 - whatever a broken file makes a store raise
+            made.violations.append(f"{name}, seed {seed}, version {version}: {type(error).__name__}: {error}"[:300])
+        version += 1
+    try:
+        if not made.violations:
+            writer.finish(disturbed, undisturbed, version)
+    except Exception as error:  # noqa: BLE001 - as above
+        made.violations.append(f"{name}, seed {seed}, after all: {type(error).__name__}: {error}"[:300])
+    return made

@@ -1,0 +1,100 @@
+"""Break what RetriVex runs on, and check that nothing is lost and nothing half-done is left.
+
+    PYTHONPATH=tests python -m faults.run                 1,000 kills in all, full disks, faulty stores
+    PYTHONPATH=tests python -m faults.run --short         100 kills, fewer disks and stores: as in CI
+    PYTHONPATH=tests python -m faults.run --soak --minutes 30
+
+Kills go on where the last run ended; the account is `benchmarks/results/faults.json`. Exits with 1 if something broke.
+"""
+
+from __future__ import annotations
+
+import os
+
+# threads of numpy's own would have to survive the fork
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from faults.disks import fill_all
+from faults.kills import WRITERS, kill
+from faults.soak import soak
+from faults.stores import try_stores
+from fuzz.ledger import ROOT, code_digest
+
+from retrivex.version import __version__
+
+RESULTS = ROOT / "benchmarks" / "results" / "faults.json"
+KILLS, SHORT_KILLS = 1000, 99
+BATCH = 33
+"""Kills of one writer on one file, before it is made anew."""
+
+
+def read_results() -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    return made
+
+
+def write_results(results: dict[str, Any]) -> None:
+    results["code"] = {"version": __version__, "digest": code_digest()}
+    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def run_kills(results: dict[str, Any], total: int, keep: bool) -> list[str]:
+    """Kill on, up to so many in all."""
+    done = results.setdefault("kills", {"killed": 0, "by writer": dict.fromkeys(WRITERS, 0), "batches": 0, "violations": []})
+    began = time.perf_counter()
+    while done["killed"] < total and not done["violations"]:
+        name = list(WRITERS)[done["batches"] % len(WRITERS)]
+        with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
+            made = kill(name, min(BATCH, total - done["killed"]), done["batches"], Path(folder))
+        done["killed"] += made.killed
+        done["by writer"][name] += made.killed
+        done["batches"] += 1
+        done["violations"] += made.violations
+        print(f"  {done['killed']:,} kills, {time.perf_counter() - began:.0f} s", flush=True)
+        if keep:
+            write_results(results)
+    return list(done["violations"])
+
+
+def main() -> int:
+    """Read the command line, break things, report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true", help="as in CI: little of everything, nothing kept")
+    parser.add_argument("--soak", action="store_true", help="compose for a long time instead, and watch the memory")
+    parser.add_argument("--minutes", type=float, default=30.0)
+    said = parser.parse_args()
+    results = {} if said.short else read_results()
+    if said.soak:
+        made = soak(said.minutes)
+        results["soak"] = {**asdict(made), "flat": made.flat}
+        print(f"{made.calls:,} compositions in {made.minutes:g} minutes: {made.warm_mb:.0f} MB when warm, {made.end_mb:.0f} MB at the end")
+        violations = [] if made.flat else ["memory grew"]
+    else:
+        violations = run_kills(results, SHORT_KILLS if said.short else KILLS, keep=not said.short)
+        with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
+            disks, found = fill_all(Path(folder), 15 if said.short else 120)
+        results["full disks"] = {"limits": disks, "violations": found}
+        calls, faults = try_stores(60 if said.short else 1000, 1)
+        results["faulty stores"] = {"calls": calls, "violations": faults}
+        violations += found + faults
+        print(f"{results['kills']['killed']:,} kills, {disks} full disks, {calls:,} calls of faulty stores")
+    if not said.short:
+        write_results(results)
+    for violation in violations:
+        print(f"VIOLATION {violation!a}")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # stores that never answer hold threads of the event loop
