@@ -75,7 +75,7 @@ KINDS := models frameworks engines wires measures evaluate longbench office node
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
-.PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz bench bench-store clean
+.PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
 .PHONY: examples bench-adapters bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
@@ -154,8 +154,41 @@ mutants: $(call ready,core)
 mutants-sample: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run --sample 5 --seed "$$(git rev-parse HEAD)"
 
+# Random compositions, files and command lines against what is promised: on to 1,000,000, 100,000 and 10,000 in all, from
+# where the last run ended (benchmarks/results/fuzz.json). FUZZ=--cases=20000 runs so many.
+FUZZ_WITH = PYTHONPATH=tests $(WITH_TIKTOKEN)
+
 fuzz: $(call ready,core)
-	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m fuzz.run
+	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions $(FUZZ)
+
+fuzz-loaders: $(call ready,core) $(call ready,office)
+	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders $(FUZZ)
+
+fuzz-shell: $(call ready,core)
+	$(FUZZ_WITH) $(CORE)/python -m fuzz.run shell $(FUZZ)
+
+# The first of each kind, some kills and full disks, and the same compositions under other hashes: a part of CI.
+fuzz-short: $(call ready,core) $(call ready,office)
+	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions shell --short --no-planted
+	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders --short --no-planted
+	$(FUZZ_WITH) $(CORE)/python -m faults.run --short
+	$(CORE)/python .ci/determinism.py --short
+
+# Files by bytes, led by the branches that they reach: an extra tool, on Linux.
+fuzz-bytes: $(call ready,core)
+	@$(CORE)/python -c "import atheris" 2>/dev/null || $(CORE)/python -m pip --disable-pip-version-check install --quiet atheris
+	$(FUZZ_WITH) $(CORE)/python -m fuzz.covered $(FUZZ)
+
+# 1,000 processes killed while they write, full disks, stores that fail; and composing for half an hour.
+faults: $(call ready,core)
+	$(FUZZ_WITH) $(CORE)/python -m faults.run
+
+soak: $(call ready,core)
+	$(FUZZ_WITH) $(CORE)/python -m faults.run --soak --minutes $(or $(MINUTES),30)
+
+# The same compositions with other numpy and Python versions, hashes, threads and processor features.
+determinism: $(call ready,core)
+	$(CORE)/python .ci/determinism.py
 
 bench: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.latency
