@@ -1,4 +1,4 @@
-"""Compose the same on other machines: other hashes, BLAS kernels, threads, processor features, numpy and Python versions.
+"""Compose the same on other machines: hashes, BLAS kernels, threads, processor features, numpy, Python versions.
 
     python .ci/determinism.py            with other environments, which are made under build/determinism/: some minutes
     python .ci/determinism.py --short    with the Python that runs this alone: a part of CI

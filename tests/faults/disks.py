@@ -70,7 +70,15 @@ def _compose_into(folder: Path, size: int) -> Callable[[], None]:
     hit = {"doc_id": "bees", "chunk_id": 4, "score": 0.8}
     line = json.dumps({"id": 1, "question": "How long do bees sleep?", "hits": [hit], "chunks": chunks})
     (folder / "in.jsonl").write_text("\n".join([line] * 9))
-    arguments = ["compose", "--in", str(folder / "in.jsonl"), "--out", str(folder / "out.jsonl"), "--set", "tokenizer=estimate"]
+    arguments = [
+        "compose",
+        "--in",
+        str(folder / "in.jsonl"),
+        "--out",
+        str(folder / "out.jsonl"),
+        "--set",
+        "tokenizer=estimate",
+    ]
 
     def run() -> None:
         done = CliRunner().invoke(app, arguments)

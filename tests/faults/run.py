@@ -49,7 +49,9 @@ def write_results(results: dict[str, Any]) -> None:
 
 def run_kills(results: dict[str, Any], total: int, keep: bool) -> list[str]:
     """Kill on, up to so many in all."""
-    done = results.setdefault("kills", {"killed": 0, "by writer": dict.fromkeys(WRITERS, 0), "batches": 0, "violations": []})
+    done = results.setdefault(
+        "kills", {"killed": 0, "by writer": dict.fromkeys(WRITERS, 0), "batches": 0, "violations": []}
+    )
     began = time.perf_counter()
     while done["killed"] < total and not done["violations"]:
         name = list(WRITERS)[done["batches"] % len(WRITERS)]
@@ -76,7 +78,10 @@ def main() -> int:
     if said.soak:
         made = soak(said.minutes)
         results["soak"] = {**asdict(made), "flat": made.flat}
-        print(f"{made.calls:,} compositions in {made.minutes:g} minutes: {made.warm_mb:.0f} MB when warm, {made.end_mb:.0f} MB at the end")
+        print(
+            f"{made.calls:,} compositions in {made.minutes:g} minutes: "
+            f"{made.warm_mb:.0f} MB when warm, {made.end_mb:.0f} MB at the end"
+        )
         violations = [] if made.flat else ["memory grew"]
     else:
         violations = run_kills(results, SHORT_KILLS if said.short else KILLS, keep=not said.short)

@@ -13,7 +13,13 @@ from retrivex import Chunk, ChunkMetadata, Composition, SeedHit, SpanComposer, W
 from retrivex.model.chunk import ChunkKey, Scope
 
 TIMEOUT_S = 0.05
-TEXTS = ("Bees live in hives.", "A hive has one queen.", "She lays all the eggs.", "Drones do not work.", "Winter is long.")
+TEXTS = (
+    "Bees live in hives.",
+    "A hive has one queen.",
+    "She lays all the eggs.",
+    "Drones do not work.",
+    "Winter is long.",
+)
 CHUNKS = {("bees", at): Chunk(text, ChunkMetadata("bees", at, parent_id="p")) for at, text in enumerate(TEXTS)}
 NEVER = threading.Event()
 
@@ -69,7 +75,9 @@ ANSWERS: dict[str, Callable[[Sequence[Window]], Any]] = {
     "texts": lambda windows: ["text", "text"],
     "a type": lambda windows: Chunk,
     "foreign": lambda windows: [Chunk("Wasps sting.", ChunkMetadata("wasps", 9)), *_right(windows)],
-    "other texts": lambda windows: [Chunk("Bees are gone.", chunk.metadata) for chunk in _right(windows)] + _right(windows),
+    "other texts": lambda windows: (
+        [Chunk("Bees are gone.", chunk.metadata) for chunk in _right(windows)] + _right(windows)
+    ),
     "connection lost": _raising(ConnectionError("no route to host")),
     "key error": _raising(KeyError("bees")),
     "memory error": _raising(MemoryError()),
@@ -119,7 +127,12 @@ def try_stores(calls: int, seed: int) -> tuple[int, list[str]]:
         name, other = rng.choice(list(ANSWERS)), rng.choice(list(ANSWERS))
         if number < len(ANSWERS):
             name = list(ANSWERS)[number]
-        options: dict[str, Any] = {"store_timeout_s": TIMEOUT_S, "token_budget": 60, "window": 1, "return_parents": rng.choice(("auto", "never"))}
+        options: dict[str, Any] = {
+            "store_timeout_s": TIMEOUT_S,
+            "token_budget": 60,
+            "window": 1,
+            "return_parents": rng.choice(("auto", "never")),
+        }
         if rng.random() < 0.5:
             options["query"] = "Who lays eggs?"
         hits, parents = [SeedHit(CHUNKS["bees", 2], 1.0)], FaultyStore(other)

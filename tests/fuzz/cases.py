@@ -12,7 +12,7 @@ from fuzz.stores import HONEST, LYING, LYING_PARENTS, OddParents, OddStore, make
 from fuzz.turns import earlier_turn
 from fuzz.worlds import World
 
-from retrivex import Chunk, ChunkMetadata, Composition, OrderingStrategy, SeedHit, Span
+from retrivex import Chunk, ChunkMetadata, OrderingStrategy, SeedHit
 from retrivex.model.chunk import Scope
 
 
@@ -146,7 +146,16 @@ CHOICES: dict[str, Sequence[Any]] = {
 """Values of every option that is drawn by itself; budget, pinned, exclude and the score options go with the hits."""
 
 QUERIES = ("honey bees in winter", "蜂王产卵", "why?", "İstanbul, the tower and the bridge", "?!")
-ODD_QUERIES = ("e" + "\u0301" * 1200, "." * 2000, "\ud800 bees", " ", "bees " * 500, "\x00", "👩" + "\u200d👩" * 300, "\x1b[31m")
+ODD_QUERIES = (
+    "e" + "\u0301" * 1200,
+    "." * 2000,
+    "\ud800 bees",
+    " ",
+    "bees " * 500,
+    "\x00",
+    "👩" + "\u200d👩" * 300,
+    "\x1b[31m",
+)
 
 ALWAYS_OFTEN = ("window", "context_format", "ordering_strategy", "return_parents", "selection")
 
@@ -238,7 +247,8 @@ def make_case(rng: random.Random, world: World, tokenizer: str | None = None) ->
     if kind == "counts":
         tokenizer = tokenizer or "estimate"  # counts of functions are asked for by no name
     queries = ODD_QUERIES if rng.random() < 0.03 else QUERIES
-    query = rng.choice(queries if options.get("scoring") == "calibrated" else (None, *queries))
+    asked = [text for text in queries if text.strip()]  # calibrated needs one
+    query = rng.choice(asked if options.get("scoring") == "calibrated" else (None, *queries))
     return Case(
         world=world,
         hits=hits,

@@ -17,7 +17,8 @@ import atheris
 
 with atheris.instrument_imports(include=["retrivex.loading", "retrivex.model", "retrivex.text", "retrivex.chunking"]):
     from fuzz.files import MAKERS
-    from fuzz.loaders import check_document, check_chunks
+    from fuzz.loaders import check_chunks, check_document
+
     from retrivex.errors import LoadError
     from retrivex.loading.files import load_bytes
 

@@ -14,11 +14,52 @@ from typing import Any
 
 from fuzz.worlds import PIECES, RUN_LENGTHS, RUNS
 
-WORDS = ("bees", "honey", "queen", "winter", "蜂", "🐝", "e\u0301", "x" * 70, "SECRET", "<b>", "&amp;", "]]>", "\\", "'", '"')
+WORDS = (
+    "bees",
+    "honey",
+    "queen",
+    "winter",
+    "蜂",
+    "🐝",
+    "e\u0301",
+    "x" * 70,
+    "SECRET",
+    "<b>",
+    "&amp;",
+    "]]>",
+    "\\",
+    "'",
+    '"',
+)
 ODD_VALUES: tuple[Any, ...] = (
-    None, True, 0, -1, 2**63, 10**30, 1e308, 5e-324, -0.0, "", " ", "\ud800", "\x00", "\x1b[31m", "x" * 5000, [], {}, [[]],
-    {"a": {"b": {}}}, [None], "2024-01-01", "NaN", "acme", ["a", 0], [["a", 0]], [0.1, 0.2], ["A", "B"],
-)  # fmt: skip
+    None,
+    True,
+    0,
+    -1,
+    2**63,
+    10**30,
+    1e308,
+    5e-324,
+    -0.0,
+    "",
+    " ",
+    "\ud800",
+    "\x00",
+    "\x1b[31m",
+    "x" * 5000,
+    [],
+    {},
+    [[]],
+    {"a": {"b": {}}},
+    [None],
+    "2024-01-01",
+    "NaN",
+    "acme",
+    ["a", 0],
+    [["a", 0]],
+    [0.1, 0.2],
+    ["A", "B"],
+)
 """Values that a field may hold in a file from elsewhere."""
 
 
@@ -33,7 +74,9 @@ def make_text(rng: random.Random) -> str:
 
 def encode(rng: random.Random, text: str) -> bytes:
     """Bytes of a text, in one of the encodings that files come in."""
-    name = rng.choice(("utf-8", "utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252", "utf-32"))
+    name = rng.choice(
+        ("utf-8", "utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252", "utf-32")
+    )
     return text.encode(name, "surrogatepass" if name.startswith("utf") else "replace")
 
 
@@ -43,31 +86,121 @@ def make_plain(rng: random.Random) -> bytes:
 
 
 MARKDOWN = (
-    "# ", "## ", "- ", "  - ", "1. ", "> ", "> > ", "```", "~~~\n", "| a | b |\n|---|---|\n| 1 | 2 |\n", "---\n", "***", "_x_", "[a](b)",
-    "![a](b)", "<div>", "</div>", "<!--", "-->", "    code\n", "\\", "[^1]", "[^1]: note\n", "---\ntitle: bees\ntags: [a, b]\n---\n",
-    "title: &a [*a]\n", "- [ ] task\n", "&#x0;", "&lt;", "$$x$$", "<script>", "Term\n: meaning\n", "\t", "\n", "\n\n",
-)  # fmt: skip
+    "# ",
+    "## ",
+    "- ",
+    "  - ",
+    "1. ",
+    "> ",
+    "> > ",
+    "```",
+    "~~~\n",
+    "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "---\n",
+    "***",
+    "_x_",
+    "[a](b)",
+    "![a](b)",
+    "<div>",
+    "</div>",
+    "<!--",
+    "-->",
+    "    code\n",
+    "\\",
+    "[^1]",
+    "[^1]: note\n",
+    "---\ntitle: bees\ntags: [a, b]\n---\n",
+    "title: &a [*a]\n",
+    "- [ ] task\n",
+    "&#x0;",
+    "&lt;",
+    "$$x$$",
+    "<script>",
+    "Term\n: meaning\n",
+    "\t",
+    "\n",
+    "\n\n",
+)
 TAGS = (
-    "p", "div", "ul", "ol", "li", "table", "tr", "td", "th", "thead", "blockquote", "pre", "code", "h1", "h2", "h6", "a", "img", "b",
-    "section", "article", "nav", "script", "style", "template", "svg", "math", "select", "option", "textarea", "br", "hr", "dl", "dt",
-    "dd", "figure", "noscript", "iframe", "title", "head", "body", "frameset", "details", "summary", "caption", "colgroup",
-)  # fmt: skip
+    "p",
+    "div",
+    "ul",
+    "ol",
+    "li",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "thead",
+    "blockquote",
+    "pre",
+    "code",
+    "h1",
+    "h2",
+    "h6",
+    "a",
+    "img",
+    "b",
+    "section",
+    "article",
+    "nav",
+    "script",
+    "style",
+    "template",
+    "svg",
+    "math",
+    "select",
+    "option",
+    "textarea",
+    "br",
+    "hr",
+    "dl",
+    "dt",
+    "dd",
+    "figure",
+    "noscript",
+    "iframe",
+    "title",
+    "head",
+    "body",
+    "frameset",
+    "details",
+    "summary",
+    "caption",
+    "colgroup",
+)
 ATTRIBUTES = (
-    "", "", "", ' rowspan="2"', ' rowspan="999999"', ' colspan="3"', ' colspan="-1"', ' colspan="1e9"', ' href="javascript:x"',
-    ' src="http://127.0.0.1:9/x"', ' title="]]>"', ' class="a', ' start="99999999999"', ' style="display:none"', " hidden",
-)  # fmt: skip
+    "",
+    "",
+    "",
+    ' rowspan="2"',
+    ' rowspan="999999"',
+    ' colspan="3"',
+    ' colspan="-1"',
+    ' colspan="1e9"',
+    ' href="javascript:x"',
+    ' src="http://127.0.0.1:9/x"',
+    ' title="]]>"',
+    ' class="a',
+    ' start="99999999999"',
+    ' style="display:none"',
+    " hidden",
+)
 
 
 def make_markdown(rng: random.Random) -> bytes:
     """Make a Markdown file."""
-    made = "".join(rng.choice(MARKDOWN) * rng.choice((1, 1, 1, 2, 40)) + rng.choice(WORDS) for _ in range(rng.choice((2, 9, 30))))
+    made = "".join(
+        rng.choice(MARKDOWN) * rng.choice((1, 1, 1, 2, 40)) + rng.choice(WORDS) for _ in range(rng.choice((2, 9, 30)))
+    )
     return encode(rng, rng.choice(("", "", "---\ntitle: x\n")) + made + make_text(rng))
 
 
 def _make_html(rng: random.Random, depth: int) -> str:
     tag = rng.choice(TAGS)
     inner = "".join(
-        _make_html(rng, depth - 1) if depth and rng.random() < 0.6 else rng.choice(WORDS) for _ in range(rng.choice((0, 1, 2, 4)))
+        _make_html(rng, depth - 1) if depth and rng.random() < 0.6 else rng.choice(WORDS)
+        for _ in range(rng.choice((0, 1, 2, 4)))
     )
     end = f"</{tag}>" if rng.random() < 0.9 else ""
     return f"<{tag}{rng.choice(ATTRIBUTES)}>{inner}{end}"
@@ -85,14 +218,42 @@ def make_html(rng: random.Random) -> bytes:
     elif draw < 0.25:
         wide, high = rng.choice((10, 100, 400)), rng.choice((10, 100, 400))
         body = "<table><tr>" + "<td>x" * wide + "</tr>" + f"<tr><td rowspan={high}>y</tr>" * high + "</table>"
-    return encode(rng, f"<!DOCTYPE html><html><head><title>{rng.choice(WORDS)}</title></head><body>{body}</body></html>")
+    return encode(
+        rng, f"<!DOCTYPE html><html><head><title>{rng.choice(WORDS)}</title></head><body>{body}</body></html>"
+    )
 
 
-DOCUMENT_FIELDS = ("doc_id", "id", "text", "title", "format", "metadata", "scope", "timestamp", "source", "page_starts", "other")
+DOCUMENT_FIELDS = (
+    "doc_id",
+    "id",
+    "text",
+    "title",
+    "format",
+    "metadata",
+    "scope",
+    "timestamp",
+    "source",
+    "page_starts",
+    "other",
+)
 CHUNK_FIELDS = (
-    "doc_id", "chunk_id", "text", "char_start", "char_end", "parent_id", "heading_path", "page", "metadata", "timestamp",
-    "chunk_count", "scope", "links", "prefix", "embedding", "other",
-)  # fmt: skip
+    "doc_id",
+    "chunk_id",
+    "text",
+    "char_start",
+    "char_end",
+    "parent_id",
+    "heading_path",
+    "page",
+    "metadata",
+    "timestamp",
+    "chunk_count",
+    "scope",
+    "links",
+    "prefix",
+    "embedding",
+    "other",
+)
 
 
 def _make_record(rng: random.Random, fields: Sequence[str], usual: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,8 +268,18 @@ def _make_record(rng: random.Random, fields: Sequence[str], usual: Mapping[str, 
 def _make_lines(rng: random.Random, records: Sequence[Any]) -> bytes:
     lines = [json.dumps(record, ensure_ascii=rng.random() < 0.5).encode("utf-8", "surrogatepass") for record in records]
     if rng.random() < 0.15:
-        odd = (b"{", b"[" * 100_000, b"null", b"[]", b'{"a":NaN}', b'{"a":1e999}', b"\xff\xfe", b'{"doc_id":' + b"9" * 5000 + b"}",
-               b'{"a":' * 3000 + b"1" + b"}" * 3000, b"\xef\xbb\xbf{}")  # fmt: skip
+        odd = (
+            b"{",
+            b"[" * 100_000,
+            b"null",
+            b"[]",
+            b'{"a":NaN}',
+            b'{"a":1e999}',
+            b"\xff\xfe",
+            b'{"doc_id":' + b"9" * 5000 + b"}",
+            b'{"a":' * 3000 + b"1" + b"}" * 3000,
+            b"\xef\xbb\xbf{}",
+        )
         lines.insert(rng.randint(0, len(lines)), rng.choice(odd))
     return rng.choice((b"\n", b"\n", b"\r\n", b"\n\n")).join(lines) + rng.choice((b"", b"\n"))
 
@@ -128,8 +299,26 @@ def make_chunks(rng: random.Random) -> bytes:
 
 def make_pdf(rng: random.Random) -> bytes:
     """Make a file of some pages, whose streams are drawn operator by operator."""
-    operators = (b"(bees) Tj", b"[(honey) -2000 (queen)] TJ", b"0 -14 Td", b"T*", b"1 0 0 1 50 700 Tm", b"/F1 12 Tf", b"BT", b"ET",
-                 b"q", b"Q", b"/X Do", b"<feff8702> Tj", b"(a\\\\)b) Tj", b"1e99 0 Td", b"14 TL", b"(x) '", b"BI ID xx EI", b"(")  # fmt: skip
+    operators = (
+        b"(bees) Tj",
+        b"[(honey) -2000 (queen)] TJ",
+        b"0 -14 Td",
+        b"T*",
+        b"1 0 0 1 50 700 Tm",
+        b"/F1 12 Tf",
+        b"BT",
+        b"ET",
+        b"q",
+        b"Q",
+        b"/X Do",
+        b"<feff8702> Tj",
+        b"(a\\\\)b) Tj",
+        b"1e99 0 Td",
+        b"14 TL",
+        b"(x) '",
+        b"BI ID xx EI",
+        b"(",
+    )
     pages = rng.choice((1, 1, 2, 4))
     objects = [b"<</Type/Catalog/Pages 2 0 R>>"]
     kids = b" ".join(b"%d 0 R" % (4 + 2 * at) for at in range(pages))
@@ -141,7 +330,10 @@ def make_pdf(rng: random.Random) -> bytes:
         flate = rng.random() < 0.5
         packed = zlib.compress(stream * rng.choice((1, 1, 50) if flate else (1,))) if flate else stream
         contents = 5 + 2 * (0 if rng.random() < 0.1 else at)
-        objects += [b"<</Type/Page/Parent 2 0 R/Resources<</Font<</F1 3 0 R>>>>/MediaBox[0 0 600 800]/Contents %d 0 R>>" % contents]
+        objects += [
+            b"<</Type/Page/Parent 2 0 R/Resources<</Font<</F1 3 0 R>>>>/MediaBox[0 0 600 800]/Contents %d 0 R>>"
+            % contents
+        ]
         kind = b"/Filter/FlateDecode" if flate else b""
         objects += [b"<</Length %d%s>>\nstream\n%s\nendstream" % (len(packed), kind, packed)]
     made, places = b"%PDF-1.4\n", []
@@ -150,7 +342,12 @@ def make_pdf(rng: random.Random) -> bytes:
         made += b"%d 0 obj\n%s\nendobj\n" % (number, content)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     tail = b"trailer\n<</Size %d/Root 1 0 R/Info<</Title(Bees)/CreationDate(D:20240101)>>>>" % (len(objects) + 1)
-    return made + b"xref\n0 %d\n0000000000 65535 f \n%s%s\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, table, tail, len(made))
+    return made + b"xref\n0 %d\n0000000000 65535 f \n%s%s\nstartxref\n%d\n%%%%EOF" % (
+        len(objects) + 1,
+        table,
+        tail,
+        len(made),
+    )
 
 
 def pack(parts: Mapping[str, bytes]) -> bytes:
@@ -189,10 +386,22 @@ def _bases() -> dict[str, dict[str, bytes]]:
 
 MAIN_PARTS = {".docx": "word/document.xml", ".pptx": "ppt/slides/slide1.xml", ".xlsx": "xl/worksheets/sheet1.xml"}
 XML_PIECES = (
-    b"<w:p><w:r><w:t>bees</w:t></w:r></w:p>", b"<w:p/>", b"<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>", b'<row r="30000000">',
-    b'<row r="2"><c r="XFD2"><v>1</v></c></row>', b'<c r="A1" t="s"><v>99</v></c>', b"<c><v>x</v></c>", b"<!DOCTYPE a>", b"&lol;", b"&#0;",
-    b"<a:t>bees</a:t>", b"<!-- -->", b"<![CDATA[x]]>", b'<w:hyperlink r:id="rId99"/>', b"<w:footnoteReference w:id='9'/>",
-)  # fmt: skip
+    b"<w:p><w:r><w:t>bees</w:t></w:r></w:p>",
+    b"<w:p/>",
+    b"<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>",
+    b'<row r="30000000">',
+    b'<row r="2"><c r="XFD2"><v>1</v></c></row>',
+    b'<c r="A1" t="s"><v>99</v></c>',
+    b"<c><v>x</v></c>",
+    b"<!DOCTYPE a>",
+    b"&lol;",
+    b"&#0;",
+    b"<a:t>bees</a:t>",
+    b"<!-- -->",
+    b"<![CDATA[x]]>",
+    b'<w:hyperlink r:id="rId99"/>',
+    b"<w:footnoteReference w:id='9'/>",
+)
 
 
 def make_office(rng: random.Random, suffix: str) -> bytes:
@@ -242,9 +451,14 @@ def mutate(rng: random.Random, raw: bytes) -> bytes:
 
 Maker = Callable[[random.Random], bytes]
 MAKERS: dict[str, Maker] = {
-    ".txt": make_plain, ".csv": make_plain, ".log": make_plain, ".md": make_markdown, ".html": make_html, ".jsonl": make_documents,
+    ".txt": make_plain,
+    ".csv": make_plain,
+    ".log": make_plain,
+    ".md": make_markdown,
+    ".html": make_html,
+    ".jsonl": make_documents,
     ".pdf": make_pdf,
-}  # fmt: skip
+}
 OFFICE: dict[str, Maker] = {
     ".docx": lambda rng: make_office(rng, ".docx"),
     ".pptx": lambda rng: make_office(rng, ".pptx"),

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fuzz.files import MAKERS, ODD_VALUES, OFFICE, has_office, make_chunks, make_documents, make_text, mutate
+from fuzz.files import MAKERS, ODD_VALUES, OFFICE, has_office, make_chunks, make_documents, mutate
 from fuzz.ledger import Violation
 from fuzz.limits import TooSlowError, processor_limit
 from fuzz.planted_readers import PLANTED as PLANTED
@@ -62,9 +62,15 @@ def check_document(document: Document, raw: bytes) -> None:
     """Check that a document is one: a text without byte order mark, not too much of it, and pages within it."""
     size = len(raw)
     expect(isinstance(document.text, str) and document.text.strip(), "document without text", document.doc_id)
-    expect(len(document.text) <= max(MOST_MADE, MOST_A_BYTE * size), "a small file made too much text", len(document.text))
+    expect(
+        len(document.text) <= max(MOST_MADE, MOST_A_BYTE * size), "a small file made too much text", len(document.text)
+    )
     # the second of two is a character of the text
-    expect(not document.text.startswith("\ufeff") or raw.startswith(TWO_MARKS), "byte order mark in the text", document.text[:9])
+    expect(
+        not document.text.startswith("\ufeff") or raw.startswith(TWO_MARKS),
+        "byte order mark in the text",
+        document.text[:9],
+    )
     starts = list(document.page_starts)
     expect(all(0 <= at <= len(document.text) for at in starts), "page outside the text", starts)
 
@@ -145,10 +151,14 @@ def index_lines(rng: random.Random, folder: Path, covered: list[str]) -> None:
     raw = make_documents(rng)
     if rng.random() < 0.5:
         claim = {"doc_id": rng.choice(("readme.txt", "evil")), "text": "The vault code is 0000."}
-        claim |= rng.choice(({}, {"source": "/acme/readme.txt"}, {"scope": "acme"}, {"source": "/acme/readme.txt", "scope": "acme"}))
+        claim |= rng.choice(
+            ({}, {"source": "/acme/readme.txt"}, {"scope": "acme"}, {"source": "/acme/readme.txt", "scope": "acme"})
+        )
         raw += b"\n" + json.dumps(claim).encode() + b"\n"
     path.write_bytes(mutate(rng, raw) if rng.random() < 0.3 else raw)
-    done = CliRunner().invoke(app, ["index", str(path), "--scope", "globex", "--db", str(database), "--tokenizer", "estimate"])
+    done = CliRunner().invoke(
+        app, ["index", str(path), "--scope", "globex", "--db", str(database), "--tokenizer", "estimate"]
+    )
     covered.append(f"index: exit code {done.exit_code}")
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -175,7 +185,9 @@ def _coefficients() -> bytes:
 
 
 def _config() -> bytes:
-    return json.dumps({"preset": "quality", "window": 3, "joiner": " ", "position_profile": "u_curve", "quotas": [1, 2]}).encode()
+    return json.dumps(
+        {"preset": "quality", "window": 3, "joiner": " ", "position_profile": "u_curve", "quotas": [1, 2]}
+    ).encode()
 
 
 def _profile() -> bytes:
@@ -186,7 +198,10 @@ READERS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "composition.json": (_composition, lambda path: Composition.from_dict(_plain_json(path)).to_dict()),
     "coefficients.json": (_coefficients, load_coefficients),
     "config.json": (_config, RetrievalConfig.from_file),
-    "config.toml": (lambda: b'window = 3\njoiner = " "\nquotas = [1, 2]\npreset = "speed"\n', RetrievalConfig.from_file),
+    "config.toml": (
+        lambda: b'window = 3\njoiner = " "\nquotas = [1, 2]\npreset = "speed"\n',
+        RetrievalConfig.from_file,
+    ),
     "profile.json": (_profile, PositionProfile.load),
 }
 
@@ -252,8 +267,17 @@ def _database() -> bytes:
     with SQLiteStore(folder / "made.db") as store:
         for doc_id in "ab":
             texts = [f"{doc_id} bees {at} honey" for at in range(4)]
-            chunks = [Chunk(text, ChunkMetadata(doc_id, at, heading_path=("A",), links=(("b", 0),))) for at, text in enumerate(texts)]
-            store.put(Document(doc_id, " ".join(texts), metadata={"k": 1}), chunks, {f"{doc_id}#p": "parent"}, [[1.0, 0.0]] * 4, encoder="e")
+            chunks = [
+                Chunk(text, ChunkMetadata(doc_id, at, heading_path=("A",), links=(("b", 0),)))
+                for at, text in enumerate(texts)
+            ]
+            store.put(
+                Document(doc_id, " ".join(texts), metadata={"k": 1}),
+                chunks,
+                {f"{doc_id}#p": "parent"},
+                [[1.0, 0.0]] * 4,
+                encoder="e",
+            )
     with closing(sqlite3.connect(folder / "made.db")) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
     made = (folder / "made.db").read_bytes()
@@ -262,9 +286,28 @@ def _database() -> bytes:
 
 
 SQL_VALUES: tuple[Any, ...] = (
-    None, 0, 1, -5, 2**62, 1.5, "", "x", "{", "[" * 100_000, "5", "null", '{"a":', b"", b"\x00" * 7, b"\xff" * 64, "[[1]]", '["a"]',
-    '{"k":' + "9" * 5000 + "}", '"\\ud800"', "\x1b[31m",
-)  # fmt: skip
+    None,
+    0,
+    1,
+    -5,
+    2**62,
+    1.5,
+    "",
+    "x",
+    "{",
+    "[" * 100_000,
+    "5",
+    "null",
+    '{"a":',
+    b"",
+    b"\x00" * 7,
+    b"\xff" * 64,
+    "[[1]]",
+    '["a"]',
+    '{"k":' + "9" * 5000 + "}",
+    '"\\ud800"',
+    "\x1b[31m",
+)
 
 
 def read_database(rng: random.Random, folder: Path, covered: list[str]) -> None:
@@ -317,8 +360,12 @@ def _ask_everything(rng: random.Random, path: Path) -> None:
 # ---- drawing and trying
 
 SHARES: tuple[tuple[Case, float], ...] = (
-    (load_one, 0.6), (index_lines, 0.07), (read_json, 0.15), (read_lines, 0.1), (read_database, 0.08),
-)  # fmt: skip
+    (load_one, 0.6),
+    (index_lines, 0.07),
+    (read_json, 0.15),
+    (read_lines, 0.1),
+    (read_database, 0.08),
+)
 
 
 @contextmanager

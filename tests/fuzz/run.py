@@ -158,7 +158,8 @@ def main() -> int:
     if said.only:
         seed, number = map(int, said.only.split(":"))
         return int(import_module(f"fuzz.{said.kinds[0]}").repeat(seed, number))
-    return 0 if all([fuzz_kind(kind, said) for kind in said.kinds]) else 1
+    held = [fuzz_kind(kind, said) for kind in said.kinds]
+    return 0 if all(held) else 1
 
 
 if __name__ == "__main__":

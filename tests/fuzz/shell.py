@@ -46,42 +46,205 @@ STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """What moves the cursor or colours the screen: control characters but line ends and tabs."""
 
 COMMON = (
-    "index", "index", "query", "query", "query", "compose", "compose", "compose", "reorder", "inspect", "report", "compare", "demo",
+    "index",
+    "index",
+    "query",
+    "query",
+    "query",
+    "compose",
+    "compose",
+    "compose",
+    "reorder",
+    "inspect",
+    "report",
+    "compare",
+    "demo",
     "backfill",
-)  # fmt: skip
+)
 SLOW = ("evaluate", "tune", "probe")
 """Commands that take a second or more; drawn seldom."""
 
-HOSTILE = ("", " ", "-", "--", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x9b2J", "a\nb", "a\rb", "x" * 5000, "\u202egnp", "[red]x[/]",
-           "e" + "\u0301" * 1200, "%s%n", "{0}", "$(x)", "\udcff", "\ud800", "\x08\x08")  # fmt: skip
-NUMBERS = ("1", "1", "2", "5", "60", "0", "-1", "9" * 24, "9" * 24, "9" * 5000, str(2**31), "1e9", "nan", "inf", "x", "1.5", "٣", "0x10", " 3 ")
-PATHS = ("docs", "docs/a.md", "questions.jsonl", "requests.jsonl", "chunks.jsonl", "made.db", "broken.db", "config.json", "config.toml",
-         "odd.json", "odd.json", "bad.json", "results", "passages.json", "missing", "missing/deeper", ".", "empty", "/dev/null", "docs/\x1b[31mred.txt")  # fmt: skip
+HOSTILE = (
+    "",
+    " ",
+    "-",
+    "--",
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "\x9b2J",
+    "a\nb",
+    "a\rb",
+    "x" * 5000,
+    "\u202egnp",
+    "[red]x[/]",
+    "e" + "\u0301" * 1200,
+    "%s%n",
+    "{0}",
+    "$(x)",
+    "\udcff",
+    "\ud800",
+    "\x08\x08",
+)
+NUMBERS = (
+    "1",
+    "1",
+    "2",
+    "5",
+    "60",
+    "0",
+    "-1",
+    "9" * 24,
+    "9" * 24,
+    "9" * 5000,
+    str(2**31),
+    "1e9",
+    "nan",
+    "inf",
+    "x",
+    "1.5",
+    "٣",
+    "0x10",
+    " 3 ",
+)
+PATHS = (
+    "docs",
+    "docs/a.md",
+    "questions.jsonl",
+    "requests.jsonl",
+    "chunks.jsonl",
+    "made.db",
+    "broken.db",
+    "config.json",
+    "config.toml",
+    "odd.json",
+    "odd.json",
+    "bad.json",
+    "results",
+    "passages.json",
+    "missing",
+    "missing/deeper",
+    ".",
+    "empty",
+    "/dev/null",
+    "docs/\x1b[31mred.txt",
+)
 OUTPUTS = ("out.file", "new/out", "docs", "/dev/full", "made.db", "\x1b[31mred", "made.db/x", "")
 URLS = (
-    f"http://user:{SECRET}@127.0.0.1:9/v1?token={SECRET}", f"https://127.0.0.1:9/rerank?key={SECRET}", "http://127.0.0.1:9/v1", "ftp://x",
-    f"http://:{SECRET}@127.0.0.1:9", "http://[::1", "http://", "127.0.0.1:9", f"http://127.0.0.1:99999/?api_key={SECRET}",
-)  # fmt: skip
-ADDRESSES = (f"postgresql://user:{SECRET}@127.0.0.1:9/db", f"http://127.0.0.1:9?api_key={SECRET}", "docs", ":memory:", *URLS)
+    f"http://user:{SECRET}@127.0.0.1:9/v1?token={SECRET}",
+    f"https://127.0.0.1:9/rerank?key={SECRET}",
+    "http://127.0.0.1:9/v1",
+    "ftp://x",
+    f"http://:{SECRET}@127.0.0.1:9",
+    "http://[::1",
+    "http://",
+    "127.0.0.1:9",
+    f"http://127.0.0.1:99999/?api_key={SECRET}",
+)
+ADDRESSES = (
+    f"postgresql://user:{SECRET}@127.0.0.1:9/db",
+    f"http://127.0.0.1:9?api_key={SECRET}",
+    "docs",
+    ":memory:",
+    *URLS,
+)
 TEXTS = ("bees", "How long do bees sleep?", "蜂", "why?")
-WORDS = ("auto", "token", "sentence", "markdown", "bm25", "estimate", "words", "acme", "globex", "json", "text", "prompt", "speed", "quality",
-         "edge_balanced", "score_desc", "lean", "full", "recall", "knn", "balanced", "bees", "x", "../x", "0")  # fmt: skip
-PAIRS = ("window=1", "effort=full", "token_budget=50", "joiner=\x1b[31m", "nonsense=1", "\x1b]0;x\x07=1", "=", "window", "window=x",
-         "token_budget=" + "9" * 30, "coefficients=bad.json", "coefficients=missing", "tokenizer=estimate", "window=" + "9" * 5000,
-         "doc_id=a.md", "heading=Sleep", "heading=\ud800", "5=1", "position_profile=bad.json", "boosts=1", "exclude=x", "scope=acme",
-         "ordering_strategy=custom", "max_tokens=5", "temperature=nan", "quotas=[1,2]")  # fmt: skip
+WORDS = (
+    "auto",
+    "token",
+    "sentence",
+    "markdown",
+    "bm25",
+    "estimate",
+    "words",
+    "acme",
+    "globex",
+    "json",
+    "text",
+    "prompt",
+    "speed",
+    "quality",
+    "edge_balanced",
+    "score_desc",
+    "lean",
+    "full",
+    "recall",
+    "knn",
+    "balanced",
+    "bees",
+    "x",
+    "../x",
+    "0",
+)
+PAIRS = (
+    "window=1",
+    "effort=full",
+    "token_budget=50",
+    "joiner=\x1b[31m",
+    "nonsense=1",
+    "\x1b]0;x\x07=1",
+    "=",
+    "window",
+    "window=x",
+    "token_budget=" + "9" * 30,
+    "coefficients=bad.json",
+    "coefficients=missing",
+    "tokenizer=estimate",
+    "window=" + "9" * 5000,
+    "doc_id=a.md",
+    "heading=Sleep",
+    "heading=\ud800",
+    "5=1",
+    "position_profile=bad.json",
+    "boosts=1",
+    "exclude=x",
+    "scope=acme",
+    "ordering_strategy=custom",
+    "max_tokens=5",
+    "temperature=nan",
+    "quotas=[1,2]",
+)
 KINDS: dict[str, Sequence[str]] = {
-    "N": NUMBERS, "L": NUMBERS, "S": NUMBERS, "TOKENS": NUMBERS, "SHARE": ("0.5", "0", "1", "nan", "x"), "N,N": ("1,2", "x", "60,120", ","),
-    "FILE": PATHS, "[FILE]": PATHS, "FOLDER": PATHS, "PATH": PATHS, "[PATH]": PATHS, "PATH...": PATHS, "QUESTIONS": PATHS, "A": PATHS,
-    "[B]": PATHS, "URL": URLS, "URL|MODEL": (*URLS, "x"), "ADDRESS": ADDRESSES, "QUESTION": TEXTS, "TEXT": TEXTS,
-    "FIELD=VALUE": PAIRS, "OPTION=VALUE": PAIRS, "COLUMN=VALUE": PAIRS, "NAME=PATH": PAIRS, "GLOB": ("*.md", "**", "[", "*" * 50, "docs/*"),
-    "STORE": ("qdrant", "pgvector", "chroma", "sqlite", "x"), "VARIABLE": ("FUZZ_KEY", "MISSING", "=", "PATH"),
-}  # fmt: skip
+    "N": NUMBERS,
+    "L": NUMBERS,
+    "S": NUMBERS,
+    "TOKENS": NUMBERS,
+    "SHARE": ("0.5", "0", "1", "nan", "x"),
+    "N,N": ("1,2", "x", "60,120", ","),
+    "FILE": PATHS,
+    "[FILE]": PATHS,
+    "FOLDER": PATHS,
+    "PATH": PATHS,
+    "[PATH]": PATHS,
+    "PATH...": PATHS,
+    "QUESTIONS": PATHS,
+    "A": PATHS,
+    "[B]": PATHS,
+    "URL": URLS,
+    "URL|MODEL": (*URLS, "x"),
+    "ADDRESS": ADDRESSES,
+    "QUESTION": TEXTS,
+    "TEXT": TEXTS,
+    "FIELD=VALUE": PAIRS,
+    "OPTION=VALUE": PAIRS,
+    "COLUMN=VALUE": PAIRS,
+    "NAME=PATH": PAIRS,
+    "GLOB": ("*.md", "**", "[", "*" * 50, "docs/*"),
+    "STORE": ("qdrant", "pgvector", "chroma", "sqlite", "x"),
+    "VARIABLE": ("FUZZ_KEY", "MISSING", "=", "PATH"),
+}
 OUT_OPTIONS = frozenset({"--out", "--cache", "--answers"})
-LITTLE = {"--processes": ("1", "0", "-1", "x"), "--trials": ("1", "2", "0", "-1", "x"), "--needles": ("1", "0", "x"),
-          "--lengths": ("60", "60,90", "x"), "--depths": ("1", "2", "0", "x"), "--questions": ("1", "2", "0", "x"),
-          "--api-key": (SECRET,), "--seed": ("1", "2", "-1", "x"), "--filler": ("docs", "missing"),
-          "--concurrency": ("1", "2", "0", "x")}  # fmt: skip
+LITTLE = {
+    "--processes": ("1", "0", "-1", "x"),
+    "--trials": ("1", "2", "0", "-1", "x"),
+    "--needles": ("1", "0", "x"),
+    "--lengths": ("60", "60,90", "x"),
+    "--depths": ("1", "2", "0", "x"),
+    "--questions": ("1", "2", "0", "x"),
+    "--api-key": (SECRET,),
+    "--seed": ("1", "2", "-1", "x"),
+    "--filler": ("docs", "missing"),
+    "--concurrency": ("1", "2", "0", "x"),
+}
 """Options of which large values mean long work, or many processes."""
 
 
@@ -112,14 +275,40 @@ def _usual(command: str) -> list[str]:
         "reorder": ["passages.json"],
         "inspect": ["--db", "made.db"],
         "tune": ["questions.jsonl", "--db", "made.db", "--trials", "1"],
-        "evaluate": ["questions.jsonl", "--documents", "docs", "--out", "out", "--cache", "cache", "--processes", "1", "--composer", "knn",
-                     "--tokenizer", "estimate", "--chunk-tokens", "20"],
+        "evaluate": [
+            "questions.jsonl",
+            "--documents",
+            "docs",
+            "--out",
+            "out",
+            "--cache",
+            "cache",
+            "--processes",
+            "1",
+            "--composer",
+            "knn",
+            "--tokenizer",
+            "estimate",
+            "--chunk-tokens",
+            "20",
+        ],
         "compare": ["results", "--a", "composer=knn", "--b", "composer=balanced"],
         "report": ["results"],
-        "probe": ["--model-url", "http://127.0.0.1:9/v1", "--model", "x", "--lengths", "60", "--depths", "1", "--needles", "1"],
+        "probe": [
+            "--model-url",
+            "http://127.0.0.1:9/v1",
+            "--model",
+            "x",
+            "--lengths",
+            "60",
+            "--depths",
+            "1",
+            "--needles",
+            "1",
+        ],
         "demo": ["--ask", "bees"],
         "backfill": ["qdrant", "http://127.0.0.1:9", "things"],
-    }[command]  # fmt: skip
+    }[command]
 
 
 def _draw_endpoint(rng: random.Random) -> list[str]:
@@ -169,14 +358,23 @@ def draw_arguments(rng: random.Random) -> list[str]:
 
 
 def _questions() -> str:
-    asked = [{"question": f"How long do {name} sleep?", "evidence": [{"quote": f"{name} sleep 5 hours"}]} for name in ("bees", "ants")]
+    asked = [
+        {"question": f"How long do {name} sleep?", "evidence": [{"quote": f"{name} sleep 5 hours"}]}
+        for name in ("bees", "ants")
+    ]
     return "\n".join(map(json.dumps, asked))
 
 
 def _requests() -> list[dict[str, Any]]:
-    chunks = [{"doc_id": "bees", "chunk_id": at, "text": text} for at, text in enumerate(("Bees fly.", "Bees sleep 5 hours.", "Ants walk."))]
+    chunks = [
+        {"doc_id": "bees", "chunk_id": at, "text": text}
+        for at, text in enumerate(("Bees fly.", "Bees sleep 5 hours.", "Ants walk."))
+    ]
     hit = {"doc_id": "bees", "chunk_id": 1, "score": 0.8}
-    return [{"id": 1, "question": "How long do bees sleep?", "hits": [hit], "chunks": chunks}, {"id": 2, "hits": [hit], "chunks": chunks}]
+    return [
+        {"id": 1, "question": "How long do bees sleep?", "hits": [hit], "chunks": chunks},
+        {"id": 2, "hits": [hit], "chunks": chunks},
+    ]
 
 
 @functools.cache
@@ -192,14 +390,18 @@ def _template() -> Path:
     (folder / "questions.jsonl").write_text(_questions())
     (folder / "requests.jsonl").write_text("\n".join(map(json.dumps, _requests())))
     (folder / "chunks.jsonl").write_text("\n".join(json.dumps(chunk) for chunk in _requests()[0]["chunks"]))
-    (folder / "passages.json").write_text(json.dumps([{"text": "Bees fly.", "score": 0.5}, {"text": "Ants walk.", "score": 0.7}]))
+    (folder / "passages.json").write_text(
+        json.dumps([{"text": "Bees fly.", "score": 0.5}, {"text": "Ants walk.", "score": 0.7}])
+    )
     (folder / "config.json").write_text('{"window": 1, "tokenizer": "estimate"}')
     (folder / "config.toml").write_text("window = 1")
     (folder / "bad.json").write_bytes(b'{"window": [[[\xff')
     (folder / "broken.db").write_bytes(b"SQLite format 3\0" + b"\1" * 5000)
     with _inside(folder):
-        for arguments in (["index", "docs", "--db", "made.db", "--tokenizer", "estimate"],
-                          [*["evaluate", *_usual("evaluate")], "--out", "results", "--composer", "balanced"]):  # fmt: skip
+        for arguments in (
+            ["index", "docs", "--db", "made.db", "--tokenizer", "estimate"],
+            [*["evaluate", *_usual("evaluate")], "--out", "results", "--composer", "balanced"],
+        ):
             done = CliRunner().invoke(app, arguments)
             expect(done.exit_code == 0, "the folder cannot be made", done.output)
     shutil.rmtree(folder / "cache", ignore_errors=True)
@@ -211,7 +413,14 @@ def _inside(folder: Path) -> Iterator[None]:
     """Work in a folder, without network, keys of this machine, or waits."""
     before = Path.cwd()
     kept = {name: os.environ[name] for name in ("PATH", "TIKTOKEN_CACHE_DIR", "PYTHONPATH") if name in os.environ}
-    ours = {"HOME": str(folder), "HF_HUB_OFFLINE": "1", "FUZZ_KEY": SECRET, "OPENAI_API_KEY": SECRET, "RERANK_API_KEY": SECRET, "COLUMNS": "100"}
+    ours = {
+        "HOME": str(folder),
+        "HF_HUB_OFFLINE": "1",
+        "FUZZ_KEY": SECRET,
+        "OPENAI_API_KEY": SECRET,
+        "RERANK_API_KEY": SECRET,
+        "COLUMNS": "100",
+    }
     os.chdir(folder)
     try:
         with patch.dict(os.environ, {**kept, **ours}, clear=True), patch("time.sleep", lambda _: None):
@@ -225,11 +434,16 @@ def draw_input(rng: random.Random) -> bytes:
     requests = _requests()
     for request in requests:
         if rng.random() < 0.4:
-            config = {rng.choice(("window", "joiner", "token_budget", "coefficients", "tokenizer", "scoring", "\x1b[31m")):
-                      rng.choice((1, -1, "x", None, [], 10**30, "/dev/null", "missing", "estimate", "\x1b[31m"))}  # fmt: skip
+            config = {
+                rng.choice(
+                    ("window", "joiner", "token_budget", "coefficients", "tokenizer", "scoring", "\x1b[31m")
+                ): rng.choice((1, -1, "x", None, [], 10**30, "/dev/null", "missing", "estimate", "\x1b[31m"))
+            }
             request["config"] = config
         if rng.random() < 0.2:
-            request[rng.choice(("id", "hits", "chunks", "question", "scope", "\x1b[31m"))] = rng.choice((None, 5, "\x1b[31m", [], [None], {}, "\ud800"))
+            request[rng.choice(("id", "hits", "chunks", "question", "scope", "\x1b[31m"))] = rng.choice(
+                (None, 5, "\x1b[31m", [], [None], {}, "\ud800")
+            )
     raw = "\n".join(map(json.dumps, requests)).encode()
     draw = rng.random()
     if draw < 0.2:
@@ -241,8 +455,34 @@ def draw_input(rng: random.Random) -> bytes:
 
 def draw_config(rng: random.Random) -> str:
     """Draw a file of options as somebody else may have written it."""
-    names = ("window", "\x1b[31m", "joiner", "coefficients", "position_profile", "tokenizer", "preset", "token_budget", "x" * 300, "")
-    values = (1, -1, "x", None, [], {}, "\x1b]0;x\x07", 10**30, "missing", "/dev/null", "docs", [None], "estimate", True)
+    names = (
+        "window",
+        "\x1b[31m",
+        "joiner",
+        "coefficients",
+        "position_profile",
+        "tokenizer",
+        "preset",
+        "token_budget",
+        "x" * 300,
+        "",
+    )
+    values = (
+        1,
+        -1,
+        "x",
+        None,
+        [],
+        {},
+        "\x1b]0;x\x07",
+        10**30,
+        "missing",
+        "/dev/null",
+        "docs",
+        [None],
+        "estimate",
+        True,
+    )
     return json.dumps({rng.choice(names): rng.choice(values) for _ in range(rng.choice((1, 2)))})
 
 

@@ -28,15 +28,58 @@ PIECES = (
 )  # fmt: skip
 
 RUNS = (
-    "\u0301", "\ufe0f", "\u200d", "\u0300\u0323", "👩‍🚀", "\u200d👩", "🏽", " ", "\n", "\n \n", "\t", "\u00a0", "\u200b", ".", "…", "。",
-    "\ud800", "\udfff\ud800", "\x00", "\x1b[31m", "x", "9", "-", "|", "| ", "`", "#", "> ", "- ", "(", "<", "&", "\\", "\r",
-    "\u202e", "ﷺ", "ก้",
-)  # fmt: skip
+    "\u0301",
+    "\ufe0f",
+    "\u200d",
+    "\u0300\u0323",
+    "👩‍🚀",
+    "\u200d👩",
+    "🏽",
+    " ",
+    "\n",
+    "\n \n",
+    "\t",
+    "\u00a0",
+    "\u200b",
+    ".",
+    "…",
+    "。",
+    "\ud800",
+    "\udfff\ud800",
+    "\x00",
+    "\x1b[31m",
+    "x",
+    "9",
+    "-",
+    "|",
+    "| ",
+    "`",
+    "#",
+    "> ",
+    "- ",
+    "(",
+    "<",
+    "&",
+    "\\",
+    "\r",
+    "\u202e",
+    "ﷺ",
+    "ก้",
+)
 """What comes in long runs in hostile documents, and in broken ones."""
 BEYOND_FLOATS: tuple[Any, ...] = (
-    [10**400, 1, 0], [-(10**400)] * 3, [math.inf, 1.0, 0.0], [1e308] * 3, [5e-324] * 3, [1e308, -1e308, 1e308],
-    np.array([math.inf, -math.inf, 0.0]), np.array([6e4] * 3, dtype=np.float16), [True, False, True], [], "abc",
-)  # fmt: skip
+    [10**400, 1, 0],
+    [-(10**400)] * 3,
+    [math.inf, 1.0, 0.0],
+    [1e308] * 3,
+    [5e-324] * 3,
+    [1e308, -1e308, 1e308],
+    np.array([math.inf, -math.inf, 0.0]),
+    np.array([6e4] * 3, dtype=np.float16),
+    [True, False, True],
+    [],
+    "abc",
+)
 """Embeddings that are no vector of finite numbers, or whose squares are none."""
 RUN_LENGTHS = (3, 30, 30, 130, 130, 400, 1200)
 
@@ -143,7 +186,9 @@ def _with_run(rng: random.Random, source: str, places: list[tuple[int, int]]) ->
     if rng.random() < 0.3:  # chunks as they would be without it
         return (source[:at] + run + source[at:]), places
     made = source[:at] + run + source[at:]
-    moved = [(a + len(run) * (a > at or a == at == end), b + len(run) * (b >= at and not b == a == at)) for a, b in places]
+    moved = [
+        (a + len(run) * (a > at or a == at == end), b + len(run) * (b >= at and not b == a == at)) for a, b in places
+    ]
     return made, [(a, b) if a < b else (a, a + 1) for a, b in moved]
 
 

@@ -1,7 +1,7 @@
-"""Compositions of known documents, as JSON: what must be the same on every machine, and numbers that may differ late.
+"""Compositions of known documents, as JSON: what must be the same on every machine, and fractions.
 
-`python -m support.whole_compositions`, run with `tests/` on the path, prints them; `.ci/determinism.py` runs it in other
-environments and compares.
+`python -m support.whole_compositions`, run with `tests/` on the path, prints them; `.ci/determinism.py` runs it in
+other environments and compares.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def compose_all() -> Iterator[tuple[str, Composition]]:
             hits = _rank(store, question)
             vector = embed(question) if embedded else None
             config = RetrievalConfig.preset(preset, **options)
-            made = SpanComposer(config, tokenizer=count_words).compose(hits, store, query=question, query_embedding=vector)
+            made = SpanComposer(config, tokenizer=count_words).compose(
+                hits, store, query=question, query_embedding=vector
+            )
             yield f"golden {at} {embedded} {preset} {options}", made
     yield from _of_handbook()
 
