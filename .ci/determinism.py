@@ -39,7 +39,7 @@ SHORT: dict[str, dict[str, str]] = {
     | SETTINGS["numpy without AVX"],
 }
 """The same, several at a time."""
-PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+NEWEST_MINOR = 20
 OLD_NUMPY = "numpy==2.0.*"
 
 
@@ -83,12 +83,25 @@ def make_environment(name: str, python: str, *packages: str) -> Path:
     return interpreter
 
 
+def find_pythons() -> dict[str, str]:
+    """Return the other Pythons of this machine by version: on the path, and those of pyenv."""
+    found: dict[str, str] = {}
+    for minor in range(11, NEWEST_MINOR):
+        kept = sorted(map(str, Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")))
+        for candidate in (shutil.which(f"python3.{minor}"), *kept):
+            if candidate is None or f"3.{minor}" in found or minor == sys.version_info.minor:
+                continue
+            # a name on the path may be a stand-in for a version that is not there
+            if subprocess.run([candidate, "-c", ""], capture_output=True, check=False).returncode == 0:
+                found[f"3.{minor}"] = candidate
+    return found
+
+
 def list_environments() -> dict[str, Path]:
-    """Return the environments to compare with: the oldest numpy, and every Python of this machine."""
+    """Return the environments to compare with: the oldest numpy, and every other Python of this machine."""
     made = {"oldest numpy": make_environment("numpy-oldest", sys.executable, OLD_NUMPY)}
-    for name in PYTHONS:
-        if shutil.which(name) and subprocess.run([name, "-c", ""], capture_output=True, check=False).returncode == 0:
-            made[name] = make_environment(name, name)
+    for version, python in find_pythons().items():
+        made[f"Python {version}"] = make_environment(f"python-{version}", python)
     return made
 
 

@@ -19,6 +19,7 @@ from benchmarks.report import (
     evidence_tables,
     fusion_tables,
     ordering_tables,
+    promise_tables,
     readme_lines,
     rerank_tables,
 )
@@ -31,6 +32,7 @@ PAGES = (
     ROOT / "docs" / "stores.md",
     ROOT / "docs" / "dedup.md",
     ROOT / "docs" / "ordering.md",
+    ROOT / "docs" / "promises.md",
     ROOT / "docs" / "rerank.md",
 )
 
@@ -156,6 +158,7 @@ TABLES = {
     **effort_tables.TABLES,
     **fusion_tables.TABLES,
     **ordering_tables.TABLES,
+    **promise_tables.TABLES,
     **rerank_tables.TABLES,
     **readme_lines.LINES,
 }

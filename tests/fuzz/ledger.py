@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ def digest(paths: Iterable[Path]) -> str:
     return made.hexdigest()[:12]
 
 
+@cache
 def code_digest() -> str:
-    """Return a short name for the code that is tried: the package and its adapters."""
+    """Return a short name for the code that is tried, as it was at first: the package and its adapters."""
     return digest([*(ROOT / "retrivex").rglob("*.py"), *(ROOT / "adapters").rglob("*.py")])
 
 
