@@ -30,6 +30,9 @@ from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.text.files import read_small_file
 
+MAX_NUMBER = 10**15
+"""Largest number of an option: beyond it whole numbers are no longer exact as floats."""
+
 MAX_WINDOW = 10_000
 """Upper limit of window sizes, in chunks: longer than documents are, and small enough to bound the memory."""
 
@@ -490,6 +493,10 @@ class RetrievalConfig(
         wrong = [name for name, value in given if isinstance(value, bool) and name in _NUMBERS]
         if wrong:
             raise RetrivexError(f"{wrong[0]} is {options[wrong[0]]}: it must be a number; True and False are none")
+        whole = [(name, value) for name, value in given if isinstance(value, int) and name in _NUMBERS]
+        huge = [name for name, value in whole if abs(value) > MAX_NUMBER]
+        if huge:
+            raise RetrivexError(f"{huge[0]} is {quoted(options[huge[0]])}: no number may be beyond {MAX_NUMBER:,}")
         return options
 
     @model_validator(mode="before")

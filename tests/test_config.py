@@ -220,3 +220,10 @@ def test_a_file_that_names_a_window_means_it(tmp_path: Path) -> None:
 def test_an_old_option_still_loads() -> None:
     assert RetrievalConfig.model_validate({"prefer_fewer_spans": False, "run_cost": 1.0}).run_cost == 0.0
     assert RetrievalConfig.model_validate({"prefer_fewer_spans": True, "run_cost": 1.0}).run_cost == 1.0
+
+
+@pytest.mark.parametrize("option", ["token_budget", "max_spans", "window", "pool_factor", "run_cost"])
+@pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=["large", "negative", "too long to print"])
+def test_numbers_beyond_floats_are_refused(option: str, value: int) -> None:
+    with pytest.raises(ConfigError, match=option):
+        RetrievalConfig(**{option: value})

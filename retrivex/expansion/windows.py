@@ -70,7 +70,7 @@ def widened_reach(
     counts = count_many([seed.chunk.text for seed in seeds])
     growing = sum(count for count, may in zip(counts, grows, strict=True) if may)
     missing = config.pool_factor * config.token_budget - sum(counts)
-    wanted = min(ceil(missing / (2 * growing)), MAX_WIDENING) if missing > 0 and growing else 0
+    wanted = ceil(min(missing / (2 * growing), MAX_WIDENING)) if missing > 0 and growing else 0
     return (max(before, wanted) if before else 0), (max(after, wanted) if after else 0)
 
 

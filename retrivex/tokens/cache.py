@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from retrivex.errors import TokenizerError
 from retrivex.text.cache import TextCache
-from retrivex.tokens.tokenizer import Tokenizer
+from retrivex.tokens.tokenizer import Tokenizer, checked
 
 
 def _size(text: str) -> int:
@@ -34,7 +34,7 @@ class TokenCache:
     def __init__(self, tokenizer: Tokenizer, max_chars: int = 64_000_000) -> None:
         if max_chars < 0:
             raise TokenizerError(f"max_chars={max_chars}: a cache holds 0 characters or more; 0 switches it off")
-        self.tokenizer = tokenizer
+        self.tokenizer = checked(tokenizer)
         self.max_chars = max_chars
         self._counts = TextCache[str, int](max_chars, _size)
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from typing import Protocol, TypeAlias, cast, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import tiktoken
 import tiktoken.load
@@ -19,8 +19,14 @@ import tiktoken.load
 from retrivex.errors import TokenizerError, describe_cause, quoted
 from retrivex.tokens.estimate import EstimateTokenizer
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 DEFAULT_ENCODING = "cl100k_base"
 """What `"auto"` counts with, where its file can be had."""
+
+MAX_COUNT = 10**12
+"""Most tokens that a text can have: counts of a million texts can then still be added up in 64 bits."""
 
 DOWNLOAD_LIMIT_S = 10.0
 """Seconds that tiktoken gets to download a file: it has no time-out of its own. A file that is there has no limit."""
@@ -136,27 +142,82 @@ class CallableTokenizer:
         TokenizerError
             If the function raises, or returns anything but a whole number of at least 0.
         """
-        try:
-            returned = self._function(text)
-        except Exception as error:  # a function of the caller's may raise anything
-            raise TokenizerError(
-                f"tokenizer {self.name!r} failed for a text of {len(text)} characters: {quoted(error, 200)}; it must "
-                "return a whole number for every text"
-            ) from error
-        try:
-            count = operator.index(returned)
-        except TypeError as error:
-            raise TokenizerError(
-                f"tokenizer {self.name!r} returned a {type(returned).__name__} for a text of {len(text)} characters: "
-                "a whole number is needed; for a function that returns tokens pass `lambda text: len(function(text))`"
-            ) from error
-        if count < 0:
-            raise TokenizerError(f"tokenizer {self.name!r} returned {count}: a token count must be at least 0")
-        return count
+        return _check_count(self.name, _ask(self.name, self._function, text), len(text))
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         return [self.count(text) for text in texts]
+
+
+class CheckedTokenizer:
+    """A tokenizer of the caller's, whose counts are looked at before anything is computed with them.
+
+    Parameters
+    ----------
+    tokenizer : any object with `name`, `exact`, `count` and `count_many`
+
+    Raises
+    ------
+    TokenizerError
+        From `count` and `count_many`, if it raises, or returns anything but one whole number, of 0 to `MAX_COUNT`, a
+        text.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.name = str(tokenizer.name)
+        self.exact = bool(tokenizer.exact)
+        self.cuts_before_spaces = bool(getattr(tokenizer, "cuts_before_spaces", False))
+
+    def __repr__(self) -> str:
+        return repr(self._tokenizer)
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        return _check_count(self.name, _ask(self.name, self._tokenizer.count, text), len(text))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text."""
+        counts = _ask(self.name, lambda some: list(self._tokenizer.count_many(some)), texts)
+        if len(counts) != len(texts):
+            raise TokenizerError(
+                f"tokenizer {self.name!r} returned {len(counts)} counts for {len(texts)} texts: one for each is needed"
+            )
+        return [_check_count(self.name, count, len(text)) for count, text in zip(counts, texts, strict=True)]
+
+
+def checked(tokenizer: Tokenizer) -> Tokenizer:
+    """Return a tokenizer whose counts are checked: of the caller's own a `CheckedTokenizer`."""
+    is_own = type(tokenizer).__module__.startswith("retrivex.")
+    return tokenizer if is_own else CheckedTokenizer(tokenizer)
+
+
+def _ask(name: str, function: Callable[[T], R], given: T) -> R:
+    try:
+        return function(given)
+    except TokenizerError:
+        raise
+    except Exception as error:  # a function of the caller's may raise anything
+        kind = f"a text of {len(given)} characters" if isinstance(given, str) else "some texts"
+        raise TokenizerError(
+            f"tokenizer {name!r} failed for {kind}: {quoted(error, 200)}; it must return a whole number for every text"
+        ) from error
+
+
+def _check_count(name: str, returned: object, characters: int) -> int:
+    try:
+        count = operator.index(cast("int", returned))
+    except TypeError as error:
+        raise TokenizerError(
+            f"tokenizer {name!r} returned a {type(returned).__name__} for a text of {characters} characters: "
+            "a whole number is needed; for a function that returns tokens pass `lambda text: len(function(text))`"
+        ) from error
+    if not 0 <= count <= MAX_COUNT:
+        raise TokenizerError(
+            f"tokenizer {name!r} returned {quoted(count)} for a text of {characters} characters: a token count must be "
+            f"at least 0, and no text has more than {MAX_COUNT:,} tokens"
+        )
+    return count
 
 
 def get_tokenizer(spec: TokenizerSpec = "auto") -> Tokenizer:

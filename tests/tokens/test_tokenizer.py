@@ -8,8 +8,9 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -20,6 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.processor_time import growth, processor_seconds
 
+from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.errors import TokenizerError
 from retrivex.tokens import tokenizer as tokens
 from retrivex.tokens.cache import TokenCache
@@ -474,3 +476,47 @@ def test_the_cache_folder_of_the_tests_is_used() -> None:
     if "TIKTOKEN_CACHE_DIR" not in os.environ:
         pytest.skip("tokenizer files come from tiktoken's own cache")
     assert Path(os.environ["TIKTOKEN_CACHE_DIR"]).is_dir()
+
+
+class Own:
+    """A tokenizer of the caller's that answers what it is told."""
+
+    name, exact = "own", True
+
+    def __init__(self, answer: Callable[[Sequence[str]], Any]) -> None:
+        self.answer = answer
+
+    def count(self, text: str) -> Any:
+        return self.answer([text])[0]
+
+    def count_many(self, texts: Sequence[str]) -> Any:
+        return self.answer(texts)
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (lambda texts: [10**30 for _ in texts], "returned 10{30} .*no text has more than"),
+        (lambda texts: [2**63 for _ in texts], "no text has more than"),
+        (lambda texts: [-1 for _ in texts], "at least 0"),
+        (lambda texts: [1.5 for _ in texts], "a whole number is needed"),
+        (lambda texts: [float("nan") for _ in texts], "a whole number is needed"),
+        (lambda texts: ["x" for _ in texts], "a whole number is needed"),
+        (lambda texts: [3, 3, 3], "returned 3 counts for 2 texts"),
+        (lambda texts: None, "NoneType"),
+        (lambda texts: [][5], "failed for"),
+    ],
+)
+def test_what_a_tokenizer_of_the_callers_returns_is_checked(answer: Any, problem: str) -> None:
+    cache = TokenCache(get_tokenizer(Own(answer)))
+    with pytest.raises(TokenizerError, match=problem):
+        cache.count_many(["two words", "three more words"])
+    chunk = Chunk("Bees sleep at night.", ChunkMetadata("d", 0))
+    other = Chunk("Ants do not.", ChunkMetadata("d", 1))
+    with pytest.raises(TokenizerError):
+        SpanComposer(tokenizer=Own(answer)).compose([SeedHit(chunk, 1.0)], {other.key: other}, query="bees?")
+
+
+def test_a_function_that_returns_absurd_numbers_is_a_clear_error() -> None:
+    with pytest.raises(TokenizerError, match="no text has more than 1,000,000,000,000 tokens"):
+        get_tokenizer(lambda _: 10**30).count("Bees.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, quoted
 from retrivex.stores.sqlite.rows import utf8
 
 Where: TypeAlias = Mapping[str, Any]
@@ -44,9 +44,13 @@ def compile_where(where: Where | None) -> tuple[str, list[Any]]:
     (" AND (typeof(c.page) IN ('integer', 'real') AND c.page >= ?) AND (d.doc_id IN (?, ?))", [3, 'a.md', 'b.md'])
     """
     if where is not None and not isinstance(where, Mapping):
-        raise StoreError(f"where is {where!r}: give a mapping of fields to values, e.g. {{'page': 3}}, or None for all")
+        raise StoreError(
+            f"where is {quoted(where)}: give a mapping of fields to values, e.g. {{'page': 3}}, or None for all"
+        )
     sql, values = "", []
     for field, wanted in (where or {}).items():
+        if not isinstance(field, str):
+            raise StoreError(f"where names the field {quoted(field)}: fields are {_FIELDS}")
         condition, bound = _condition(field, wanted)
         sql += f" AND ({condition})"
         values += bound
@@ -60,16 +64,16 @@ def _condition(field: str, wanted: Any) -> tuple[str, list[Any]]:
     if field in _COLUMNS:
         return test(_COLUMNS[field])
     if field.startswith(_PREFIX):
-        return _metadata_condition(field.removeprefix(_PREFIX), wanted, test)
+        return _metadata_condition(utf8(field.removeprefix(_PREFIX), "where names a field that"), wanted, test)
     raise StoreError(f"where names the field {field!r}: fields are {_FIELDS}")
 
 
 def _heading_condition(wanted: Any) -> tuple[str, list[Any]]:
     titles = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(titles, Sequence) or not titles or not all(isinstance(title, str) for title in titles):
-        raise StoreError(f"where heading is {wanted!r}: give a title, or a list of titles from the outermost on")
+        raise StoreError(f"where heading is {quoted(wanted)}: give a title, or a list of titles from the outermost on")
     sql = " AND ".join("json_extract(c.heading_path, ?) = ?" for _ in titles)
-    return sql, [value for depth, title in enumerate(titles) for value in (f"$[{depth}]", title)]
+    return sql, [value for depth, title in enumerate(titles) for value in (f"$[{depth}]", utf8(title, "where heading"))]
 
 
 def _metadata_condition(key: str, wanted: Any, test: _Test) -> tuple[str, list[Any]]:
@@ -103,20 +107,20 @@ def _value_test(field: str, wanted: Any) -> _Test:
 
 
 def _range_test(field: str, wanted: Mapping[str, Any]) -> _Test:
-    operators = {"min": ">=", "max": "<="}
+    operators, given = {"min": ">=", "max": "<="}, quoted(dict(wanted))
     unknown = [name for name in wanted if name not in operators]
     if unknown or not wanted:
         raise StoreError(
-            f"where {field} is {dict(wanted)!r}: the operators are 'min' and 'max'; for anything else give a value or "
+            f"where {field} is {given}: the operators are 'min' and 'max'; for anything else give a value or "
             "a list of values"
         )
     bounds = [(operators[name], _make_comparable(field, value)) for name, value in wanted.items()]
     if any(value is None for _, value in bounds):
-        raise StoreError(f"where {field} is {dict(wanted)!r}: a bound must be a number or a text; leave it out instead")
+        raise StoreError(f"where {field} is {given}: a bound must be a number or a text; leave it out instead")
     texts = {isinstance(value, str) for _, value in bounds}
     if len(texts) > 1 or (field in _KINDS and texts != {_KINDS[field] == "text"}):
         kind = _KINDS.get(field, "number, or each a text")
-        raise StoreError(f"where {field} is {dict(wanted)!r}: each bound must be a {kind}, as nothing else is between")
+        raise StoreError(f"where {field} is {given}: each bound must be a {kind}, as nothing else is between")
     # SQLite sorts every text after every number: without the type, "unknown" would be later than 2020
     kinds = "('text')" if isinstance(bounds[0][1], str) else "('integer', 'real')"
     return lambda sql: (
@@ -140,4 +144,6 @@ def _make_comparable(field: str, value: Any) -> Any:
         return utf8(value, f"where {field}")
     if value is None or (isinstance(value, int | float) and abs(value) < 2**63):
         return value
-    raise StoreError(f"where {field} asks for {value!r}: only texts, numbers, true, false and None can be compared")
+    raise StoreError(
+        f"where {field} asks for {quoted(value)}: only texts, numbers, true, false and None can be compared"
+    )

@@ -317,3 +317,23 @@ def test_a_store_without_vectors_says_so(filled: SQLiteStore) -> None:
 def test_a_question_is_text(store: SQLiteStore, question: Any) -> None:
     with pytest.raises(StoreError, match=r"question is .*: it must be text"):
         store.search_text(question)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{5: 1}, {None: 1}, {("a",): 1}, {"heading": ["\ud800"]}, {"heading": "\ud800"}, {"metadata.\ud800": 1},
+     {"doc_id": "\ud800"}, {"metadata.year": {"min": "\ud800"}}, {"page": 10**400}, {"metadata.year": {"max": 10**400}},
+     {"metadata.year": float("inf")}, {"metadata.year": object()}, {"heading": {"min": 1}}],
+    ids=lambda where: repr(where)[:30],
+)  # fmt: skip
+def test_where_of_any_value_is_a_clear_error(shelf: SQLiteStore, where: Any) -> None:
+    with pytest.raises(StoreError, match="where"):
+        shelf.search_text("bees", where=where)
+
+
+def test_where_of_nested_lists_is_a_clear_error(shelf: SQLiteStore) -> None:
+    nested: list[Any] = []
+    for _ in range(5_000):
+        nested = [nested]
+    with pytest.raises(StoreError, match="where"):
+        shelf.search_text("bees", where={"metadata.year": nested})
