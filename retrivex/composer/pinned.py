@@ -14,7 +14,6 @@ from retrivex.model.chunk import Chunk
 from retrivex.model.run import Segment
 from retrivex.model.span import Span, cut_span
 from retrivex.rendering.render import render
-from retrivex.text.ranges import remaining
 from retrivex.tokens.tokenizer import Tokenizer
 
 
@@ -80,15 +79,9 @@ def pin(items: Sequence[Any], allowed: frozenset[str | None], tokenizer: Tokeniz
         if any(chunk.metadata.scope not in allowed for chunk in span.chunks):
             warnings.append(f"pinned passage of {span.doc_id!r} left out: its scope may not be seen by this call")
             continue
-        start = span.char_start
-        if span.exact and start is not None:
-            shown = sorted(taken.ranges.get(span.doc_id, []))
-            parts = [(a - start, b - start) for a, b in remaining(start, start + len(span.text), shown)]
-        else:
-            parts = [] if span.text in taken.texts else [(0, len(span.text))]
         spans += [
             span if part == (0, len(span.text)) else cut_span(span, *part, tokenizer.count(span.text[slice(*part)]))
-            for part in parts
+            for part in taken.left_of(span)
         ]
         taken.add(span)
     return spans, warnings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
+from unicodedata import category
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import HitError
@@ -80,6 +81,15 @@ def _separate(lists: Sequence[Sequence[SeedHit]], pinned: Sequence[Any]) -> Sequ
     pins = [chunk for item in pinned for chunk in (item.chunks if isinstance(item, Span) else [item])]
     shown = {(chunk.key, chunk.text) for chunk in pins if isinstance(chunk, Chunk)}
     documents = {doc_id for (doc_id, _), _ in placed | shown}
+    used = documents | {hit.key[0] for hits in lists for hit in hits}
+    used |= {doc_id for hits in lists for hit in hits for doc_id, _ in hit.chunk.metadata.links}
+
+    def unused_name(hit: SeedHit) -> str:
+        """Return a name that no document has here, but for what an earlier turn showed of this one."""
+        name = f"{hit.key[0]} (unplaced)"
+        while name in used and ((name, hit.key[1]), hit.chunk.text) not in shown:
+            name += " (unplaced)"
+        return name
 
     def apart(hit: SeedHit) -> SeedHit:
         chunk, known = hit.chunk, (hit.key, hit.chunk.text)
@@ -89,7 +99,7 @@ def _separate(lists: Sequence[Sequence[SeedHit]], pinned: Sequence[Any]) -> Sequ
             return replace(hit, unplaced=None)
         if known in shown:
             return hit
-        metadata = replace(chunk.metadata, doc_id=f"{hit.key[0]} (unplaced)")
+        metadata = replace(chunk.metadata, doc_id=unused_name(hit))
         return replace(hit, chunk=Chunk(chunk.text, metadata, chunk.embedding))
 
     return [[apart(hit) for hit in hits] for hits in lists]
@@ -161,8 +171,8 @@ class _Sorter:
                 self.drop(hit, "out_of_scale", detail)
             elif scope not in allowed:
                 self.drop(hit, "scope", scope_detail(key, scope))
-            elif text.isspace():
-                detail = f"{key!r} holds nothing but white space: there is nothing to show"
+            elif all(map(_is_invisible, text)):
+                detail = f"{key!r} holds nothing but white space and invisible characters: there is nothing to show"
                 self.dropped.append(DroppedHit(*key, hit.similarity_score, "no_text", detail))
             elif self.texts.setdefault(key, text) == text:
                 best.setdefault(key, hit)
@@ -174,6 +184,11 @@ class _Sorter:
                     "give every chunk of a document its own chunk_id",
                 )
         return best
+
+
+def _is_invisible(character: str) -> bool:
+    """Whether a character is white space, or a control or format character."""
+    return character.isspace() or category(character) in ("Cc", "Cf")
 
 
 def scope_detail(key: ChunkKey, scope: str | None) -> str:

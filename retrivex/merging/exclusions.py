@@ -8,9 +8,9 @@ from typing import Any
 
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Chunk, ChunkKey
-from retrivex.model.run import Run
+from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
-from retrivex.text.ranges import merge_ranges
+from retrivex.text.ranges import merge_ranges, remaining
 from retrivex.text.sentences import sentence_ranges
 
 MIN_SENTENCE = 24
@@ -63,10 +63,13 @@ class Exclusions:
             case str():
                 if item:
                     self.texts.append(item)
-            case Span() if item.exact and item.char_start is not None and item.char_end is not None:
-                self._add_range(item.doc_id, item.char_start, item.char_end)
-            case Span() | Chunk():
-                self._add_passage(item)
+            case Span():
+                for segment, start in _placed(item):
+                    self._add_range(item.doc_id, start, start + segment.end - segment.start)
+                if not (item.exact and item.char_start is not None):
+                    self.texts.append(item.text)
+            case Chunk():
+                self._add_chunk(item)
             case (str() as doc_id, int() as start, int() as end):
                 self._add_range(doc_id, start, end)
             case _ if hasattr(item, "spans"):
@@ -78,18 +81,33 @@ class Exclusions:
                     "(doc_id, char_start, char_end)"
                 )
 
-    def _add_passage(self, item: Span | Chunk) -> None:
-        if isinstance(item, Chunk):
-            metadata = item.metadata
-            self.keys.add(item.key)
-            start, end = metadata.char_start, metadata.char_end
-            if start is not None and end is not None and end - start == len(item.text):
-                self._add_range(metadata.doc_id, start, end)
-                return
-        self.texts.append(item.text)
+    def _add_chunk(self, item: Chunk) -> None:
+        metadata = item.metadata
+        self.keys.add(item.key)
+        start, end = metadata.char_start, metadata.char_end
+        if start is not None and end is not None and end - start == len(item.text):
+            self._add_range(metadata.doc_id, start, end)
+        else:
+            self.texts.append(item.text)
 
     def _add_range(self, doc_id: str, start: int, end: int) -> None:
         self.ranges.setdefault(doc_id, []).append((start, end))
+
+    def left_of(self, span: Span) -> list[tuple[int, int]]:
+        """Return what a span shows that is not excluded, as ranges of its text."""
+        if not span.exact and span.text in self.texts:
+            return []
+        shown = self.ranges.get(span.doc_id, ())
+        cuts = [
+            (segment.start + max(low - start, 0), segment.start + min(high - start, segment.end - segment.start))
+            for segment, start in _placed(span)
+            for low, high in shown
+            if low < start + segment.end - segment.start and high > start
+        ]
+        whole = (0, len(span.text))
+        parts = remaining(*whole, merge_ranges(cuts))
+        # what joined passages is no passage
+        return [part for part in parts if part == whole or any(c.isalnum() for c in span.text[slice(*part)])]
 
     def touch(self, doc_id: str, char_start: int | None, text: str) -> bool:
         """Whether a passage repeats any of what is excluded."""
@@ -115,6 +133,16 @@ class Exclusions:
         for text in self.texts:
             found += _find_repeats(run, text)
         return merge_ranges(found)
+
+
+def _placed(span: Span) -> list[tuple[Segment, int]]:
+    """Return the stretches of a span whose place in the document is known, and where each begins there.
+
+    A span that is not exact has white space between them of which that is not known.
+    """
+    if span.exact and span.char_start is not None:
+        return [(Segment(0, len(span.text), span.chunk_ids[0], span.char_start), span.char_start)]
+    return [(segment, segment.char_start) for segment in span.segments if segment.char_start is not None]
 
 
 def _find_repeats(run: Run, shown: str) -> Iterable[tuple[int, int]]:

@@ -325,3 +325,25 @@ def test_scores_near_the_largest_float_are_written_as_json() -> None:
     made = compose(hits_of(TEN, {1: 1.7e308, 2: 1.7e308}), TEN)
     assert made.coverage[0].mean_score == pytest.approx(1.7e308)
     assert "Infinity" not in made.to_json()
+
+
+@pytest.mark.parametrize("blank", [" \n", "\u200b", "\u2060 ", "\x00"])
+@pytest.mark.parametrize("query", [None, "Where do bees sleep?"])
+def test_a_hit_without_anything_visible_does_not_push_out_another(blank: str, query: str | None) -> None:
+    store = make_store(make_chunk("a", 0, blank * 400), make_chunk("b", 0, "Bees sleep in hives."))
+    hits = [SeedHit(store["a", 0], 1.0), SeedHit(store["b", 0], 0.5)]
+    made = SpanComposer(tokenizer="estimate").compose(hits, store, query=query, token_budget=30)
+    assert "Bees sleep in hives." in made.text
+    assert [(hit.doc_id, hit.reason) for hit in made.dropped] == [("a", "no_text")]
+
+
+@pytest.mark.parametrize("real", ["d (unplaced)", "d (unplaced) (unplaced)"])
+def test_a_made_up_name_is_not_that_of_a_real_document(real: str) -> None:
+    names = ["d (unplaced)", real]
+    store = make_store(make_chunk("d", 0, "Bees sleep."), *(make_chunk(name, 0, f"Of {name}.") for name in set(names)))
+    lost = SeedHit(make_chunk("d", 0, "Ants dig."), 0.8, unplaced="it has no chunk_id")
+    made = compose([*(SeedHit(chunk, 0.9) for chunk in store.values()), lost], store, window=0)
+    assert {"Ants dig.", "Bees sleep.", *(f"Of {name}." for name in names)} <= {span.text for span in made.spans}
+    assert made.dropped == ()
+    (span,) = [span for span in made.spans if span.text == "Ants dig."]
+    assert span.doc_id not in {"d", *names}

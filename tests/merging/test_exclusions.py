@@ -92,3 +92,50 @@ def test_what_remains_is_what_is_not_cut(cuts: list[tuple[int, int]], start: int
     left = {i for low, high in remaining(start, start + size, merged) for i in range(low, high)}
     assert left == set(range(start, start + size)) - {i for low, high in cuts for i in range(low, high)}
     assert all(a[1] < b[0] for a, b in pairwise(merged))
+
+
+SPLIT = "Bees fly by day. Ants walk home. Wasps sting all. Flies hum on. Moths like lamps. Gnats bite at dusk."
+
+
+def split(gap: str = " ") -> dict[Any, Any]:
+    """Short sentences, each a chunk, without the white space between them, as splitters of other libraries cut."""
+    texts = [f"{sentence.rstrip('.')}." for sentence in SPLIT.split(". ")]
+    chunks, start = [], 0
+    for at, text in enumerate(texts):
+        chunks.append(make_chunk("d", at, text, start))
+        start += len(text) + len(gap)
+    return make_store(*chunks)
+
+
+@pytest.mark.parametrize("name", ["pinned", "exclude"])
+@pytest.mark.parametrize("query", [None, "Which insects walk home?"])
+def test_short_passages_are_not_shown_twice_where_white_space_was_dropped(name: str, query: str | None) -> None:
+    store = split()
+    first = compose(hits_of(store, {0: 1.0}), store, window=2, query=query, effort="full")
+    assert not first.spans[0].exact
+    second = compose(hits_of(store, {1: 1.0}), store, window=0, query=query, **{name: first.spans})
+    assert second.text.count("Ants walk home.") == (1 if name == "pinned" else 0)
+
+
+@given(
+    st.sets(st.integers(0, 5), min_size=1), st.sets(st.integers(0, 5), min_size=1), st.integers(0, 2),
+    st.integers(0, 2), st.sampled_from([" ", "  ", "\n\n"]), st.sampled_from(["pinned", "exclude"]),
+)  # fmt: skip
+def test_nothing_is_shown_twice_over_two_turns(
+    before: set[int], now: set[int], reach: int, window: int, gap: str, name: str
+) -> None:
+    store = split(gap)
+    first = compose(hits_of(store, {at: 1 - at / 10 for at in before}), store, window=reach)
+    options: dict[str, Any] = {name: first.spans, "window": window}
+    second = compose(hits_of(store, {at: 1 - at / 10 for at in now}), store, **options)
+    for chunk in store.values():
+        most = 0 if name == "exclude" and chunk.text in first.text else 1
+        assert second.text.count(chunk.text) <= most
+
+
+def test_pinned_passages_that_overlap_are_shown_once() -> None:
+    store = split()
+    spans = [span for at in (0, 1, 2) for span in retrieve(hits_of(store, {at: 1.0}), store, window=1)]
+    made = compose([], store, pinned=spans)
+    assert all(made.text.count(chunk.text) <= 1 for chunk in store.values())
+    assert made.text.count("Wasps sting all.") == 1
