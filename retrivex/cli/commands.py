@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from typing import Any, cast
@@ -11,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from retrivex.cli.failures import Guarded, UsageError
+from retrivex.errors import quoted
 
 NAMES = (
     "index",
@@ -42,6 +44,10 @@ class Command(TyperCommand):
             rest = super().parse_args(ctx, args)
         except typer.BadParameter as error:
             raise self._with_value(error, ctx, given) from None
+        huge = [name for name, value in ctx.params.items() if isinstance(value, int) and abs(value) > sys.maxsize]
+        if huge:
+            option = f"--{huge[0].replace('_', '-')}"
+            ctx.fail(f"{option} is {quoted(ctx.params[huge[0]], 40)}: a number here is at most {sys.maxsize}")
         if rest and not ctx.resilient_parsing:
             ctx.fail(f"unexpected argument {' '.join(rest)!r}: put a text of several words in quotes")
         return rest

@@ -38,6 +38,13 @@ def make_streams_safe() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to the command, whose exit code tells it."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(*, to_stderr: bool = False) -> Console:
     """Return a console on standard output or error; nothing in what it prints is read as markup.
 
@@ -45,7 +52,7 @@ def console(*, to_stderr: bool = False) -> Console:
     """
     stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+    return _Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
 
 
 def say(text: str, *, style: str = "", indent: int = 0, to_stderr: bool = False, whole: bool = False) -> None:

@@ -236,3 +236,77 @@ def test_a_huge_line_is_composed() -> None:
     done = retrivex("compose", "--budget", "500", stdin=json.dumps(request).encode())
     assert done.returncode == 0, done.stderr
     assert "Sentence number 5000." in json.loads(done.stdout)["text"]
+
+
+@pytest.mark.parametrize("module", ["typer", "retrivex.cli.application", "retrivex.cli.inspect", "retrivex.stores"])
+def test_an_interrupt_while_modules_are_imported_is_quiet(module: str) -> None:
+    code = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(name, path, target=None):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder)\n"
+        "from retrivex.cli import main\n"
+        "sys.argv[1:] = ['inspect']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (130, b"", b"")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["inspect", "--limit", "5000"], ["query", "bees", "--explain", "--budget", "100000"], ["inspect", "--json"]],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")
+def test_a_reader_that_stops_reading_ends_the_command_with_141(tmp_path: Path, args: list[str]) -> None:
+    (tmp_path / "docs").mkdir()
+    for number in range(300):
+        (tmp_path / "docs" / f"{number}.txt").write_text(f"Bees {number}. " + "They sleep. " * 20)
+    assert retrivex("index", "docs", cwd=tmp_path).returncode == 0
+    read, write = os.pipe()
+    os.close(read)  # before anything is written: how much a pipe holds does not matter
+    command = [sys.executable, "-m", "retrivex", *args]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(), check=False)
+    os.close(write)
+    assert done.returncode == 141
+    assert b"Traceback" not in done.stderr
+    assert b"BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["index", "docs", "--size", "9" * 21], ["inspect", "-n", "9" * 23], ["query", "bees", "--budget", "9" * 23]],
+)
+def test_numbers_beyond_the_machines_are_refused(folder: Path, args: list[str]) -> None:
+    done = retrivex(*args, cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"a number here is at most" in done.stderr
+
+
+def test_escape_sequences_in_options_do_not_reach_the_terminal(folder: Path) -> None:
+    red = "\x1b[31mred"
+    (folder / "c.json").write_text(json.dumps({red: 1}))
+    for args in (["--set", f"{red}=1"], ["--config", "c.json"], ["--set", f"window={red}"], [f"--{red}"], ["-k", red]):
+        done = retrivex("query", "bees", *args, cwd=folder)
+        assert done.returncode == 2
+        assert b"\x1b" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+@pytest.mark.parametrize("kib", [1, 8, 40, 80])
+def test_a_first_index_on_a_full_disk_leaves_no_file(folder: Path, tmp_path: Path, kib: int) -> None:
+    import resource  # noqa: PLC0415 - see above
+
+    command = [sys.executable, "-m", "retrivex", "index", str(folder / "docs"), "--db", str(tmp_path / "x.db")]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        env=environment(),
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kib * 1024, kib * 1024)),
+    )
+    if done.returncode:
+        assert done.stderr.count(b"\n") == 1
+        assert list(tmp_path.iterdir()) == []

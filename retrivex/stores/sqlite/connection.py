@@ -16,6 +16,11 @@ _READER_CACHE_KIB = 16 * 1024
 _CHECKPOINT_PAGES = 4000  # 16 MB of log before it is copied into the file; SQLite's own 1000 copies pages too often
 WRITER_CACHE_KIB = 64 * 1024
 
+SUFFIXES = ("", "-wal", "-shm", "-journal")
+"""Of the files that a database consists of while it is open."""
+
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
 # of opening a file to read where -wal and -shm cannot be made beside it
 _NOTHING_BESIDE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
 
@@ -72,6 +77,19 @@ def _explain(error: sqlite3.Error) -> str:
     # the low byte is the error's family: SQLITE_BUSY_SNAPSHOT is a SQLITE_BUSY
     family = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
     return _EXPLANATIONS.get(family, "the store could not do this")
+
+
+@contextmanager
+def nothing_left(path: Path) -> Iterator[None]:
+    """Remove the file that the block has made, should the disk be too full for its tables."""
+    is_new = not os.path.lexists(path)
+    try:
+        yield
+    except sqlite3.Error as error:
+        if is_new and (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _NO_ROOM:
+            for suffix in SUFFIXES:
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+        raise
 
 
 def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> sqlite3.Connection:

@@ -24,6 +24,7 @@ from retrivex.stores.sqlite.connection import (
     WRITER_CACHE_KIB,
     ReaderPool,
     connect,
+    nothing_left,
     remove_empty_log,
     sqlite_errors,
     store_path,
@@ -108,7 +109,7 @@ class SQLiteStore:
         self._readers = ReaderPool(self.path, read_only=read_only, busy_timeout_s=busy_timeout_s)
         self._writer: sqlite3.Connection | None = None
         mode = "ro" if read_only else "rwc"
-        with sqlite_errors(str(self.path)):
+        with sqlite_errors(str(self.path)), nothing_left(self.path):
             connection = connect(self.path, mode=mode, busy_timeout_s=busy_timeout_s, cache_kib=WRITER_CACHE_KIB)
             try:
                 ensure_schema(connection, str(self.path), read_only=read_only)
