@@ -86,9 +86,10 @@ class SQLiteCache(SharedFile):
 
     def write(self, space: str, entries: Mapping[ChunkKey, Entry]) -> None:
         """Keep entries, and drop what is too old or too much."""
-        now, latest = self._times()
-        rows = [(*_row(space, place), latest, text) for place, text in _encode(entries)]
+        texts = [(*_row(space, place), text) for place, text in _encode(entries)]
         with self.transaction(write=True) as connection:
+            now, latest = self._times()  # not before it is this process's turn: what others wrote meanwhile is kept
+            rows = [(space_row, place_row, latest, text) for space_row, place_row, text in texts]
             connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)", rows)
             connection.execute(f"DELETE FROM entry WHERE NOT ({_VALID})", (now, latest))
             (count,) = connection.execute("SELECT count(*) FROM entry").fetchone()

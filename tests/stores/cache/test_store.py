@@ -246,6 +246,28 @@ with SQLiteCache(sys.argv[1]) as cache:
     assert inner.windows == []
 
 
+def test_who_waits_for_a_writer_keeps_what_that_one_wrote(tmp_path: Path) -> None:
+    """What is written while a process waits for its turn is not taken for entries of tomorrow."""
+    now = 1000.0
+    chunks = contract_chunks(2, 1)
+    with (
+        SQLiteCache(tmp_path / "cache.db", clock=lambda: now) as late,
+        SQLiteCache(tmp_path / "cache.db", clock=lambda: now + 5) as other,
+    ):
+        lend = late.transaction
+
+        def lend_after_another(*, write: bool = False) -> Any:
+            nonlocal now
+            other.write("space", {("doc-0", 0): (chunks[0],)})
+            now += 6
+            return lend(write=write)
+
+        late.transaction = lend_after_another  # type: ignore[method-assign]
+        late.write("space", {("doc-1", 0): (chunks[1],)})
+        late.transaction = lend  # type: ignore[method-assign]
+        assert len(late) == 2
+
+
 def test_a_cache_that_fails_costs_no_neighbours(tmp_path: Path) -> None:
     cache = SQLiteCache(tmp_path / "cache.db")
     store = CachedChunkStore(Asked(contract_chunks(1, 3)), cache, name="inner")
