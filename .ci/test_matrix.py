@@ -70,6 +70,7 @@ CHECKS = {
     "office": Check(("retrivex.loading.office",), ("tests/loading/test_office.py",), ("python-docx", "python-pptx")),
     "tune": Check(("retrivex.evaluation.tune.option_search",), ("tests/cli/test_tune.py",)),
     "evaluate": Check(("retrivex.evaluation.answers.endpoint",), ("tests/evaluation/answers/test_endpoint.py",)),
+    "tracing": Check(("retrivex.composer.tracing",), ("tests/composer/test_tracing.py",)),
     "cache": Check(("retrivex.stores.cache.memory",), ("tests/stores/cache/test_store.py",)),
     **{row.name: Check((row.module,), (row.test_path,), row.test_packages) for row in ADAPTERS},
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any, TypeAlias
 
 from retrivex.composer.call import ComposeRequest
+from retrivex.composer.tracing import open_span, set_counts
 from retrivex.composition.composition import Composition
 from retrivex.errors import RetrivexError
 
@@ -37,10 +38,18 @@ def compose_all(
         raise RetrivexError(f"requests is {type(requests).__name__}: give a list of ComposeRequest(...) or mappings")
     if not isinstance(max_workers, int) or max_workers < 1:
         raise RetrivexError(f"max_workers is {max_workers!r}: it must be a whole number of at least 1, in threads")
+    with open_span("retrivex.compose_batch") as span:
+        items = _compose_each(compose, requests, max_workers)
+        set_counts(span, n_in=len(items), n_out=sum(item.error is None for item in items))
+        return items
+
+
+def _compose_each(compose: Compose, requests: Iterable[Any], max_workers: int) -> list[BatchItem]:
     if max_workers == 1:
         return [_compose_one(compose, request) for request in requests]
+    context = copy_context()  # threads have none: the spans of their calls belong below the caller's
     with ThreadPoolExecutor(max_workers) as pool:
-        return list(pool.map(partial(_compose_one, compose), requests))
+        return list(pool.map(lambda request: context.copy().run(_compose_one, compose, request), requests))
 
 
 def _compose_one(compose: Compose, request: ComposeRequest | Mapping[str, Any]) -> BatchItem:

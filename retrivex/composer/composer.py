@@ -15,6 +15,7 @@ from retrivex.composer.fetch import fetch_parents
 from retrivex.composer.pinned import Pinned, pin_passages, without_pins
 from retrivex.composer.score import ScoredCandidates, make_candidates, score
 from retrivex.composer.sentences import score_sentences
+from retrivex.composer.tracing import open_span, set_result, step_spans
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig, check_config, refuse_unknown
 from retrivex.errors import RetrivexError
@@ -142,8 +143,7 @@ class SpanComposer:
             If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
         """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
-        call, services = self._start(asked, BARE)
-        return list(drive(compose_steps(call), services).spans)
+        return list(self._compose(asked, BARE).spans)
 
     def compose(
         self,
@@ -177,8 +177,7 @@ class SpanComposer:
             If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
         """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
-        call, services = self._start(asked)
-        return drive(compose_steps(call), services)
+        return self._compose(asked)
 
     async def aretrieve(
         self,
@@ -212,8 +211,7 @@ class SpanComposer:
             If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
         """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
-        call, services = self._start(asked, BARE)
-        return list((await adrive(compose_steps(call), services)).spans)
+        return list((await self._acompose(asked, BARE)).spans)
 
     async def acompose(
         self,
@@ -247,8 +245,7 @@ class SpanComposer:
             If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
         """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
-        call, services = self._start(asked)
-        return await adrive(compose_steps(call), services)
+        return await self._acompose(asked)
 
     def compose_batch(
         self, requests: Iterable[ComposeRequest | Mapping[str, Any]], *, max_workers: int = 1
@@ -292,6 +289,20 @@ class SpanComposer:
         asked = ComposeRequest(seed_hits, chunk_store, None, query, query_embedding, scope, overrides)
         call, services = self._start(asked)
         return drive(score_steps(call, without_pins(call)), services)
+
+    def _compose(self, asked: ComposeRequest, style: Style | None = None) -> Composition:
+        with open_span("retrivex.compose") as span:
+            call, services = self._start(asked, style)
+            with step_spans(span, call.log):
+                made = drive(compose_steps(call), services, span)
+            return set_result(span, made)
+
+    async def _acompose(self, asked: ComposeRequest, style: Style | None = None) -> Composition:
+        with open_span("retrivex.compose") as span:
+            call, services = self._start(asked, style)
+            with step_spans(span, call.log):
+                made = await adrive(compose_steps(call), services, span)
+            return set_result(span, made)
 
     def _start(self, asked: ComposeRequest, style: Style | None = None) -> tuple[Call, Services]:
         scale = None if self._reranking is None else self._reranking.score_scale

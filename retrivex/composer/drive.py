@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from retrivex.composer.call import Reply, Request, Steps
+from retrivex.composer.tracing import OpenSpan, request_span, set_reply
 from retrivex.rerank.calling import Reranking, RerankRequest
 from retrivex.rerank.sentences import SentenceRequest, SentenceScoring
 from retrivex.stores.access import StoreAccess
@@ -44,23 +45,29 @@ def _given(model: T | None) -> T:
     return model
 
 
-def drive(steps: Steps[T], services: Services) -> T:
-    """Run steps to their end and return what they return."""
+def drive(steps: Steps[T], services: Services, span: OpenSpan = None) -> T:
+    """Run steps to their end and return what they return; `span` is that of the call."""
     try:
         request = next(steps)
         while True:
-            request = steps.send(services.run(request))
+            with request_span(span, request) as asked:
+                reply = services.run(request)
+                set_reply(asked, reply)
+            request = steps.send(reply)
     except StopIteration as stop:
         made: T = stop.value
         return made
 
 
-async def adrive(steps: Steps[T], services: Services) -> T:
+async def adrive(steps: Steps[T], services: Services, span: OpenSpan = None) -> T:
     """Run steps to their end in an event loop and return what they return."""
     try:
         request = next(steps)
         while True:
-            request = steps.send(await services.arun(request))
+            with request_span(span, request) as asked:
+                reply = await services.arun(request)
+                set_reply(asked, reply)
+            request = steps.send(reply)
     except StopIteration as stop:
         made: T = stop.value
         return made

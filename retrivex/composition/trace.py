@@ -41,6 +41,10 @@ class Log:
     Parameters
     ----------
     warnings : to begin with
+
+    Attributes
+    ----------
+    began : when its first step did, by `perf_counter`
     """
 
     def __init__(self, warnings: Iterable[str] = ()) -> None:
@@ -48,13 +52,13 @@ class Log:
         self.warnings: list[str] = list(warnings)
         self.requests = 0
         self.selection: dict[str, Any] = {}
-        self._began = perf_counter()
+        self.began = self._reached = perf_counter()
 
     def mark(self, name: str, n_in: int, n_out: int) -> None:
         """Record that a step is done; its time began when the one before ended."""
         now = perf_counter()
-        self.steps.append(Step(name, n_in, n_out, (now - self._began) * 1e6))
-        self._began = now
+        self.steps.append(Step(name, n_in, n_out, (now - self._reached) * 1e6))
+        self._reached = now
 
     def warn(self, message: str) -> None:
         """Record something that went otherwise than asked for."""
