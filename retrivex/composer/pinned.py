@@ -50,12 +50,18 @@ def pin_passages(call: Call) -> Pinned:
 
 
 def _drop_unaffordable(call: Call, pinned: Sequence[Span]) -> list[Span]:
-    kept: list[Span] = []
     budget = call.config.token_budget
+
+    def fits(spans: list[Span]) -> bool:
+        return tokens_of_text(render(spans, call.style), spans, call.counter) <= budget
+
+    # one by one only where something has to go: what is kept is then no longer than the budget
+    if fits(list(pinned)):
+        return list(pinned)
+    kept: list[Span] = []
     for span in pinned:
-        tried = [*kept, span]
-        if tokens_of_text(render(tried, call.style), tried, call.counter) <= budget:
-            kept = tried
+        if fits([*kept, span]):
+            kept.append(span)
         else:
             call.log.warn(f"pinned passage of {span.doc_id!r} not pinned: it does not fit token_budget={budget}")
     return kept
