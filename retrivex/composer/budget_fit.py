@@ -300,8 +300,8 @@ def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitt
         return empty
     whole: frozenset[ChunkKey] = frozenset()
     if part == (0, piece.end - piece.start):
-        top = task.demand.top
-        whole = frozenset(key for key in top if set(pieces_of(candidates, task.runs, key)) <= {best})
+        pieces = pieces_of(candidates, task.runs, task.demand.top)
+        whole = frozenset(key for key, some in pieces.items() if set(some) <= {best})
     else:
         call.log.warn(f"the best passage, of {run.doc_id!r}, was cut to fit {name}")
     return Fitted(_lay_out(task, [shown]), whole, candidates)

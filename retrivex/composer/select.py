@@ -70,8 +70,13 @@ def keep_top(
     kept: tuple[int, ...] = ()
     whole: set[ChunkKey] = set()
     limits = limits_of(call, candidates, allowance)
+    pieces = pieces_of(candidates, runs, top) if top else {}
+    # one by one only where something has to go: what is kept is then no longer than the budget
+    everything = tuple(sorted({piece for some in pieces.values() for piece in some}))
+    if fits(candidates.problem, everything, limits):
+        return Selected(everything, frozenset(top), everything)
     for key in top:
-        tried = tuple(sorted({*kept, *pieces_of(candidates, runs, key)}))
+        tried = tuple(sorted({*kept, *pieces[key]}))
         if fits(candidates.problem, tried, limits):
             kept = tried
             whole.add(key)

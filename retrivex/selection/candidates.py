@@ -354,20 +354,23 @@ def chosen_keys(made: CandidateSet, runs: Sequence[Run], chosen: Sequence[int]) 
     return {runs[piece.run].chunks[at].key for piece in made.some(chosen) for at in range(piece.first, piece.last + 1)}
 
 
-def pieces_of(made: CandidateSet, runs: Sequence[Run], key: ChunkKey) -> tuple[int, ...]:
-    """Return the pieces that show all of a chunk, or the better copy of it, that may be shown."""
+def pieces_of(made: CandidateSet, runs: Sequence[Run], keys: Sequence[ChunkKey]) -> dict[ChunkKey, tuple[int, ...]]:
+    """Return the pieces that show all of each chunk, or the better copy of it, that may be shown."""
+    shown: dict[ChunkKey, list[int]] = {}
+    for number, piece in enumerate(made.pieces):
+        run = runs[piece.run]
+        for at in range(piece.first, piece.last + 1):
+            # of chunks that overlap each shows its own
+            start, end = run.ranges[at]
+            if run.text[max(start, piece.start) : min(end, piece.end)].strip():
+                shown.setdefault(run.chunks[at].key, []).append(number)
+    return {key: tuple(shown.get(_copy_of(made, key), ())) for key in keys}
+
+
+def _copy_of(made: CandidateSet, key: ChunkKey) -> ChunkKey:
     while key in made.repeated:
         key = made.repeated[key]
-    return tuple(i for i, piece in enumerate(made.pieces) if _shows(piece, runs[piece.run], key))
-
-
-def _shows(piece: Piece | Unit, run: Run, key: ChunkKey) -> bool:
-    """Whether a piece shows something of a chunk that is to be read; of chunks that overlap each shows its own."""
-    at = key[1] - run.chunks[0].metadata.chunk_id
-    if run.doc_id != key[0] or not 0 <= at < len(run) or not piece.first <= at <= piece.last:
-        return False
-    start, end = run.ranges[at]
-    return bool(run.text[max(start, piece.start) : min(end, piece.end)].strip())
+    return key
 
 
 def _unit_costs(
