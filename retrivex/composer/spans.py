@@ -118,8 +118,13 @@ def _trim_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tupl
         if text:
             end = pick.start + segment.start + len(text)
             empty = _EMPTY_LINES.match(run.text, start, end)  # what indents the first line with text belongs to it
-            return start if empty is None else empty.end(), end
+            return start if empty is None else _leave_joiner(empty.end() - pick.start, segments) + pick.start, end
     return start, end
+
+
+def _leave_joiner(at: int, segments: Sequence[Segment]) -> int:
+    """Where a stretch that would begin at `at` begins: a joiner in front of its first text joins nothing."""
+    return next(max(at, segment.start) for segment in segments if at < segment.end)
 
 
 def _count_tokens(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fuzz.checks import without_times
-from fuzz.run import Bench
+from fuzz.compositions import Bench
 from hypothesis import given
 from support.properties import try_examples
 from support.strategies import bare, cases, compose, count_words, hits_of, sentences

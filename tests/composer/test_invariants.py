@@ -27,8 +27,8 @@ from fuzz.checks import (
     snapshot,
     without_times,
 )
+from fuzz.compositions import Bench, fuzz
 from fuzz.mutants import MUTANTS, Mutant
-from fuzz.run import Bench, fuzz
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.properties import try_examples

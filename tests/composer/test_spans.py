@@ -78,3 +78,11 @@ def test_a_passage_begins_with_its_text_and_not_with_empty_lines(lead: str, inde
         assert span.exact
         assert all(source[c.char_start : c.char_end] == made.text[c.start : c.end] for c in made.citations)
         assert made.tokens <= RetrievalConfig().token_budget
+
+
+def test_a_passage_does_not_begin_with_a_joiner_of_empty_lines() -> None:
+    source = "\n\n A hive has one queen."
+    chunks = [Chunk("\n", ChunkMetadata("bees", 0, 0, 1)), Chunk(source[3:], ChunkMetadata("bees", 1, 3, len(source)))]
+    hits = [SeedHit(chunk, 0.9) for chunk in chunks]
+    (span,) = SpanComposer().compose(hits, {c.key: c for c in chunks}, window=1, joiner=" ", keep_top=2).spans
+    assert (span.text, span.char_start, span.exact) == (source[3:], 3, True)

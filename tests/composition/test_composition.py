@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz.run import Bench, check_round_trip
+from fuzz.compositions import Bench, check_round_trip
 from hypothesis import given
 from support.properties import try_examples
 from support.strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile

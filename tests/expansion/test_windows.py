@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fuzz.checks import check_windows
-from fuzz.run import Bench
+from fuzz.compositions import Bench
 from hypothesis import given
 from support.properties import try_examples
 from support.strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences

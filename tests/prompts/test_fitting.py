@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from fuzz.run import Bench
+from fuzz.compositions import Bench
 from hypothesis import given
 from hypothesis import strategies as st
 from support.chat_world import made

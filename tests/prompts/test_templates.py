@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fuzz.run import Bench
+from fuzz.compositions import Bench
 from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import try_examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fuzz.run import Bench
+from fuzz.compositions import Bench
 from hypothesis import given
 from support.properties import try_examples
 from support.strategies import cases, compose, hits_of, make_chunk, make_store

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from fuzz.cases import CHOICES, QUERIES, Case, OddStore
+from fuzz.cases import CHOICES, QUERIES, Case
+from fuzz.stores import OddStore
 from fuzz.worlds import PIECES, World
 from hypothesis import strategies as st
 
