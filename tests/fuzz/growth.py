@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from unicodedata import category
 
 from fuzz.cases import Case
 from fuzz.guards import may_cross
@@ -57,8 +58,12 @@ def _seed_keys(case: Case, config: RetrievalConfig) -> set[ChunkKey]:
         for hit in case.all_hits()
         if hit.chunk.metadata.scope in scopes
         and low - 1e-6 <= hit.similarity_score <= high + 1e-6
-        and not hit.chunk.text.isspace()
+        and any(_is_seen(character) for character in hit.chunk.text)
     }
+
+
+def _is_seen(character: str) -> bool:
+    return not character.isspace() and category(character) not in ("Cc", "Cf")
 
 
 def _usable_chunks(case: Case, config: RetrievalConfig) -> dict[ChunkKey, Chunk] | None:

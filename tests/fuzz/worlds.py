@@ -88,7 +88,7 @@ HOSTILE_SHARE = 0.12
 
 CUTS = ("tile", "tile", "overlap", "overlap", "small gaps", "wide gaps", "contained", "mixed")
 OFFSETS = ("true", "true", "true", "true", "none", "some", "lying")
-ODD_NAMES = ("a (unplaced)", "a\nb", "\x1b[31mred", "\ud800", "e\u0301", "[1]", "</source>", " ", "a" * 500, "0")
+ODD_NAMES = ("a (unplaced)", "a\nb", "\x1b[31mred", "e\u0301", "[1]", "</source>", " ", "a" * 500, "0")
 HEADINGS: tuple[tuple[str, ...] | None, ...] = (None, (), ("A",), ("A", "B"), ("A", "C"), ("D",))
 
 
