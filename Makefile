@@ -44,6 +44,9 @@ INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx p
 # node and an npm package that results are compared with, beside the Python of the same folder
 INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent rag-chunk-reorder@0.1.7
+# the system's Chromium, driven by playwright, which downloads none of its own; axe-core finds what shuts people out
+INSTALL_browser = $(PIP) --group test -e . playwright && .ci/install_chromium && .ci/install_node \
+	&& npm install --prefix .venv/$* --no-audit --no-fund --silent axe-core@4.14.1
 
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
 # adapter come from its row.
@@ -56,6 +59,7 @@ TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/
 TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
 TESTS_office := tests/loading/test_office.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
+TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py
 # what the first run of a target says while it installs; sizes are those on disk
 HOLDS_core = RetriVex with its tools for tests, 0.5 GB, one to two minutes
 HOLDS_models = torch and sentence-transformers, 1 GB, some minutes
@@ -69,7 +73,8 @@ HOLDS_evaluate = the extra evaluate, 0.7 GB, one to two minutes
 HOLDS_longbench = the scorers of LongBench, 0.4 GB, a minute
 HOLDS_office = the extra office, 0.6 GB, one to two minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
-KINDS := models frameworks engines wires measures evaluate longbench office node
+HOLDS_browser = playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
+KINDS := models frameworks engines wires measures evaluate longbench office node browser
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \

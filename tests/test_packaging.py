@@ -66,6 +66,7 @@ def test_every_file_reaches_the_wheel(wheel: Path) -> None:
         for pattern in ("*.py", "py.typed", "*.json", "*.md")
         for path in (ROOT / "retrivex").rglob(pattern)
     } | {f"retrivex/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "adapters").rglob("*.py")}
+    expected |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "retrivex").rglob("static/*")}
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if name.startswith("retrivex/")}
     assert found == expected

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from retrivex.cli.chunk_map import ChunkMap, chunk_maps, legend
 from retrivex.cli.terminal import one_line
+from retrivex.composer.reasons import DROP_REASONS, PassageReasons
 from retrivex.composition.composition import Composition
-from retrivex.composition.trace import Step, UnitNote
+from retrivex.composition.trace import Step
 from retrivex.model.hit import DroppedHit
 from retrivex.model.span import Span
-from retrivex.scoring.feature_words import describe_feature
 
 MAX_DOCUMENTS = 12
 """Documents that are drawn."""
@@ -29,18 +29,6 @@ MAX_DROPPED = 5
 
 _NARROW = 60  # columns below which steps are not explained
 
-MAX_REASONS = 2
-"""Features that are named for a passage, and against it."""
-
-_FILLER = 0.1
-"""Probability of evidence below which a passage is said to fill the room that is left."""
-
-_FACTORS = {
-    "score of its best hit": "sim_score",
-    "distance to a hit": "adjacency_score",
-    "continuity with its neighbours": "continuity_score",
-    "share of its section that is found": "parent_bonus",
-}
 _STEPS = {
     "rerank": "hits scored anew by the reranker",
     "seeds": "hits given, and used",
@@ -53,19 +41,6 @@ _STEPS = {
     "parents": "chunks, and the sections that hold them",
     "siblings": "sections asked for, and chunks of them received",
     "render": "passages, and tokens of the context",
-}
-_REASONS = {
-    "beyond_k": "below the best k hits",
-    "budget": "too long for the token budget",
-    "duplicate_id": "another hit has its name and other text",
-    "duplicate_text": "the same text is shown elsewhere",
-    "excluded": "excluded by the caller",
-    "max_spans": "enough better passages are shown (max_spans)",
-    "near_duplicate": "almost the same text is shown elsewhere",
-    "no_text": "its text is not known",
-    "no_value": "worth nothing for the question, or nothing of it is left to read",
-    "out_of_scale": "its score is out of the declared range",
-    "scope": "this call may not see it",
 }
 
 
@@ -148,79 +123,15 @@ def _ids(span: Span) -> str:
 
 def _passages(composition: Composition, options: ConsoleOptions) -> Iterator[RenderableType]:
     """Say of each passage where it stands and why it is there: a head, and lines under it that wrap between words."""
-    found = _Found(composition)
+    reasons = PassageReasons(composition)
     for number, span in enumerate(composition.spans, start=1):
         chunks = "chunk" if len(span.chunk_ids) == 1 else "chunks"
         tokens = "1 token" if span.token_count == 1 else f"{span.token_count:,} tokens"
         yield Text.assemble(
             (f"[{number}] {one_line(span.doc_id)}", "bold"), f", {chunks} {_ids(span)}, {tokens}", overflow="fold"
         )
-        for line in found.why(span):
+        for line in reasons.explain(span):
             yield Padding(Text(line, style="dim"), (0, 0, 0, 4 if options.max_width >= _NARROW else 2), expand=False)
-
-
-class _Found:
-    """What the trace knows of passages.
-
-    Parameters
-    ----------
-    composition : with its trace
-    """
-
-    def __init__(self, composition: Composition) -> None:
-        self._units = [note for note in composition.trace.units if note.selected]
-        seeds = [note for note in composition.trace.notes if note.role == "seed"]
-        seeds.sort(key=lambda note: -(note.relevance or 0.0))
-        self._ranks = {(note.doc_id, note.chunk_id): rank for rank, note in enumerate(seeds, start=1)}
-        self._linked = {(note.doc_id, note.chunk_id) for note in composition.trace.notes if note.role == "link"}
-
-    def why(self, span: Span) -> Iterator[str]:
-        """Yield the lines under a passage."""
-        best = max((note for note in self._units if _holds(span, note)), key=_probability, default=None)
-        yield f"{self._origin(span)}; {_value(span, best)}"
-        if best is None:
-            factors = ", ".join(f"{name} {getattr(span, factor):.2f}" for name, factor in _FACTORS.items())
-            yield f"made of: {factors}"
-            return
-        for word, sign in (("for it", 1), ("against it", -1)):
-            # two features may look at the same thing
-            names = dict.fromkeys(describe_feature(name) for name, moved in best.reasons if sign * moved > 0)
-            if names:
-                yield f"{word}: {'; '.join([*names][:MAX_REASONS])}"
-
-    def _origin(self, span: Span) -> str:
-        keys = [(span.doc_id, chunk_id) for chunk_id in span.chunk_ids]
-        ranks = [self._ranks[key] for key in keys if key in self._ranks]
-        if span.pinned:
-            return "pinned by the caller"
-        if span.parent_id is not None:
-            return "the whole section of its hits"
-        if ranks:
-            named = f"hit {min(ranks)} of {len(self._ranks)}"
-            return named if len(ranks) == 1 else f"{named} and {len(ranks) - 1} more"
-        return "reached over a link" if any(key in self._linked for key in keys) else "next to a hit"
-
-
-def _probability(note: UnitNote) -> float:
-    return note.probability
-
-
-def _holds(span: Span, note: UnitNote) -> bool:
-    """Whether a passage shows a group of sentences: by its place in the document, else by its chunks."""
-    if span.doc_id != note.doc_id:
-        return False
-    if note.char_start is not None and span.char_start is not None and span.char_end is not None:
-        return span.char_start <= note.char_start < span.char_end
-    return not set(note.chunk_ids).isdisjoint(span.chunk_ids)
-
-
-def _value(span: Span, best: UnitNote | None) -> str:
-    if best is None:
-        return f"score {span.score:.2f}"
-    if best.hedged:
-        return "kept because it is among the nearest hits, although it shares little with the question's words"
-    likely = f"likely to hold evidence: {best.probability:.0%}"
-    return f"{likely}, so it only fills the room that is left" if best.probability < _FILLER else likely
 
 
 def _steps(steps: Sequence[Step], options: ConsoleOptions) -> RenderableType:
@@ -248,7 +159,7 @@ def _list_dropped(hits: Sequence[DroppedHit]) -> Iterator[RenderableType]:
         groups.setdefault((hit.reason, alike), []).append((hit, own))
     for (reason, alike), found in groups.items():
         count = "1 hit" if len(found) == 1 else f"{len(found):,} hits"
-        yield Text.assemble((reason, "yellow"), f", {count}: {alike or _REASONS.get(reason, reason)}")
+        yield Text.assemble((reason, "yellow"), f", {count}: {alike or DROP_REASONS.get(reason, reason)}")
         lines = [
             f"{one_line(hit.doc_id)}, chunk {hit.chunk_id} (score {hit.similarity_score:.4g}): {own}"
             for hit, own in found[:MAX_DROPPED]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -38,6 +39,8 @@ from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Scope
 from retrivex.rerank import Reranker
 from retrivex.retrieval.stored_encoder import encoder_for_query
+from retrivex.service.playground.page import write_recording
+from retrivex.service.playground.view import Answer, fetch_chunks, write_view
 from retrivex.service.question import DEFAULT_HITS, compose_question
 from retrivex.stores import SQLiteStore
 
@@ -95,6 +98,10 @@ def query(
     rerank_model: RerankModel = None,
     trace: WithTrace = False,
     as_json: AsJson = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the answer, too, as a web page that explains it."),
+    ] = None,
 ) -> None:
     """Compose the context for a question: whole passages, cited, inside a token budget.
 
@@ -106,6 +113,7 @@ def query(
       retrivex query "Who signs the contract?" --budget 800 --explain
       retrivex query "error codes" --format json | jq .citations
       retrivex query "opening hours" --where 'page={"max": 3}' --scope acme
+      retrivex query "error codes" --html answer.html
       retrivex query "error codes" --rerank http://localhost:8080/rerank --rerank-shape tei
     """
     if not question.strip():
@@ -130,6 +138,11 @@ def query(
             where=parse_pairs(where, "--where", as_text=_TEXT_FIELDS),
             reranker=reranker,
         )
+        if html is not None:
+            where_from = {"hits": k, "database": str(db), "embed": embed or store.vector_model, "mode": mode.value}
+            write_page(
+                html, Answer(composition, retrieval, fetch_chunks(composition, store, make_scope(scope)), where_from)
+            )
     _print(composition, output, explain=explain, trace=trace)
 
 
@@ -158,6 +171,20 @@ def ask(
         where=where,
         said=said,
     )
+
+
+def write_page(path: Path, answer: Answer) -> None:
+    """Write an answer as one HTML file that needs nothing else.
+
+    Raises
+    ------
+    typer.BadParameter
+        If the file cannot be written.
+    """
+    try:
+        path.write_text(write_recording(write_view([answer])), encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"--html {path} cannot be written: {error.strerror}") from error
 
 
 def _print(composition: Composition, output: Format, *, explain: bool, trace: bool) -> None:

@@ -335,6 +335,7 @@ def unit_notes(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> tu
                 selected=_is_shown(segments[0], text, shown.get(run.doc_id, ())),
                 reasons=scores.reasons(number),
                 hedged=scores.hedged is not None and bool(scores.hedged[number]),
+                expected=None if scores.expected is None else float(scores.expected[number]),
             )
         )
     return tuple(sorted(notes, key=lambda note: -note.probability))

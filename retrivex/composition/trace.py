@@ -105,6 +105,7 @@ class UnitNote:
     selected : whether it is shown
     reasons : the features that moved its log-odds most, each with what it added or took
     hedged : whether its value is that of the nearest-neighbour fallback, and not what its probability gives
+    expected : share of the candidates' evidence that is expected in it, in [0, 1]; None in what version 0.2 wrote
     """
 
     doc_id: str
@@ -117,6 +118,7 @@ class UnitNote:
     selected: bool
     reasons: tuple[tuple[str, float], ...]
     hedged: bool = False
+    expected: float | None = None
 
 
 @dataclass(frozen=True)

@@ -263,3 +263,22 @@ def test_the_question_of_the_readme_gets_its_answer(tmp_path: Path) -> None:
     for budget in ("100", "200", "1000", "2000"):
         first = ask(db, question, "--budget", budget).partition("\n[2] ")[0]
         assert "lunch up to 25 euros and dinner up to 45 euros" in first
+
+
+def test_html_writes_the_answer_as_a_page(db: str, tmp_path: Path) -> None:
+    page = tmp_path / "answer.html"
+    out = ask(db, "How do bees survive the winter?", "--budget", "60", "--html", str(page))
+    text = page.read_text(encoding="utf-8")
+    [data] = re.findall(r'id="recorded">(.*?)</script>', text)
+    [answer] = json.loads(data)["answers"]
+    assert "".join(piece["text"] for piece in answer["context"]) == out.partition("\nSources\n")[0].rstrip("\n")
+    assert answer["settings"]["token_budget"] == 60
+    assert "--embed hashing-64" in answer["code"]["command"]
+    chunks = [chunk for document in answer["documents"] for chunk in document["chunks"]]
+    assert any(chunk["outcome"] == "dropped" and chunk["pieces"] for chunk in chunks)
+
+
+def test_html_that_cannot_be_written_is_an_error(db: str, tmp_path: Path) -> None:
+    result = run(app, ["query", "smoker", "--db", db, "--html", str(tmp_path / "missing" / "a.html")])
+    assert result.exit_code == 2
+    assert "cannot be written: No such file or directory" in " ".join(result.output.split())

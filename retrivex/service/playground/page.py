@@ -1,0 +1,126 @@
+"""The files of the page: one by one for a service, or as a single file that opens on a recorded answer."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+INDEX = "index.html"
+
+CONTENT_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""What a service sends with the page: nothing inline, nothing from elsewhere."""
+
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+_LAST_EXPORT = re.compile(r"export\{([^}]*)\};?\s*$")  # as minifiers write it
+
+
+@cache
+def read_files() -> Mapping[str, bytes]:
+    """Return every file of the page by its name; `index.html` is served at `/`, the others at `/static/<name>`."""
+    folder = files("retrivex.service.playground").joinpath("static")
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+def content_type(name: str) -> str:
+    """Return the media type of a file of the page.
+
+    Examples
+    --------
+    >>> content_type("page.css")
+    'text/css; charset=utf-8'
+    """
+    return CONTENT_TYPES[f".{name.rpartition('.')[2]}"]
+
+
+def write_recording(view: Mapping[str, Any]) -> str:
+    """Return one HTML file that shows a recorded answer, with no service and nothing from elsewhere.
+
+    Parameters
+    ----------
+    view : as `write_view` returns it
+    """
+    style, script = read_files()["page.css"].decode(), bundle_modules("app.js")
+    question = str(view["answers"][0]["question"])
+    policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}; base-uri 'none'; form-action 'none'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
+        f"<title>{html.escape(question)} - RetriVex</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        '<div id="app"><noscript>This page needs JavaScript.</noscript></div>\n'
+        f'<script type="application/json" id="recorded">{write_safe_json(view)}</script>\n'
+        f'<script type="module">{script}</script>\n</body>\n</html>\n'
+    )
+
+
+def write_safe_json(value: Any) -> str:
+    r"""Return JSON that a page can carry: no text in it can end the element that holds it, or begin another.
+
+    Examples
+    --------
+    >>> write_safe_json({"text": "</script><!--"})
+    '{"text":"\\u003c/script\\u003e\\u003c!--"}'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    # half a surrogate pair: only an escape can carry it
+    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def bundle_modules(entry: str) -> str:
+    """Return a module and all that it imports as one script: each module a function of its own, in the order of need.
+
+    Parameters
+    ----------
+    entry : name of a file of the page
+    """
+    found: dict[str, str] = {}
+    _collect(entry, found)
+    return "\n".join(found.values())
+
+
+def _collect(name: str, found: dict[str, str]) -> None:
+    """Put a module behind those that it imports, which therefore must not import it."""
+    source = read_files()[name].decode()
+    for needed in dict.fromkeys(match[2] for match in _IMPORT.finditer(source)):
+        if needed not in found:
+            _collect(needed, found)
+    exported = {public: public for public in _EXPORT.findall(source)}
+    if last := _LAST_EXPORT.search(source):
+        pairs = [pair.split(" as ") for pair in last[1].split(",")]
+        exported = {public: own for own, public in pairs}
+    body = _LAST_EXPORT.sub("", _EXPORT.sub("", _IMPORT.sub(_read_module, source)))
+    returned = ", ".join(f"{public}: {own}" for public, own in exported.items())
+    found[name] = f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {returned} }};\n}})();"
+
+
+def _read_module(found: re.Match[str]) -> str:
+    return f"const {found[1]} = {_variable(found[2])};"
+
+
+def _variable(name: str) -> str:
+    return "module_" + re.sub(r"\W", "_", name)
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,143 @@
+"""The settings that the page offers, and the options of the composer that they stand for."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retrivex.config import MAX_WINDOW, Effort, RetrievalConfig
+from retrivex.model.options import Options
+from retrivex.ordering.strategy import OrderingStrategy
+
+
+class Settings(Options):
+    """What can be turned on the page; what is left out stays as the service was started."""
+
+    token_budget: int | None = Field(default=None, ge=1, description="Most tokens of context.")
+    window: int | None = Field(
+        default=None, ge=0, le=MAX_WINDOW, description="Neighbours on each side of a hit; null: as many as are needed."
+    )
+    effort: Effort | None = Field(default=None, description="How far the budget is filled.")
+    order: OrderingStrategy | None = Field(default=None, description="Order of the passages.")
+    scoring: Literal["auto", "weighted", "calibrated"] | None = Field(default=None, description="The scorer.")
+
+    def apply(self, config: RetrievalConfig) -> RetrievalConfig:
+        """Return the config with these settings on top.
+
+        Examples
+        --------
+        >>> Settings(token_budget=300).apply(RetrievalConfig(numbered=False)).token_budget
+        300
+        """
+        given = {"ordering_strategy" if name == "order" else name: value for name, value in self if value is not None}
+        return config.override(**given)
+
+
+def settings_of(config: RetrievalConfig) -> dict[str, Any]:
+    """Return the settings that a config amounts to, as plain JSON types.
+
+    Examples
+    --------
+    >>> settings_of(RetrievalConfig(window=1))
+    {'token_budget': 2000, 'window': 1, 'effort': 'standard', 'order': 'edge_balanced', 'scoring': 'auto'}
+    """
+    return {
+        "token_budget": config.token_budget,
+        "window": config.window if config.pool_factor is None else None,
+        "effort": config.effort,
+        "order": config.ordering_strategy.value,
+        "scoring": config.scoring,
+    }
+
+
+def changed_options(config: RetrievalConfig) -> dict[str, Any]:
+    """Return the options that differ from the defaults, as plain JSON types: a config of them is equal to `config`.
+
+    Options that JSON cannot hold, such as functions, are left out.
+
+    Examples
+    --------
+    >>> changed_options(RetrievalConfig(window=2, effort="lean"))
+    {'effort': 'lean', 'window': 2}
+    """
+    usual = RetrievalConfig()
+    changed = {name: value for name, value in config if value != getattr(usual, name)}
+    if config.pool_factor is None:  # a window that is named drops it
+        changed = {name: value for name, value in changed.items() if name != "pool_factor"} | {"window": config.window}
+    return {name: plain for name, value in changed.items() if (plain := _plain(value)) is not None}
+
+
+def _plain(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value, default=str if hasattr(value, "__fspath__") else None))
+    except TypeError:
+        return None
+
+
+_PYTHON = """from retrivex import RetrievalConfig, SpanComposer
+{imports}from retrivex.retrieval.local import LocalRetriever
+from retrivex.stores import SQLiteStore
+
+question = {question!r}
+{encoder}with SQLiteStore({database!r}, read_only=True) as store:
+    hits = LocalRetriever(store{more}).retrieve(question, k={hits})
+    composer = SpanComposer(RetrievalConfig({options}))
+    composition = composer.compose(hits, store, query=question{vector})
+print(composition.text)
+"""
+_BY_WORDS = {"imports": "", "encoder": "", "more": "", "vector": ""}
+
+
+def write_code(
+    question: str,
+    config: RetrievalConfig,
+    *,
+    hits: int = 50,
+    database: str = "retrivex.db",
+    embed: str | None = None,
+    mode: str = "auto",
+    address: str = "http://127.0.0.1:8000",
+) -> dict[str, str]:
+    """Return what gives the same answer elsewhere, as text to copy: `python`, `command`, `curl` and `json`.
+
+    Parameters
+    ----------
+    question : as asked
+    config : what it was composed with
+    hits : found by the retriever, at most
+    database : file of the index
+    embed : name or folder of the encoder; None searches by words
+    mode : of the retriever, where there is an encoder
+    address : of the service
+    """
+    options = changed_options(config)
+    body = json.dumps({"question": question, "k": hits, "config": options}, ensure_ascii=False, indent=2)
+    python = _PYTHON.format(
+        question=question,
+        database=database,
+        hits=hits,
+        options=", ".join(f"{name}={value!r}" for name, value in options.items()),
+        **(_BY_WORDS if embed is None else _by_vectors(embed, mode)),
+    )
+    words = ["retrivex", "query", question, "--db", database, "--k", str(hits), "--mode", mode]
+    words += [] if embed is None else ["--embed", embed]
+    words += [word for name, value in options.items() for word in ("--set", f"{name}={json.dumps(value)}")]
+    url = f"{address.rstrip('/')}/v1/query"
+    return {
+        "python": python,
+        "command": shlex.join(words),
+        "curl": f"curl {url} --json {shlex.quote(body)}",
+        "json": body,
+    }
+
+
+def _by_vectors(embed: str, mode: str) -> dict[str, str]:
+    return {
+        "imports": "from retrivex.encoders.encoder import load_encoder\n",
+        "encoder": f"encoder = load_encoder({embed!r})\n",
+        "more": f", encoder, {mode!r}",
+        "vector": ", query_embedding=encoder.encode([question])[0]",
+    }

@@ -1,0 +1,48 @@
+// What the page asks of the service. Addresses are relative, so that it also works behind a prefix.
+
+const KEY = "retrivex-key";
+
+export class Problem extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function rememberKey(key) {
+  sessionStorage.setItem(KEY, key);
+}
+
+async function call(path, options = {}) {
+  const key = sessionStorage.getItem(KEY);
+  const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, "The service does not answer. Is it still running?");
+  }
+  const body = await response.json().catch(() => null);
+  if (!response.ok) {
+    const said = body && (body.detail || body.title);
+    throw new Problem(response.status, said || `The service answered ${response.status}.`);
+  }
+  return body;
+}
+
+export function askFor(request, signal) {
+  const body = JSON.stringify(request);
+  return call("v1/view", { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
+}
+
+export async function listDocuments() {
+  const found = await call("v1/documents");
+  return found.documents;
+}
+
+export function addFile(file) {
+  const form = new FormData();
+  form.append("file", file, file.name);
+  return call("v1/documents", { method: "POST", body: form });
+}

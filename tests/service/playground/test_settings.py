@@ -1,0 +1,97 @@
+"""The settings of the page, and the code that gives the same answer elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from support.properties import try_examples
+from support.strategies import option_choices
+from typer.testing import CliRunner
+
+from retrivex import RetrievalConfig
+from retrivex.cli import app
+from retrivex.errors import ConfigError
+from retrivex.service.playground.settings import Settings, changed_options, settings_of, write_code
+
+QUESTION = 'What\'s "kept" in a hive?'
+
+
+def test_settings_that_are_left_out_stay_as_they_were() -> None:
+    config = RetrievalConfig(token_budget=700, effort="lean", numbered=False)
+    turned = Settings(effort="full", order="document").apply(config)
+    assert (turned.token_budget, turned.effort, turned.ordering_strategy) == (700, "full", "document")
+    assert not turned.numbered
+    assert Settings().apply(config) == config
+
+
+@pytest.mark.parametrize(("name", "value"), [("token_budget", 0), ("effort", "huge"), ("order", "up"), ("colour", 1)])
+def test_settings_that_break_a_rule_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=name):
+        Settings.model_validate({name: value})
+
+
+def test_settings_of_a_config_give_it_back() -> None:
+    for config in (RetrievalConfig(), RetrievalConfig(window=0, scoring="weighted", ordering_strategy="auto")):
+        assert Settings.model_validate(settings_of(config)).apply(RetrievalConfig()) == config
+
+
+@try_examples(200)
+@given(option_choices)
+def test_changed_options_make_the_same_config(options: dict[str, Any]) -> None:
+    try:
+        config = RetrievalConfig(**options)
+    except ConfigError:
+        return  # options that exclude one another
+    changed = changed_options(config)
+    assert json.loads(json.dumps(changed)) == changed
+    again = RetrievalConfig(**changed)
+    functions = {name for name, value in options.items() if name not in changed and value != getattr(again, name)}
+    assert {name: value for name, value in again if name not in functions} == {
+        name: value for name, value in config if name not in functions
+    }
+
+
+@pytest.fixture(scope="module", params=[None, "hashing-64"])
+def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str | None]:
+    folder = tmp_path_factory.mktemp("code")
+    (folder / "hive.md").write_text("# Hive\n\nHoney is kept in a hive. Wax is made there.\n\n# Tools\n\nA veil.\n")
+    made = str(folder / "it's a store.db")
+    embed = ["--embed", request.param] if request.param else []
+    assert CliRunner().invoke(app, ["index", str(folder), "--db", made, "--size", "12", *embed]).exit_code == 0
+    return made, request.param
+
+
+@pytest.mark.parametrize("options", [{}, {"token_budget": 30, "window": 0}, {"span_header": "full", "effort": "full"}])
+def test_python_and_command_line_answer_alike(database: tuple[str, str | None], options: dict[str, Any]) -> None:
+    path, embed = database
+    code = write_code(QUESTION, RetrievalConfig(**options), database=path, embed=embed, hits=7)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code["python"], "copied", "exec"), {})
+    command = shlex.split(code["command"])
+    assert command[0] == "retrivex"
+    result = CliRunner().invoke(app, [*command[1:], "--json"])
+    assert result.exit_code == 0, result.output
+    composed = json.loads(result.stdout)
+    assert "Honey is kept in a hive." in composed["text"]
+    assert composed["text"] == printed.getvalue().removesuffix("\n")
+
+
+def test_curl_sends_the_json() -> None:
+    code = write_code(QUESTION, RetrievalConfig(effort="lean"), address="https://example.org/rag/")
+    words = shlex.split(code["curl"])
+    assert words[:3] == ["curl", "https://example.org/rag/v1/query", "--json"]
+    assert json.loads(words[3]) == json.loads(code["json"])
+    assert json.loads(code["json"]) == {"question": QUESTION, "k": 50, "config": {"effort": "lean"}}
+
+
+def test_a_file_of_coefficients_is_written_as_its_path() -> None:
+    config = RetrievalConfig(coefficients=Path("own.json"))
+    assert changed_options(config) == {"coefficients": "own.json"}
