@@ -66,7 +66,9 @@ def fetch_chunks(composition: Composition, store: ChunkStore, scope: Scope = Non
     """
     seen = [note for note in composition.trace.notes if note.outcome != "refused"]
     windows = [Window(note.doc_id, note.chunk_id, note.chunk_id + 1) for note in seen[: 2 * MAX_CHUNKS]]
-    fetched = {chunk.key: chunk for chunk in store.fetch(windows, scope)} if windows else {}
+    wanted = {(note.doc_id, note.chunk_id) for note in seen}  # a store may give more
+    received = store.fetch(windows, scope) if windows else []
+    fetched = {chunk.key: chunk for chunk in received if chunk.key in wanted}
     return fetched | {chunk.key: chunk for span in composition.spans for chunk in span.chunks}
 
 
@@ -111,7 +113,7 @@ def _write_answer(answer: Answer, other: Composition | None) -> dict[str, Any]:
             for hit in made.dropped[:MAX_DROPPED]
         ],
         "omitted": {
-            "chunks": len(_list_notes(made)) - len(drawn),
+            "chunks": len(made.trace.notes) - len(drawn),
             "groups": len(made.trace.units) - len(groups),
             "hits": max(0, len(made.dropped) - MAX_DROPPED),
         },
@@ -178,18 +180,13 @@ def _write_group(note: UnitNote) -> dict[str, Any]:
 # ---- documents as strips of chunks
 
 
-def _list_notes(made: Composition) -> list[ChunkNote]:
-    # who may not see a chunk does not learn that it is there
-    return [note for note in made.trace.notes if note.reason != "scope"]
-
-
 def _rank(note: ChunkNote) -> tuple[bool, bool, float]:
     return note.outcome != "selected", note.role != "seed", -(note.value or 0.0)
 
 
 def _choose_notes(made: Composition) -> list[ChunkNote]:
     """Return the notes that are drawn: shown chunks, hits and the best of the rest."""
-    return sorted(_list_notes(made), key=_rank)[:MAX_CHUNKS]
+    return sorted(made.trace.notes, key=_rank)[:MAX_CHUNKS]
 
 
 def _write_documents(answer: Answer, drawn: Sequence[ChunkNote], groups: Sequence[UnitNote]) -> list[dict[str, Any]]:

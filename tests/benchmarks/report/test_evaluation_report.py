@@ -51,8 +51,8 @@ def test_every_figure_and_link_of_a_printed_page_is_there(page: report.Path) -> 
 
 
 def test_no_figure_lies_there_that_no_page_shows() -> None:
-    concepts = report.ROOT / "docs" / "concepts.md"
-    pages = [report.PAGE, report.ROOT / "README.md", concepts, *report.RESULTS.rglob("*.md")]
+    docs = (report.ROOT / "docs").glob("*.md")
+    pages = [report.PAGE, report.ROOT / "README.md", *docs, *report.RESULTS.rglob("*.md")]
     shown = {file.rsplit("/", 1)[-1] for page in pages for file in figures_of(page.read_text(encoding="utf-8"))}
     there = {file.name for file in (report.ROOT / "docs" / "figures").rglob("*.png")}
     assert there - shown == set()

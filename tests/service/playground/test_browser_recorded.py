@@ -91,7 +91,9 @@ def test_chunks_and_their_scores_are_reached_by_keyboard(browser: Any, recorded:
         group.focus()
         score = page.locator(".score").first
         assert "for it: " in score.inner_text()
-        assert "%" in score.inner_text()
+        share = float(score.locator("strong").inner_text().removesuffix(" %"))
+        whole, part = (score.locator(name).evaluate("e => e.clientWidth") for name in (".bar", ".bar span"))
+        assert 100 * part / whole == pytest.approx(share, abs=3)
         assert "for it: " in str(group.get_attribute("aria-label"))
         assert complaints == []
 

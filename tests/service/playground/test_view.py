@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from fuzz.cases import Case
-from fuzz.run import Bench
+from fuzz.cases import Case, OddStore
+from fuzz.compositions import Bench
 from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import try_examples
@@ -134,15 +134,15 @@ def test_long_documents_are_drawn_without_all_of_their_text(monkeypatch: pytest.
     assert len(written["groups"]) == 2
 
 
-def test_what_a_scope_hides_is_not_drawn() -> None:
-    store = make_world(scope="acme") | make_world(doc_id="wasps", scope="other")
-    [hit] = hits_of({("bees", 1): store["bees", 1]}, {1: 0.9}, "bees")
-    made = compose([hit], store, query=QUESTION, scope="acme", window=2)
-    chunks = fetch_chunks(made, InMemoryChunkStore(store.values()), "acme")
-    assert {key[0] for key in chunks} == {"bees"}
-    assert fetch_chunks(made, InMemoryChunkStore(store.values()), "other").keys() == {
-        chunk.key for span in made.spans for chunk in span.chunks
-    }
+@pytest.mark.parametrize("behaviour", ["ignores scope", "gives everything"])
+def test_what_a_scope_hides_is_not_drawn(behaviour: str) -> None:
+    mine, theirs = make_world(scope="acme"), make_world(scope="other")
+    store = OddStore({("bees", 1): mine["bees", 1], ("bees", 2): theirs["bees", 2]}, behaviour, None)
+    config = RetrievalConfig(tokenizer="estimate", window=1)
+    made = SpanComposer(config).compose(hits_of(mine, {1: 0.9}, "bees"), store, query=QUESTION, scope="acme")
+    written = one(Answer(made, config, fetch_chunks(made, store, "acme")))
+    assert [chunk["chunk_id"] for chunk in written["documents"][0]["chunks"] if chunk["pieces"]] == [1]
+    assert TEXTS[2] not in json.dumps(written)
 
 
 BENCH = Bench()

@@ -126,7 +126,7 @@ function Reader({ chunk, groups, lit }) {
         : html`<p class="reason">Its text is left out here, to keep the page short.</p>`}
     <div class="score" aria-live="polite">
       ${shown
-        ? html`<strong>${percent(shown.probability)}</strong> <span class="bar"><span class="level${level(shown.probability)}" style=${{ width: percent(shown.probability) }}></span></span>
+        ? html`<strong>${percent(shown.probability)}</strong> <span class="bar"><span class="level${level(shown.probability)}" style=${{ width: `${100 * shown.probability}%` }}></span></span>
             <ul>
               ${shown.why.map((line) => html`<li>${line}</li>`)}
             </ul>`
