@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, wraps
@@ -21,6 +22,12 @@ except ImportError as error:
 
 Kind = TypeVar("Kind", bound=nodes.Node)
 
+MAX_STEPS = 1_000_000
+"""Turns of loops and calls of macros in one rendering; some seconds."""
+
+MAX_CHARACTERS = 64 * 1024 * 1024
+"""Characters of one rendering, and of what `*` makes in it."""
+
 _MOST_KEPT = 256  # texts
 _NAME = re.compile(r"[^\W\d_][\w.-]*|\|\w+\|")
 _COUNTED = re.compile(r"%[-+ #0-9]*d")
@@ -31,6 +38,54 @@ _SLOTS = {
     **dict.fromkeys(("question", "history"), WORDS),
 }
 """What an attribute or name stands for; any other for text."""
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """The sandbox, with bounds on what a template can cost: turns of its loops and macros, and what `*` makes."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._taken = threading.local()  # one template may be rendered by several threads
+
+    def begin(self) -> None:
+        """Count the steps of another rendering."""
+        self._taken.steps = 0
+
+    def step(self) -> None:
+        """Count a turn of a loop or a call of a macro."""
+        self._taken.steps += 1
+        if self._taken.steps > MAX_STEPS:
+            raise RetrivexError(f"its loops and macros take more than {MAX_STEPS:,} steps, the limit: show less")
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Multiply within bounds."""
+        numbers = isinstance(left, int | float) and isinstance(right, int | float)
+        # a power has so many bits, a product of texts and numbers so many characters
+        size = _size(left).bit_length() * _size(right) if operator == "**" else _size(left) * _size(right)
+        if size > MAX_CHARACTERS and not (numbers and operator == "*"):
+            raise RetrivexError(f"{operator} would make more than {MAX_CHARACTERS:,} characters, the limit")
+        return super().call_binop(context, operator, left, right)
+
+    def count_steps(self, tree: nodes.Template) -> nodes.Template:
+        """Return the template with a step in each loop and macro."""
+        found: list[nodes.For | nodes.Macro | nodes.CallBlock] = [
+            *tree.find_all(nodes.For),
+            *tree.find_all(nodes.Macro),
+            *tree.find_all(nodes.CallBlock),
+        ]
+        for node in found:
+            call = nodes.Call(nodes.EnvironmentAttribute("step"), [], [], None, None)
+            node.body.insert(0, nodes.ExprStmt(call).set_lineno(node.lineno).set_environment(self))
+        return tree
+
+
+def _size(value: Any) -> int:
+    """Return the length of a text or list, or a number itself."""
+    if isinstance(value, int):
+        return abs(value)
+    return len(value) if isinstance(value, str | list | tuple) else 1
 
 
 class JinjaTemplate:
@@ -66,11 +121,11 @@ class JinjaTemplate:
         if not isinstance(text, str):
             raise RetrivexError(f"the template is {quoted(text)}: it must be text; read a file first")
         self.tags = (*TAGS, *_names(tags))
-        environment = ImmutableSandboxedEnvironment(
+        self._environment = environment = _Environment(
             undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
         )
         try:
-            self._template = environment.from_string(text)
+            self._template = environment.from_string(environment.count_steps(environment.parse(text)))
             tree = environment.parse(text)
             skeleton = "\n".join(["".join(_skeleton(tree)), *_one_branch_each(tree), *_list_own_texts(tree)])
         except TemplateSyntaxError as error:
@@ -89,13 +144,17 @@ class JinjaTemplate:
         Raises
         ------
         RetrivexError
-            If the template uses a name that does not exist, does what the sandbox forbids, or fails otherwise.
+            If the template uses a name that does not exist, does what the sandbox forbids, takes more than
+            `MAX_STEPS`, makes more than `MAX_CHARACTERS`, or fails otherwise.
         """
         try:
-            return self._template.render(
-                question=escape(question, self.tags),
-                sources=[self._escape(source) for source in sources],
-                history=escape(history, self.tags),
+            self._environment.begin()
+            return _join(
+                self._template.generate(
+                    question=escape(question, self.tags),
+                    sources=[self._escape(source) for source in sources],
+                    history=escape(history, self.tags),
+                )
             )
         except Exception as error:  # a template calls what it likes, and may fail like any program
             raise RetrivexError(
@@ -119,6 +178,17 @@ class JinjaTemplate:
             "position_tags": escape(source.position_tags, self.tags),  # our own marks
         }
         return replace(source, **words)
+
+
+def _join(pieces: Iterator[str]) -> str:
+    kept: list[str] = []
+    length = 0
+    for piece in pieces:
+        length += len(piece)
+        if length > MAX_CHARACTERS:
+            raise RetrivexError(f"it makes more than {MAX_CHARACTERS:,} characters, the limit: show less")
+        kept.append(piece)
+    return "".join(kept)
 
 
 def _names(tags: Any) -> Iterator[str]:

@@ -325,3 +325,24 @@ def test_marks_of_every_branch_and_value_are_escaped(template: str, forged: str)
     assert said
     assert said != forged
     assert said.replace("\\", "").replace("&lt;", "<") == forged, "nothing but escapes is added"
+
+
+@pytest.mark.parametrize(
+    ("template", "limit"),
+    [
+        ("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", "more than 1,000,000 steps"),
+        ("{% macro m(n) %}{% for i in range(99) %}{{ m(n) if n else '' }}{% endfor %}{% endmacro %}{{ m(1) }}", "step"),
+        ("{{ 'x' * 10 ** 9 }}", "more than 67,108,864 characters"),
+        ("{{ [0] * 10 ** 9 }}", "more than 67,108,864 characters"),
+        ("{{ 9 ** 9 ** 9 }}", "more than 67,108,864 characters"),
+        ("{% for a in range(9999) %}{{ 'x' * 9999 }}{% endfor %}", "makes more than 67,108,864 characters"),
+    ],
+)
+def test_what_a_template_costs_is_bounded(template: str, limit: str) -> None:
+    with pytest.raises(RetrivexError, match=f"the template failed: .*({limit}|recursion)"):
+        JinjaTemplate(template + "{{ question }}").render("Who?", [], "")
+
+
+def test_a_template_counts_its_steps_anew_each_time() -> None:
+    template = JinjaTemplate("{% for a in range(999) %}{% for b in range(600) %}{% endfor %}{% endfor %}{{ 2 * 3.5 }}")
+    assert [template.render("Who?", [], "") for _ in range(3)] == ["7.0"] * 3
