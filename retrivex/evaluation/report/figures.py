@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import Any
@@ -70,7 +71,10 @@ def png(figure: Figure) -> bytes:
     """
     canvas = FigureCanvasAgg(figure)
     figure.set_dpi(_POINTS)
-    canvas.draw()
+    with warnings.catch_warnings():
+        # it quotes the name of a composer, letter by letter, for whatever its font lacks
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        canvas.draw()
     red, green, blue = np.moveaxis(np.asarray(canvas.buffer_rgba()).astype(np.int64), 2, 0)[:3]
     # a number for each colour, so that they can be sorted
     colours, which, counts = np.unique(red << 16 | green << 8 | blue, return_inverse=True, return_counts=True)

@@ -117,3 +117,11 @@ def test_time_against_hits_and_windows_is_drawn() -> None:
     assert [axis.get_title() for axis in figure.axes] == ["weighted", "calibrated"]
     lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[0].lines}
     assert lines["L = 2"] == [9.0, 60.0, 300.0]
+
+
+def test_a_name_that_the_font_lacks_is_not_quoted_to_the_terminal(recwarn: pytest.WarningsRecorder) -> None:
+    figures = pytest.importorskip("retrivex.evaluation.report.figures", exc_type=ImportError)
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    figure.supxlabel("\x1b[31m\u8702")
+    assert figures.png(figure).startswith(b"\x89PNG")
+    assert [str(warning.message) for warning in recwarn if "Glyph" in str(warning.message)] == []
