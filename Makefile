@@ -39,6 +39,7 @@ INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TI
 INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # what published LongBench figures were counted with
 INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 schemathesis -e '.[pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder
@@ -58,6 +59,7 @@ TESTS_measures := tests/evaluation/metrics/test_ir_measures.py
 TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/report/test_report_figures.py tests/evaluation/answers/test_endpoint.py tests/evaluation/probe/test_probe_endpoint.py tests/evaluation/answers/test_evaluate_endpoint.py
 TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
 TESTS_office := tests/loading/test_office.py
+TESTS_serve := tests/service/http
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
 TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py
 # what the first run of a target says while it installs; sizes are those on disk
@@ -72,19 +74,29 @@ HOLDS_measures = ir-measures, 0.5 GB, one to two minutes
 HOLDS_evaluate = the extra evaluate, 0.7 GB, one to two minutes
 HOLDS_longbench = the scorers of LongBench, 0.4 GB, a minute
 HOLDS_office = the extra office, 0.6 GB, one to two minutes
+HOLDS_serve = the extra serve and its tests, 0.6 GB, one to two minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
 HOLDS_browser = playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
-KINDS := models frameworks engines wires measures evaluate longbench office node browser
+KINDS := models frameworks engines wires measures evaluate longbench office serve node browser
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: examples bench-adapters bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: serve fuzz-service examples bench-adapters bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
+
+# A page that answers, over the documentation; make serve SERVE=folder for another folder, ended by Ctrl-C.
+SERVE ?= docs
+serve: $(call ready,serve)
+	@$(WITH_TIKTOKEN) .venv/serve/bin/retrivex serve $(SERVE) --db .venv/serve/served.db
+
+# Every operation of the service against its OpenAPI document; a share of it is a part of the integration tests.
+fuzz-service: $(call ready,serve)
+	RETRIVEX_FUZZ_CASES=50000 $(WITH_TIKTOKEN) .venv/serve/bin/python -m pytest -m integration -W default tests/service/http/test_fuzz.py
 
 test: $(call ready,core)
 	@echo "all unit tests: about five minutes on two idle cores; what was skipped, and why, is listed at the end"

@@ -16,7 +16,7 @@ _BLOCK = re.compile(
     r"(?:^\*Needs (?P<needs>[^\n]+)\.\*\n\n)?^```(?P<kind>bash|sh|console)\n(?P<source>.*?)^```$", re.M | re.S
 )
 
-_CHECKOUT = "a network, to download packages"
+_NETWORK = "a network, to download packages"
 _ENDPOINT = "a model behind an endpoint"
 NOT_RUN = {
     "adapters.md": ["Docker", "a Qdrant server"],
@@ -27,7 +27,8 @@ NOT_RUN = {
     ],
     "concepts.md": [_ENDPOINT],
     "evaluation_run.md": [_ENDPOINT],
-    "migrating.md": [_CHECKOUT],
+    "migrating.md": [_NETWORK],
+    "service.md": [_NETWORK, "a free port", *["a running service"] * 6],
     "probe.md": [_ENDPOINT, _ENDPOINT],
 }
 """Blocks that are not run, and the reason that their page gives, in the order of the page."""

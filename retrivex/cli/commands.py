@@ -26,6 +26,8 @@ NAMES = (
     "report",
     "probe",
     "backfill",
+    "serve",
+    "keys",
     "demo",
 )
 """Commands in the order of the help; each is a function of the module of its name."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from retrivex.errors import quoted
+from retrivex.loading import LoadLimits
 from retrivex.ordering import PROFILES
 from retrivex.service.errors import LimitError
 
@@ -30,6 +31,7 @@ class Bounds:
     tokens : of a budget
     batch : requests in one batch
     listed : documents of one page of a list
+    load : time and memory for reading an uploaded file
     """
 
     hits: int = 1_000
@@ -39,6 +41,7 @@ class Bounds:
     tokens: int = 200_000
     batch: int = 100
     listed: int = 1_000
+    load: LoadLimits = field(default_factory=lambda: LoadLimits(timeout_s=20.0, memory_bytes=1024**3))
 
     def check_count(self, what: str, count: int, most: int) -> None:
         """Refuse more of something than may be.

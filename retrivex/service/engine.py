@@ -272,7 +272,7 @@ class Engine:
         """
         target, owner = self.index(index), access.owner(scope)
         target.check_writable()
-        documents = read_upload(raw, check_name(name), owner)
+        documents = read_upload(raw, check_name(name), owner, self.bounds.load)
         return [Added(document.doc_id, *target.add(document)) for document in documents]
 
     def delete_document(

@@ -5,12 +5,32 @@ from __future__ import annotations
 from retrivex.errors import RetrivexError
 
 
+class SyntaxProblemError(RetrivexError):
+    """A body is not UTF-8, not JSON, or no form."""
+
+
+class TooLargeError(RetrivexError):
+    """A body has more bytes than the service reads."""
+
+
+class MediaTypeError(RetrivexError):
+    """A body is of a type that is not read."""
+
+
 class LimitError(RetrivexError):
     """A request asks for more than the service gives: hits, windows, characters, items of a batch."""
 
 
+class UnauthorizedError(RetrivexError):
+    """A request brings no key, or none that is known."""
+
+
 class AccessError(RetrivexError):
     """A request names a scope that its key does not carry, or wants to write where nothing may be written."""
+
+
+class OriginError(RetrivexError):
+    """A browser sent a request for a page of somebody else, or asked for a host that this is not."""
 
 
 class NotFoundError(RetrivexError):
@@ -37,3 +57,7 @@ class BusyError(RetrivexError):
 
 class RateError(BusyError):
     """A key asks too often, or has too many requests under way."""
+
+
+class DrainingError(BusyError):
+    """The service ends: what it has begun it finishes, and takes nothing new."""

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from retrivex.errors import LoadError, quoted
-from retrivex.loading import SUPPORTED_SUFFIXES, load_file
+from retrivex.loading import SUPPORTED_SUFFIXES, LoadLimits, load_file
 from retrivex.model.document import Document
 from retrivex.service.errors import AccessError
 
@@ -52,14 +52,17 @@ def name_in_scope(name: str, scope: str | None) -> str:
     return name if scope is None else f"{quote(scope, safe='')}:{name}"
 
 
-def read_upload(raw: bytes, name: str, scope: str | None) -> list[Document]:
+def read_upload(raw: bytes, name: str, scope: str | None, limits: LoadLimits) -> list[Document]:
     """Return the documents of an uploaded file: one, or those of the lines of JSONL.
+
+    Formats that can keep a reader busy are read in another process, within limits.
 
     Parameters
     ----------
     raw : its bytes
     name : as `check_name` returned it
     scope : that they get
+    limits : time and memory for reading it
 
     Raises
     ------
@@ -72,7 +75,7 @@ def read_upload(raw: bytes, name: str, scope: str | None) -> list[Document]:
         path = Path(folder, "upload" + PurePosixPath(name).suffix.lower())  # nothing of the request but a known ending
         path.write_bytes(raw)
         try:
-            documents = load_file(path, doc_id=name, max_bytes=max(len(raw), 1))
+            documents = load_file(path, doc_id=name, max_bytes=max(len(raw), 1), limits=limits)
         except LoadError as error:
             raise LoadError(str(error).replace(str(path), name)) from None
     return [_place(document, scope) for document in documents]

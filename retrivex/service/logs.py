@@ -1,0 +1,48 @@
+"""Logs as lines of JSON: what was asked for, by which key, how it ended. Nothing of a document, a question or a key."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+import traceback
+from types import TracebackType
+from typing import Any
+
+LOGGER = logging.getLogger("retrivex.service")
+
+_FRAMES = 12
+
+
+class JsonFormatter(logging.Formatter):
+    """Writes a record as one line of JSON; of an error its type and where it came from, never what it says."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        line.update(getattr(record, "fields", {}))
+        if record.exc_info and record.exc_info[0] is not None:
+            line["error"] = record.exc_info[0].__name__
+            line["at"] = describe_place(record.exc_info[2])
+        return json.dumps(line)
+
+
+def describe_place(trace: TracebackType | None) -> list[str]:
+    """Return the last frames of a traceback, `file:line function`: what an error says may quote a document."""
+    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)[-_FRAMES:]]
+
+
+def set_up_logs(level: str = "INFO") -> None:
+    """Write the logs of the service and of its server to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    for name in ("retrivex.service", "uvicorn", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler] if name != "uvicorn.error" else []
+        logger.setLevel(level if name == "retrivex.service" else logging.WARNING)
+        logger.propagate = name == "uvicorn.error"

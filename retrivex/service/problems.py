@@ -1,0 +1,104 @@
+"""Errors as problem documents (RFC 9457): what was wrong with which value, the rule, the way out."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrivex.errors import EncoderError, EndpointError, RerankError, RetrivexError, StoreError, StoreTimeoutError
+from retrivex.service.errors import (
+    AccessError,
+    BusyError,
+    ConflictError,
+    DrainingError,
+    LimitError,
+    MediaTypeError,
+    NotFoundError,
+    OriginError,
+    RateError,
+    SyntaxProblemError,
+    TooLargeError,
+    UnauthorizedError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_S = 1.0
+"""Seconds to wait where nothing better is known."""
+
+_KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (SyntaxProblemError, 400, "syntax", "The body cannot be read"),
+    (UnauthorizedError, 401, "unauthorized", "A key is needed"),
+    (AccessError, 403, "access", "The key does not allow this"),
+    (OriginError, 403, "origin", "The request comes from elsewhere"),
+    (NotFoundError, 404, "not-found", "There is no such thing"),
+    (ConflictError, 409, "conflict", "The name is taken"),
+    (TooLargeError, 413, "too-large", "The body is too large"),
+    (MediaTypeError, 415, "media-type", "The body is of another type"),
+    (LimitError, 422, "limit", "The request asks for too much"),
+    (RateError, 429, "rate", "Too many requests"),
+    (DrainingError, 503, "ending", "The service is ending"),
+    (BusyError, 503, "busy", "The service is busy"),
+    (StoreTimeoutError, 503, "store", "The index does not answer"),
+    (EncoderError, 503, "model", "A model does not answer"),
+    (EndpointError, 503, "model", "A model does not answer"),
+    (RerankError, 503, "model", "A model does not answer"),
+    (RetrivexError, 422, "request", "The request breaks a rule"),
+    (UnicodeEncodeError, 422, "request", "The request breaks a rule"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem document.
+
+    Parameters
+    ----------
+    status : of HTTP
+    kind : in the `type`, `urn:retrivex:problem:KIND`
+    title : of every problem of the kind
+    detail : the value, the rule, the way out
+    headers : that go with it
+    """
+
+    status: int
+    kind: str
+    title: str
+    detail: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def to_dict(self, request_id: str | None = None) -> dict[str, Any]:
+        """Return it as plain JSON types."""
+        made = {"type": f"urn:retrivex:problem:{self.kind}", "title": self.title, "status": self.status}
+        return {**made, "detail": self.detail, **({} if request_id is None else {"request_id": request_id})}
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return what an error is to who asked; of one that nobody foresaw, no more than that there was one.
+
+    Examples
+    --------
+    >>> problem_of(LimitError("k is 5000: ...")).status, problem_of(KeyError("secret")).detail
+    (422, 'something failed that should not have: the log of the service has it under the id of this request')
+    """
+    if isinstance(error, StoreError) and (isinstance(error.__cause__, sqlite3.Error) or "is closed" in str(error)):
+        # the file, not the request: its own words name the index, not where it lies
+        return Problem(503, "store", "The index does not answer", str(error), _retry(RETRY_S))
+    for kind, status, name, title in _KINDS:
+        if isinstance(error, kind):
+            return Problem(status, name, title, str(error), _headers(error, status))
+    detail = "something failed that should not have: the log of the service has it under the id of this request"
+    return Problem(500, "internal", "The service failed", detail)
+
+
+def _headers(error: Exception, status: int) -> dict[str, str]:
+    if status == 401:
+        return {"WWW-Authenticate": "Bearer"}
+    if status in (429, 503):
+        return _retry(error.retry_after_s if isinstance(error, BusyError) else RETRY_S)
+    return {}
+
+
+def _retry(seconds: float) -> dict[str, str]:
+    return {"Retry-After": str(max(1, math.ceil(seconds)))}

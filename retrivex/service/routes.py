@@ -1,0 +1,364 @@
+"""The operations over HTTP: each reads its request, calls the engine in a thread, and writes the answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from retrivex.composition.composition import Composition
+from retrivex.errors import LoadError, install_hint
+from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.model.serialization import chunk_from_dict
+from retrivex.service import openapi
+from retrivex.service.access import Access
+from retrivex.service.bodies import DEFAULT_INDEX
+from retrivex.service.draining import DRAINING
+from retrivex.service.engine import Engine
+from retrivex.service.errors import BusyError, DrainingError, MediaTypeError
+from retrivex.service.keys import Keys
+from retrivex.service.metrics import MEDIA_TYPE as METRICS_TYPE
+from retrivex.service.metrics import Metrics
+from retrivex.service.openapi import JSON, Operation, batch_of
+from retrivex.service.problems import problem_of
+from retrivex.service.quotas import Quotas
+from retrivex.service.requests import RequestError
+from retrivex.service.settings import Settings
+from retrivex.service.wire import read_json, write_json
+from retrivex.service.work import Work
+from retrivex.stores.memory import index_chunks
+from retrivex.stores.sqlite.inspection import DocumentInfo
+
+try:
+    from fastapi import APIRouter, Query, Request, Response
+    from fastapi.responses import StreamingResponse
+    from starlette.datastructures import UploadFile
+except ImportError as error:
+    raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
+
+Record: TypeAlias = dict[str, Any]
+Call: TypeAlias = Callable[[Record, Access], Record]
+
+_FORM_FIELDS = 4
+IndexName = Annotated[str, Query(description="name of the index", max_length=200)]
+Scopes = Annotated[list[str] | None, Query(description="narrows what the key may see; empty for no scope; repeatable")]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the operations share.
+
+    Parameters
+    ----------
+    settings, engine, keys, quotas, work, metrics : one of each in a process
+    """
+
+    settings: Settings
+    engine: Engine
+    keys: Keys
+    quotas: Quotas
+    work: Work
+    metrics: Metrics
+
+    def close(self) -> None:
+        """Close files, and take no more work."""
+        self.work.close()
+        self.engine.close()
+        self.keys.close()
+        self.quotas.close()
+
+    def authorize(self, request: Request) -> Access:
+        """Return what a request may see.
+
+        Raises
+        ------
+        UnauthorizedError
+            If it brings no key where one is needed.
+        """
+        access = self.keys.authorize(request.headers.get("authorization"))
+        request.state.key = access.key
+        return access
+
+    async def run(self, access: Access, job: Callable[[], bytes]) -> bytes:
+        """Do a job in a thread, counted for its key."""
+        return await self.work.do(self._count, access, job)
+
+    def _count(self, access: Access, job: Callable[[], bytes]) -> bytes:
+        if access.key is None:
+            return job()
+        with self.quotas.admit(access.key):
+            return job()
+
+
+def make_router(service: Service) -> APIRouter:
+    """Return the operations of a service."""
+    router = APIRouter()
+    _add_contexts(router, service)
+    _add_documents(router, service)
+    _add_operation(router, service)
+    return router
+
+
+# ---- requests with a JSON body
+
+
+def _add_contexts(router: APIRouter, service: Service) -> None:
+    engine = service.engine
+
+    def prompt(record: Record, access: Access) -> Record:
+        made, composition = engine.prompt(record, access)
+        shown = {"messages": made.messages, "system": made.system, "left_out": made.left_out, "tokens": made.tokens}
+        return {**shown, "composition": composition.to_dict()}
+
+    calls: tuple[tuple[str, Operation, Call], ...] = (
+        ("/v1/compose", openapi.COMPOSE, lambda record, access: _answer(record, engine.compose(record, access))),
+        ("/v1/reorder", openapi.REORDER, lambda record, _: engine.reorder(record)),
+        ("/v1/deduplicate", openapi.DEDUPLICATE, lambda record, _: engine.deduplicate(record)),
+        ("/v1/prompt", openapi.PROMPT, prompt),
+        ("/v1/resolve", openapi.RESOLVE, engine.resolve),
+        ("/v1/query", openapi.QUERY, lambda record, access: _answer(record, engine.query(record, access))),
+    )
+    for path, operation, call in calls:
+        endpoint = _stream(service, call) if operation is openapi.QUERY else _single(service, call)
+        router.add_api_route(path, endpoint, methods=["POST"], **operation.arguments())
+        batch = batch_of(operation, shared=operation is openapi.COMPOSE)
+        many = _many_composed(service) if operation is openapi.COMPOSE else _many(service, call)
+        router.add_api_route(f"{path}/batch", many, methods=["POST"], **batch.arguments())
+
+
+def _answer(record: Record, made: Composition) -> Record:
+    return {"id": record.get("id"), **made.to_dict(trace=record.get("trace") is True)}
+
+
+def _single(service: Service, call: Call) -> Callable[..., Any]:
+    async def answer(request: Request) -> Response:
+        access, raw = await _read(service, request)
+        return Response(await service.run(access, lambda: write_json(call(read_json(raw), access))), media_type=JSON)
+
+    return answer
+
+
+def _stream(service: Service, call: Call) -> Callable[..., Any]:
+    async def answer(request: Request) -> Response:
+        access, raw = await _read(service, request)
+        wanted = openapi.EVENTS in request.headers.get("accept", "")
+
+        def job() -> bytes:
+            record = read_json(raw)
+            made = call(record, access)
+            if wanted or record.get("stream") is True:
+                return b"".join(_events(made))
+            return write_json(made)
+
+        body = await service.run(access, job)
+        if not body.startswith(b"event: "):
+            return Response(body, media_type=JSON)
+        parts = (part + b"\n\n" for part in body.split(b"\n\n") if part)  # JSON holds no empty line
+        return StreamingResponse(_as_async(parts), media_type=openapi.EVENTS)
+
+    return answer
+
+
+async def _as_async(parts: Iterator[bytes]) -> Any:
+    for part in parts:
+        yield part
+
+
+def _events(made: Record) -> Iterator[bytes]:
+    for number, span in enumerate(made["spans"], start=1):
+        citations = [citation for citation in made["citations"] if citation["number"] == number]
+        event = {"number": number, "doc_id": span["doc_id"], "text": span["text"], "citations": citations}
+        yield b"event: span\ndata: " + write_json(event) + b"\n\n"
+    yield b"event: composition\ndata: " + write_json(made) + b"\n\n"
+
+
+def _many(service: Service, call: Call) -> Callable[..., Any]:
+    async def answer(request: Request) -> Response:
+        access, raw = await _read(service, request)
+
+        def job() -> bytes:
+            return _answer_all(service, _read_batch(service, read_json(raw)), lambda record: call(record, access))
+
+        return Response(await service.run(access, job), media_type=JSON)
+
+    return answer
+
+
+def _many_composed(service: Service) -> Callable[..., Any]:
+    async def answer(request: Request) -> Response:
+        access, raw = await _read(service, request)
+
+        def job() -> bytes:
+            record = read_json(raw)
+            shared = _read_shared(service, record.pop("chunks", None))
+            compose = service.engine.compose
+            requests = _read_batch(service, record)
+            return _answer_all(service, requests, lambda one: _answer(one, compose(one, access, shared)))
+
+        return Response(await service.run(access, job), media_type=JSON)
+
+    return answer
+
+
+def _read_shared(service: Service, chunks: Any) -> Mapping[ChunkKey, Chunk]:
+    if chunks is None:
+        return {}
+    if not isinstance(chunks, list) or not all(isinstance(chunk, dict) for chunk in chunks):
+        raise RequestError("'chunks' must be a list of chunk objects, shared by all requests")
+    bounds = service.engine.bounds
+    bounds.check_count("chunks", len(chunks), bounds.chunks)
+    bounds.check_texts(chunk.get("text") for chunk in chunks)
+    return index_chunks(chunk_from_dict(chunk) for chunk in chunks)
+
+
+def _read_batch(service: Service, record: Record) -> list[Any]:
+    requests = record.pop("requests", None)
+    if not isinstance(requests, list) or not requests:
+        raise RequestError("'requests' is missing or empty: give a list of requests")
+    if record:
+        raise RequestError(f"the key {sorted(record)[0]!r} is unknown: a batch has requests, and for compose chunks")
+    bounds = service.engine.bounds
+    bounds.check_count("requests", len(requests), bounds.batch)
+    return requests
+
+
+def _answer_all(service: Service, requests: list[Any], call: Callable[[Record], Record]) -> bytes:
+    """Answer requests one after the other; an error belongs to its item, also where the time is over."""
+    end = time.monotonic() + service.settings.timeout_s
+    made = []
+    for record in requests:
+        try:
+            if time.monotonic() > end:
+                raise BusyError("the time for this batch is over: send fewer requests at once", 1.0)
+            if not isinstance(record, dict):
+                raise RequestError(f"the request is a {type(record).__name__}: it must be a JSON object")
+            answer = write_json(call(record))
+            made.append(b'{"status":200,"answer":' + answer + b"}")
+        except Exception as error:  # noqa: BLE001 - one bad item must not lose the others; it is handed back in its place
+            problem = problem_of(error)
+            made.append(write_json({"status": problem.status, "problem": problem.to_dict()}))
+    return b'{"answers":[' + b",".join(made) + b"]}"
+
+
+async def _read(service: Service, request: Request) -> tuple[Access, bytes]:
+    access = service.authorize(request)
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != JSON:
+        raise MediaTypeError(f"the body is of type {media_type[:80]!r}: send Content-Type: {JSON}")
+    return access, await request.body()
+
+
+# ---- documents
+
+
+def _add_documents(router: APIRouter, service: Service) -> None:
+    engine = service.engine
+    path = "/v1/documents"
+
+    async def list_documents(
+        request: Request,
+        index: IndexName = DEFAULT_INDEX,
+        scope: Scopes = None,
+        after: Annotated[str, Query(description="the `next` of the page before")] = "",
+        limit: Annotated[int, Query(ge=1, description="documents of a page")] = 100,
+    ) -> Response:
+        access, narrowed = service.authorize(request), _scopes(scope)
+
+        def job() -> bytes:
+            found = engine.list_documents(access, index=index, scope=narrowed, after=after, most=limit)
+            following = found[-1].doc_id if len(found) == limit else None
+            return write_json({"documents": [_describe(info) for info in found], "next": following})
+
+        return Response(await service.run(access, job), media_type=JSON)
+
+    async def add_document(request: Request) -> Response:
+        access = service.authorize(request)
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
+            raise MediaTypeError("the body is no form: send the file as multipart/form-data, in the field `file`")
+        async with request.form(max_files=1, max_fields=_FORM_FIELDS) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise LoadError("the form has no file: send one in the field `file`")
+            name, raw = file.filename or "", await file.read()
+            index, scope = (_read_field(form, field) for field in ("index", "scope"))
+
+        def job() -> bytes:
+            added = engine.add_file(raw, name, access, index=index or DEFAULT_INDEX, scope=scope or None)
+            return write_json({"documents": [dataclasses.asdict(one) for one in added]})
+
+        return Response(await service.run(access, job), media_type=JSON)
+
+    async def delete_document(
+        request: Request,
+        doc_id: Annotated[str, Query(description="name of the document", min_length=1)],
+        index: IndexName = DEFAULT_INDEX,
+        scope: Scopes = None,
+    ) -> Response:
+        access, narrowed = service.authorize(request), _scopes(scope)
+
+        def job() -> bytes:
+            engine.delete_document(doc_id, access, index=index, scope=narrowed)
+            return write_json({"deleted": doc_id})
+
+        return Response(await service.run(access, job), media_type=JSON)
+
+    router.add_api_route(path, list_documents, methods=["GET"], **openapi.LIST_DOCUMENTS.arguments())
+    router.add_api_route(path, delete_document, methods=["DELETE"], **openapi.DELETE_DOCUMENT.arguments())
+    added = openapi.ADD_DOCUMENT.arguments()
+    router.add_api_route(path, add_document, methods=["POST"], **{**added, "openapi_extra": openapi.UPLOAD})
+
+
+def _scopes(given: list[str] | None) -> list[str | None] | None:
+    return None if given is None else [scope or None for scope in given]
+
+
+def _read_field(form: Mapping[str, Any], name: str) -> str | None:
+    value = form.get(name)
+    if value is not None and not isinstance(value, str):
+        raise RequestError(f"the field {name!r} is a file: it must be text")
+    return value
+
+
+def _describe(info: DocumentInfo) -> Record:
+    """Return what is shown of a document: not where its file lies on this machine."""
+    return {
+        "doc_id": info.doc_id,
+        "title": info.title,
+        "format": info.format,
+        "scope": info.scope,
+        "timestamp": info.timestamp,
+        "characters": info.characters,
+        "chunks": info.chunk_count,
+    }
+
+
+# ---- operation
+
+
+def _add_operation(router: APIRouter, service: Service) -> None:
+    async def health() -> Response:
+        return Response(write_json({"status": "ok"}), media_type=JSON)
+
+    async def ready() -> Response:
+        if DRAINING.is_set():
+            raise DrainingError("the service is ending", 1.0)
+
+        def job() -> bytes:
+            for index in service.engine.indexes.values():
+                index.check()
+            return write_json({"status": "ready"})
+
+        return Response(await service.work.do(job), media_type=JSON)
+
+    async def metrics(request: Request) -> Response:
+        service.authorize(request)
+        return Response(service.metrics.write(), media_type=METRICS_TYPE)
+
+    for path, endpoint, operation in (
+        ("/healthz", health, openapi.HEALTH),
+        ("/readyz", ready, openapi.READY),
+        ("/metrics", metrics, openapi.METRICS),
+    ):
+        router.add_api_route(path, endpoint, methods=["GET"], **operation.arguments())

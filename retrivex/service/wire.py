@@ -1,0 +1,56 @@
+"""JSON on the wire: strict in what it reads, and able to write whatever an answer holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from retrivex.service.errors import SyntaxProblemError
+from retrivex.service.requests import RequestError
+
+
+def read_json(raw: bytes) -> dict[str, Any]:
+    """Return the JSON object that a body holds.
+
+    Raises
+    ------
+    SyntaxProblemError
+        If it is not UTF-8, not JSON (NaN is not), or no object.
+
+    Examples
+    --------
+    >>> read_json(b'{"question": "Do bees sleep?"}')
+    {'question': 'Do bees sleep?'}
+    """
+    try:
+        made = json.loads(raw.decode("utf-8"), parse_constant=_refuse)
+    except UnicodeDecodeError as error:
+        raise SyntaxProblemError(f"the body is not UTF-8 (byte {error.start}): send JSON as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise SyntaxProblemError(f"the body is not JSON ({error}): send one object") from error
+    if not isinstance(made, dict):
+        raise SyntaxProblemError(f"the body holds a {type(made).__name__}: it must be a JSON object")
+    return made
+
+
+def write_json(value: Any) -> bytes:
+    """Return a value as JSON in UTF-8.
+
+    Raises
+    ------
+    RequestError
+        If JSON has no form for it: an infinite number that came in as 1e999.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise RequestError(f"the answer cannot be written as JSON: {error}; send finite numbers") from error
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        # half a surrogate pair: only an escape can carry it
+        return json.dumps(value, allow_nan=False).encode()
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")

@@ -1,0 +1,42 @@
+"""The blocks of the page run against a service, and its tables name what there is."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.examples import ROOT, run_commands
+from support.service_process import ServiceProcess
+
+pytestmark = pytest.mark.integration
+
+PAGE = ROOT / "docs" / "service.md"
+
+
+def test_every_block_that_needs_a_running_service_runs(tmp_path: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    blocks = re.findall(r"^\*Needs a running service\.\*\n\n```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 5
+    shutil.copytree(ROOT / "examples" / "handbook", tmp_path / "handbook")
+    with ServiceProcess(tmp_path, "handbook") as service:
+        for block in blocks:
+            commands = block.replace("http://127.0.0.1:8080", service.address).replace(
+                "curl -s", "curl --fail-with-body -s"
+            )
+            assert run_commands(commands, PAGE.name, tmp_path)
+
+
+def test_the_tables_name_every_operation_and_setting(client: Any) -> None:
+    from retrivex.service.settings import Settings  # noqa: PLC0415
+
+    text = PAGE.read_text(encoding="utf-8")
+    for path in client.get("/openapi.json").json()["paths"]:
+        assert path.removesuffix("/batch") in text
+    settings = text.split("## Settings")[1].split("\n## ")[0]
+    named = re.findall(
+        r"`(\w+)`", "".join(line.split("|")[1] for line in settings.splitlines() if line.startswith("| `"))
+    )
+    assert sorted(named) == sorted(Settings.model_fields)

@@ -1,0 +1,174 @@
+"""Keys, scopes, other people's pages: what reaches whom."""
+
+from __future__ import annotations
+
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.service_world import COMPOSE
+
+from retrivex.service.keys import Keys
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Any:
+    made = Keys(tmp_path / "keys.db")
+    yield made
+    made.close()
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def test_without_keys_a_page_of_somebody_else_may_not_ask(client: Any) -> None:
+    evil = {"Origin": "https://evil.example"}
+    for answer in (
+        client.post("/v1/compose", json=COMPOSE, headers=evil),
+        client.post("/v1/documents", files={"file": ("a.md", b"Text.")}, headers=evil),
+        client.get("/v1/documents", headers={"Host": "evil.example"}),  # a name that was made to point here
+    ):
+        assert answer.status_code == 403
+        assert answer.json()["type"] == "urn:retrivex:problem:origin"
+        assert "access-control-allow-origin" not in answer.headers
+    own = {"Origin": "http://localhost"}
+    assert client.post("/v1/compose", json=COMPOSE, headers=own).status_code == 200
+
+
+def test_pages_of_a_named_origin_may_ask(make_client: Any) -> None:
+    client = make_client(cors=["https://app.example"])
+    asked = {"Origin": "https://app.example"}
+    before = {**asked, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    assert client.options("/v1/compose", headers=before).headers["access-control-allow-origin"] == asked["Origin"]
+    for body in (COMPOSE, {}):  # a problem can be read, too
+        answer = client.post("/v1/compose", json=body, headers=asked)
+        assert answer.headers["access-control-allow-origin"] == asked["Origin"]
+    assert client.post("/v1/compose", json=COMPOSE, headers={"Origin": "https://b.example"}).status_code == 403
+
+
+def test_every_answer_has_headers_that_protect(client: Any) -> None:
+    for answer in (client.get("/healthz"), client.get("/nowhere"), client.post("/v1/query", json={})):
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert len(answer.headers["x-request-id"]) == 16
+    bad = client.get("/healthz", headers={"X-Request-ID": "<script>"})
+    assert bad.headers["x-request-id"] != "<script>"
+
+
+def test_from_the_first_key_on_every_request_needs_one(client: Any, keys: Keys) -> None:
+    assert client.post("/v1/compose", json=COMPOSE).status_code == 200
+    info, secret = keys.create("shop")
+    for headers in ({}, bearer("wrong"), bearer(secret[:-1] + "_"), {"Authorization": f"Basic {secret}"}):
+        for answer in (
+            client.post("/v1/compose", json=COMPOSE, headers=headers),
+            client.get("/v1/documents", headers=headers),
+            client.get("/metrics", headers=headers),
+        ):
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert secret not in answer.text
+    assert client.post("/v1/compose", json=COMPOSE, headers=bearer(secret)).status_code == 200
+    keys.revoke(info.id)
+    assert client.post("/v1/compose", json=COMPOSE, headers=bearer(secret)).status_code == 401
+    assert client.get("/healthz").status_code == 200
+
+
+def test_a_key_that_asks_too_often_waits(make_client: Any, keys: Keys) -> None:
+    _, secret = keys.create("shop")
+    _, other = keys.create("other")
+    client = make_client(key_rate=0.5)
+    answers = [client.post("/v1/compose", json=COMPOSE, headers=bearer(secret)) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 429, 429]
+    assert int(answers[-1].headers["retry-after"]) >= 1
+    assert client.post("/v1/compose", json=COMPOSE, headers=bearer(other)).status_code == 200
+
+
+def test_a_key_has_so_many_requests_under_way(make_client: Any, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, secret = keys.create("shop")
+    client = make_client(key_concurrency=1, threads=4)
+    began, end = threading.Event(), threading.Event()
+    engine = client.app.state.service.engine
+
+    def slow(record: Any) -> dict[str, Any]:
+        began.set()
+        end.wait(30)
+        return {}
+
+    monkeypatch.setattr(engine, "deduplicate", slow)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(client.post, "/v1/deduplicate", json={"passages": []}, headers=bearer(secret))
+        assert began.wait(30)
+        refused = client.post("/v1/compose", json=COMPOSE, headers=bearer(secret))
+        end.set()
+        assert (refused.status_code, waiting.result().status_code) == (429, 200)
+    assert client.post("/v1/compose", json=COMPOSE, headers=bearer(secret)).status_code == 200
+
+
+def test_a_key_of_another_tenant_finds_nothing(client: Any, keys: Keys) -> None:
+    _, acme = keys.create("acme", ["acme"])
+    headers = bearer(acme)
+    assert "Vulture" in client.post("/v1/query", json={"question": "rocket"}, headers=headers).json()["text"]
+    citation = {"doc_id": "wayne:plan.md", "char_start": 0, "char_end": 5}
+    assert client.post("/v1/resolve", json=citation, headers=headers).status_code == 404
+    assert client.delete("/v1/documents", params={"doc_id": "wayne:plan.md"}, headers=headers).status_code == 404
+    for scope in ("wayne", ["acme", "wayne"], [None]):
+        answer = client.post("/v1/query", json={"question": "rocket", "scope": scope}, headers=headers)
+        assert answer.status_code == 403
+    upload = client.post("/v1/documents", files={"file": ("a.md", b"x")}, data={"scope": "wayne"}, headers=headers)
+    assert upload.status_code == 403
+    assert client.get("/v1/documents", params={"scope": "wayne"}, headers=headers).status_code == 403
+
+
+def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) -> None:
+    """Every operation, all at once: no word of one tenant is in an answer, a header or a count of the other."""
+    client = make_client(threads=4, queue=200, key_rate=10_000, key_concurrency=1000, timeout_s=300)
+    words = {"acme": "vulture", "wayne": "batcave"}
+    secrets = {name: keys.create(name, [name])[1] for name in words}
+    leaks: list[str] = []
+    statuses: set[int] = set()
+
+    def look(tenant: str, answer: Any) -> Any:
+        other = next(word for name, word in words.items() if name != tenant)
+        if other in (answer.text + str(answer.headers)).lower():
+            leaks.append(answer.text)
+        statuses.add(answer.status_code)
+        return answer
+
+    def work(number: int) -> None:
+        random_ = random.Random(number)
+        tenant, other = random_.sample(sorted(words), 2)
+        word, headers = words[tenant], bearer(secrets[tenant])
+        name = f"note-{number % 8}.md"
+        text = f"The {word} number {number} is planned. Nobody else may know of the {word}."
+        steps = [
+            lambda: client.post("/v1/documents", files={"file": (name, text)}, headers=headers),
+            lambda: client.post("/v1/query", json={"question": "What is planned?", "trace": True}, headers=headers),
+            lambda: client.post("/v1/query", json={"question": f"the {words[other][:4]}"}, headers=headers),
+            lambda: client.post("/v1/query", json={"question": "planned", "stream": True}, headers=headers),
+            lambda: client.get("/v1/documents", headers=headers),
+            lambda: client.post("/v1/resolve", json={"doc_id": f"{other}:{name}", "chunk_id": 0}, headers=headers),
+            lambda: client.post("/v1/prompt", json={"query": {"question": "planned"}}, headers=headers),
+            lambda: client.post("/v1/query/batch", json={"requests": [{"question": "planned"}]}, headers=headers),
+            lambda: client.delete("/v1/documents", params={"doc_id": f"{other}:{name}"}, headers=headers),
+            lambda: client.post("/v1/compose", json={**COMPOSE, "scope": other}, headers=headers),
+            lambda: client.post("/v1/query", json={"question": 5, "nonsense": word}, headers=headers),
+            lambda: client.get("/metrics", headers=headers),
+        ]
+        for step in random_.sample(steps, len(steps)):
+            look(tenant, step())
+
+    with ThreadPoolExecutor(64) as pool:
+        list(pool.map(work, range(64)))
+    assert leaks == []
+    assert statuses <= {200, 403, 404, 422}
+    for tenant, word in words.items():
+        made = client.post("/v1/query", json={"question": "What is planned?"}, headers=bearer(secrets[tenant])).json()
+        assert word in made["text"]

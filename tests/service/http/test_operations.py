@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from support.service_world import COMPOSE, PASSAGES
+
+from retrivex import Composition
+from retrivex.service import openapi
+
+pytestmark = pytest.mark.integration
+
+COMPOSITION = openapi.components()["Composition"]
+
+
+def post(client: Any, path: str, body: Any, **more: Any) -> Any:
+    answer = client.post(path, json=body, **more)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_compose_answers_as_the_command_does(client: Any) -> None:
+    made = post(client, "/v1/compose", COMPOSE)
+    assert made["id"] == 7
+    assert made["text"] == "[1] Bees live in hives. A hive has one queen. She lays all the eggs."
+    assert Composition.from_dict({key: value for key, value in made.items() if key != "id"}).text == made["text"]
+
+
+def test_a_question_is_answered_and_its_citations_resolve(client: Any) -> None:
+    made = post(client, "/v1/query", {"question": "Who lays eggs?", "id": "q1", "trace": True})
+    assert made["id"] == "q1"
+    assert "trace" in made
+    for citation in made["citations"]:
+        found = post(client, "/v1/resolve", citation)
+        assert found["text"] == made["text"][citation["start"] : citation["end"]]
+
+
+@pytest.mark.parametrize("how", ["body", "header"])
+def test_spans_are_streamed(client: Any, how: str) -> None:
+    body = {"question": "Who lays eggs?"}
+    if how == "body":
+        answer = client.post("/v1/query", json={**body, "stream": True})
+    else:
+        answer = client.post("/v1/query", json=body, headers={"Accept": "text/event-stream"})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [event.split("\ndata: ") for event in answer.text.strip().split("\n\n")]
+    assert [name for name, _ in events] == ["event: span", "event: composition"]
+    span, composition = (json.loads(data) for _, data in events)
+    assert span["text"] in composition["text"]
+    assert span["citations"][0]["doc_id"] == span["doc_id"] == "bees.md"
+
+
+def test_passages(client: Any) -> None:
+    ordered = post(client, "/v1/reorder", {"passages": PASSAGES, "options": {"strategy": "score_desc", "top_k": 2}})
+    assert [passage["id"] for passage in ordered["passages"]] == [0, 1]
+    unique = post(client, "/v1/deduplicate", {"passages": PASSAGES})
+    assert len(unique["passages"]) == 3
+
+
+@pytest.mark.parametrize("api", ["plain", "openai", "openai_chat", "anthropic"])
+def test_a_prompt_in_the_shape_of_each_api(client: Any, api: str) -> None:
+    made = post(client, "/v1/prompt", {"query": {"question": "Who lays eggs?"}, "api": api})
+    assert "She lays all the eggs." in json.dumps(made["messages"])
+    again = post(client, "/v1/prompt", {"composition": made["composition"], "api": api})
+    assert again["messages"] == made["messages"]
+
+
+def test_an_error_of_a_batch_belongs_to_its_item(client: Any) -> None:
+    requests = [{"question": "Who lays eggs?"}, {"question": 5}, {"question": "Bees?", "index": "other"}, 7]
+    answers = post(client, "/v1/query/batch", {"requests": requests})["answers"]
+    assert [answer["status"] for answer in answers] == [200, 422, 404, 422]
+    assert "eggs" in answers[0]["answer"]["text"]
+    assert answers[1]["problem"]["detail"] == "question is 5: it should be a valid string"
+
+
+def test_requests_of_a_batch_share_chunks(client: Any) -> None:
+    alone = {key: value for key, value in COMPOSE.items() if key != "chunks"}
+    made = post(client, "/v1/compose/batch", {"requests": [alone, alone], "chunks": COMPOSE["chunks"]})
+    assert [answer["answer"]["text"] for answer in made["answers"]] == [
+        post(client, "/v1/compose", COMPOSE)["text"]
+    ] * 2
+
+
+@pytest.mark.parametrize("operation", ["compose", "query", "reorder", "deduplicate", "prompt"])
+def test_the_example_of_the_document_answers_alone_and_in_a_batch(client: Any, operation: str) -> None:
+    document = client.get("/openapi.json").json()
+    for suffix in ("", "/batch"):
+        content = document["paths"][f"/v1/{operation}{suffix}"]["post"]["requestBody"]["content"]["application/json"]
+        made = post(client, f"/v1/{operation}{suffix}", content["examples"]["short"]["value"])
+        assert all(answer["status"] == 200 for answer in made.get("answers", []))
+
+
+def test_every_operation_has_an_example(client: Any) -> None:
+    document = client.get("/openapi.json").json()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            parts = [operation.get("requestBody"), operation["responses"]["200"]]
+            examples = [one for part in parts if part for one in part["content"].values() if "examples" in one]
+            assert examples, (method, path)
+
+
+def test_answers_are_as_their_schemas_say(client: Any) -> None:
+    schema = {"$ref": "#/components/schemas/Composition", "components": {"schemas": openapi.components()}}
+    jsonschema.validate(post(client, "/v1/query", {"question": "Who lays eggs?", "trace": True}), schema)
+    jsonschema.validate(post(client, "/v1/compose", COMPOSE), schema)
+
+
+# ---- documents
+
+
+def test_documents_are_added_listed_and_deleted(client: Any) -> None:
+    text = "# Wasps\n\nWasps build nests of paper."
+    added = client.post("/v1/documents", files={"file": ("wasps.md", text)}).json()["documents"]
+    assert [(one["doc_id"], one["result"]) for one in added] == [("wasps.md", "added")]
+    assert "paper" in post(client, "/v1/query", {"question": "What do wasps build?"})["text"]
+    listed = client.get("/v1/documents", params={"scope": ""}).json()["documents"]
+    assert [document["doc_id"] for document in listed] == ["bees.md", "wasps.md"]
+    assert "source" not in listed[0]
+    assert client.delete("/v1/documents", params={"doc_id": "wasps.md"}).json() == {"deleted": "wasps.md"}
+    assert client.delete("/v1/documents", params={"doc_id": "wasps.md"}).status_code == 404
+
+
+def test_documents_are_listed_in_pages(client: Any) -> None:
+    first = client.get("/v1/documents", params={"limit": 2}).json()
+    rest = client.get("/v1/documents", params={"limit": 2, "after": first["next"]}).json()
+    names = [document["doc_id"] for document in (*first["documents"], *rest["documents"])]
+    assert names == ["acme:plan.md", "bees.md", "wayne:plan.md"]
+    assert rest["next"] is None
+
+
+# ---- operation
+
+
+def test_health_readiness_and_metrics(client: Any, tmp_path: Path) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+    post(client, "/v1/query", {"question": "A question of secret words"})
+    counted = client.get("/metrics").text
+    assert 'retrivex_requests_total{method="POST",route="/v1/query",status="200"} 1.0' in counted
+    assert "secret" not in counted
+    assert str(tmp_path) not in counted
+
+
+def test_an_index_that_is_gone_is_not_ready_but_alive(client: Any) -> None:
+    client.app.state.service.engine.close()
+    for answer in (client.get("/readyz"), client.post("/v1/query", json={"question": "Bees?"})):
+        assert answer.status_code == 503
+        assert answer.json()["type"] == "urn:retrivex:problem:store"
+        assert int(answer.headers["retry-after"]) >= 1
+    assert client.get("/healthz").status_code == 200
+    assert client.post("/v1/compose", json=COMPOSE).status_code == 200
+
+
+def test_several_indexes_by_name(make_client: Any, tmp_path: Path) -> None:
+    client = make_client(indexes={"other": tmp_path / "other.db"})
+    client.post("/v1/documents", files={"file": ("ants.md", "Ants march.")}, data={"index": "other"})
+    assert "march" in post(client, "/v1/query", {"question": "Do ants march?", "index": "other"})["text"]
+    assert post(client, "/v1/query", {"question": "Do ants march?"})["text"] == ""

@@ -1,0 +1,152 @@
+"""The service as it runs: several workers, an end without loss, and `kill -9` under writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.service_process import ServiceProcess
+from support.service_world import make_index
+
+from retrivex.service.keys import Keys
+from retrivex.stores import SQLiteStore
+
+pytestmark = pytest.mark.integration
+
+
+def _client(address: str) -> Any:
+    import httpx  # noqa: PLC0415 - of the environment serve alone
+
+    return httpx.Client(base_url=address, timeout=60)
+
+
+def test_a_folder_is_indexed_and_served(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "bees.md").write_text("# Bees\n\nA hive has one queen.", encoding="utf-8")
+    with ServiceProcess(tmp_path, "docs") as service, _client(service.address) as client:
+        assert "queen" in client.post("/v1/query", json={"question": "Who rules the hive?"}).json()["text"]
+    assert "only this machine can reach the service" in service.log()
+
+
+def test_workers_share_the_index_and_the_counts(tmp_path: Path) -> None:
+    path = make_index(tmp_path / "index.db")
+    _, secret = Keys(tmp_path / "keys.db").create("shop")
+    headers = {"Authorization": f"Bearer {secret}"}
+    limits = {"RETRIVEX_KEY_RATE": "20"}
+    with ServiceProcess(tmp_path, str(path), "--workers", "2", **limits) as service:
+        added = set()
+        for number in range(6):  # a connection each: the workers take turns
+            with _client(service.address) as client:
+                text = f"Document {number} tells of item{number}."
+                answer = client.post("/v1/documents", files={"file": (f"n{number}.md", text)}, headers=headers)
+                assert answer.status_code == 200, answer.text
+                added.add(number)
+        for number in added:
+            for _ in range(2):
+                with _client(service.address) as client:
+                    body = {"question": f"item{number}"}
+                    while (answer := client.post("/v1/query", json=body, headers=headers)).status_code == 429:
+                        time.sleep(0.2)
+                    assert f"item{number}" in answer.json()["text"]
+        with _client(service.address) as client:
+            while (answer := client.get("/metrics", headers=headers)).status_code == 429:
+                time.sleep(0.2)
+            counted = answer.text
+        [line] = [line for line in counted.splitlines() if 'route="/v1/documents",status="200"' in line]
+        assert float(line.split()[-1]) == 6  # of both workers together
+
+
+def test_requests_under_way_end_and_new_ones_are_refused(tmp_path: Path) -> None:
+    make_index(tmp_path / "retrivex.db")
+    with ServiceProcess(tmp_path, RETRIVEX_DRAIN_S="1.5") as service:
+        passages = [{"id": n, "text": f"{n} " + "words of a text " * 60, "score": 1.0} for n in range(1000)]
+        answers: list[int] = []
+
+        def ask_long() -> None:
+            with _client(service.address) as client:
+                body = {"passages": passages, "threshold": 0.4}
+                answers.append(client.post("/v1/deduplicate", json=body).status_code)
+
+        thread = threading.Thread(target=ask_long)
+        thread.start()
+        time.sleep(0.3)
+        service.process.send_signal(signal.SIGTERM)
+        refused = None
+        with _client(service.address) as client:
+            for _ in range(20):
+                refused = client.post("/v1/query", json={"question": "Bees?"})
+                if refused.status_code == 503:
+                    break
+                time.sleep(0.05)
+        assert refused is not None
+        assert (refused.status_code, refused.json()["type"]) == (503, "urn:retrivex:problem:ending")
+        thread.join()
+        assert answers == [200]
+        assert service.process.wait(timeout=60) in (0, -signal.SIGTERM)
+
+
+def test_other_machines_are_not_let_in_without_keys(tmp_path: Path) -> None:
+    import subprocess  # noqa: PLC0415
+    import sys  # noqa: PLC0415
+
+    command = [sys.executable, "-m", "retrivex", "serve", "--host", "0.0.0.0", "--port", "0"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "without keys the service listens on this machine alone" in done.stderr
+
+
+def test_the_log_is_lines_of_json_without_secrets(tmp_path: Path) -> None:
+    make_index(tmp_path / "retrivex.db")
+    _, secret = Keys(tmp_path / "keys.db").create("shop")
+    headers = {"Authorization": f"Bearer {secret}"}
+    with ServiceProcess(tmp_path) as service, _client(service.address) as client:
+        client.post("/v1/query", json={"question": "Who lays eggs?"}, headers=headers)
+        client.post("/v1/query", json={"question": "Who?"}, headers={"Authorization": "Bearer other-secret"})
+    lines = [json.loads(line) for line in service.log().splitlines() if line.startswith("{")]
+    assert [line["status"] for line in lines if line["route"] == "/v1/query"] == [200, 401]
+    for hidden in (secret, "other-secret", "eggs"):
+        assert hidden not in service.log()
+
+
+@pytest.mark.parametrize("kills", [int(os.environ.get("RETRIVEX_KILLS", "5"))])
+def test_a_killed_service_loses_no_document_that_it_took(kills: int, tmp_path: Path) -> None:
+    """Documents change while the service is killed: each that was acknowledged is there, and whole."""
+    rng = random.Random(kills)
+    acknowledged: dict[str, int] = {}
+    version = 0
+    for _ in range(kills):
+        with ServiceProcess(tmp_path) as service:
+            end = threading.Timer(rng.uniform(0.05, 1.0), service.kill)
+            end.start()
+            with _client(service.address) as client:
+                for _ in range(10_000):
+                    version += 1
+                    name = f"document-{version % 7}.md"
+                    text = "\n\n".join(f"Paragraph {n} of version{version}." for n in range(60))
+                    try:
+                        answer = client.post("/v1/documents", files={"file": (name, text)})
+                    except Exception:  # noqa: BLE001 - of a client that is in this environment alone
+                        break
+                    if answer.status_code == 200:
+                        acknowledged[name] = version
+            end.join()
+        with SQLiteStore(tmp_path / "retrivex.db") as store:
+            assert store.check() == []
+            for name, last in acknowledged.items():
+                document = store.get_document(name)
+                assert document is not None
+                versions = {
+                    int(word.removeprefix("version").rstrip(".")) for word in document.text.split() if "version" in word
+                }
+                # whole, and no older than what was acknowledged; the one on the way may be there, too
+                assert len(versions) == 1
+                assert min(versions) >= last
+    assert acknowledged

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from retrivex.errors import RetrivexError
+from retrivex.service.access import Access
+from retrivex.service.errors import AccessError, NotFoundError, UnauthorizedError
+from retrivex.service.keys import Keys
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    return Keys(tmp_path / "keys.db")
+
+
+def test_a_key_carries_its_scopes(keys: Keys) -> None:
+    info, secret = keys.create("shop", ["acme", None])
+    assert keys.find(secret) == Access(info.id, frozenset({"acme", None}))
+    assert keys.authorize(f"Bearer {secret}") == keys.find(secret)
+    assert [known.name for known in keys.list_all()] == ["shop"]
+
+
+def test_nobody_needs_a_key_until_there_is_one_and_everybody_from_then_on(keys: Keys) -> None:
+    assert keys.authorize(None) == Access()
+    assert not keys.path.exists()
+    info, _ = keys.create("shop")
+    keys.revoke(info.id)
+    for header in (None, "", "Bearer", "Bearer x", "Basic x", "Bearer \u00e9"):
+        with pytest.raises(UnauthorizedError):
+            keys.authorize(header)
+
+
+def test_a_revoked_key_is_worthless_in_every_process(keys: Keys) -> None:
+    info, secret = keys.create("shop")
+    other = Keys(keys.path)
+    assert other.find(secret).key == info.id
+    keys.revoke(info.id)
+    with pytest.raises(UnauthorizedError):
+        other.find(secret)
+    assert keys.list_all()[0].revoked is not None
+    for unknown in (info.id, "nobody"):
+        with pytest.raises(NotFoundError):
+            keys.revoke(unknown)
+    other.close()
+
+
+def test_a_key_that_differs_in_one_letter_is_another(keys: Keys) -> None:
+    _, secret = keys.create("shop")
+    for wrong in (secret[:-1], secret + "x", secret.swapcase(), secret.replace("rvx", "rvy"), "rvx_" + "0" * 12 + "_x"):
+        with pytest.raises(UnauthorizedError) as raised:
+            keys.find(wrong)
+        assert secret not in str(raised.value)
+
+
+def test_the_file_holds_no_key_and_is_read_by_its_owner_alone(keys: Keys) -> None:
+    _, secret = keys.create("shop")
+    held = b"".join(path.read_bytes() for path in keys.path.parent.iterdir())
+    assert secret.rpartition("_")[2].encode() not in held
+    assert stat.S_IMODE(keys.path.stat().st_mode) == 0o600
+
+
+def test_a_key_without_scopes_is_refused(keys: Keys) -> None:
+    with pytest.raises(RetrivexError, match="sees nothing"):
+        keys.create("shop", [])
+
+
+@pytest.mark.parametrize(
+    ("scopes", "asked", "owner"),
+    [
+        ({"acme"}, None, "acme"),
+        ({"acme", None}, None, None),
+        ({"acme", "b"}, "b", "b"),
+        (None, "any", "any"),
+        (None, None, None),
+    ],
+)
+def test_a_new_document_gets_a_scope_of_its_key(
+    scopes: set[str | None] | None, asked: str | None, owner: str | None
+) -> None:
+    assert Access("k", None if scopes is None else frozenset(scopes)).owner(asked) == owner
+
+
+def test_a_document_of_a_key_with_several_scopes_needs_one_named() -> None:
+    access = Access("k", frozenset({"a", "b"}))
+    for asked in (None, "c"):
+        with pytest.raises(AccessError):
+            access.owner(asked)
