@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.engine import Engine
 from retrivex.service.index import Index
 from retrivex.service.keys import Keys
+from retrivex.service.playground import page
 from retrivex.service.problems import MEDIA_TYPE, Problem, problem_of
 from retrivex.service.quotas import Quotas
 from retrivex.service.settings import Settings, read_settings
@@ -37,7 +36,6 @@ try:
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
-_PLAYGROUND = "retrivex.service.playground"
 _TITLES = {404: "There is no such thing", 405: "The method is another one"}
 
 
@@ -186,11 +184,8 @@ def _add_document(app: FastAPI) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    """Serve the files of the page, where they come with the package: those alone, read once."""
-    if find_spec(_PLAYGROUND) is None:
-        return
-    page = import_module(f"{_PLAYGROUND}.page")
-    files: Mapping[str, bytes] = page.read_files()
+    """Serve the files of the page: those alone, read once."""
+    files = page.read_files()
     headers = {"Content-Security-Policy": page.CONTENT_SECURITY_POLICY, "Cache-Control": "no-cache"}
 
     async def show(name: str = page.INDEX) -> Response:

@@ -103,6 +103,16 @@ class ResolveBody(Body):
     heading_path: Sequence[str] = Field((), description="of a citation; not needed")
 
 
+class ViewBody(Body):
+    """A question of the page, with its settings; twice where two settings are compared."""
+
+    question: str = Field(min_length=1)
+    settings: dict[str, Any] = Field({}, description="of the page: token_budget, window, effort, order, scoring")
+    compare: dict[str, Any] | None = Field(None, description="settings of the other side")
+    index: IndexName = DEFAULT_INDEX
+    scope: ScopeOf = None
+
+
 def read_body(model: type[_Model], record: Any) -> _Model:
     """Return the body that a JSON object holds.
 

@@ -25,11 +25,14 @@ from retrivex.service.bodies import (
     QueryBody,
     ReorderBody,
     ResolveBody,
+    ViewBody,
     read_body,
 )
 from retrivex.service.bounds import Bounds, check_nesting
 from retrivex.service.errors import NotFoundError
 from retrivex.service.index import Index
+from retrivex.service.playground.settings import Settings
+from retrivex.service.playground.view import Answer, write_view
 from retrivex.service.requests import RequestError, compose_request, read_request
 from retrivex.service.uploads import check_name, read_upload
 from retrivex.similarity.deduplicate import find_duplicates
@@ -152,6 +155,33 @@ class Engine:
         self.bounds.check_texts([body.question])
         self.bounds.check_options(body.config, self._tokenizers)
         return self.index(body.index).ask(self._composer, body, access.narrow(body.scope))
+
+    def view(self, record: Mapping[str, Any], access: Access = ANYONE, *, address: str = "") -> dict[str, Any]:
+        """Return the answer to a question as the page shows it, or two of them side by side.
+
+        Parameters
+        ----------
+        record : by `bodies.ViewBody`
+        access : who asks
+        address : of the service, for what is copied from the page
+
+        Raises
+        ------
+        RetrivexError
+            If the request is wrong, or the index fails.
+        """
+        check_nesting(record)
+        body = read_body(ViewBody, record)
+        self.bounds.check_texts([body.question])
+        index, scope = self.index(body.index), access.narrow(body.scope)
+        code = {"address": address} if address else {}
+        answers = []
+        for given in (body.settings, *([] if body.compare is None else [body.compare])):
+            settings = Settings.model_validate(given)
+            self.bounds.check_options(given, self._tokenizers)
+            made = index.ask(self._composer, QueryBody(question=body.question, config=settings.to_options()), scope)
+            answers.append(Answer(made, settings.apply(self.config), index.fetch_chunks(made, scope), code))
+        return write_view(answers)
 
     def prompt(self, record: Mapping[str, Any], access: Access = ANYONE) -> tuple[Prompt, Composition]:
         """Return the messages of a prompt, and the composition that they show.

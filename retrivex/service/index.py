@@ -11,13 +11,14 @@ from retrivex.chunking import get_chunker
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.errors import StoreError
-from retrivex.model.chunk import Scope
+from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.retrieval.indexing import Indexer
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.bodies import QueryBody
 from retrivex.service.errors import AccessError, ConflictError, NotFoundError
+from retrivex.service.playground.view import fetch_chunks
 from retrivex.service.question import compose_question
 from retrivex.stores import PutResult, SQLiteStore
 from retrivex.stores.sqlite.inspection import DocumentInfo
@@ -87,6 +88,11 @@ class Index:
                 said=None if by_words else self._said,
                 **body.config,
             )
+
+    def fetch_chunks(self, made: Composition, scope: Scope) -> dict[ChunkKey, Chunk]:
+        """Return the chunks that a composition of this index looked at."""
+        with self._own_name():
+            return fetch_chunks(made, self._store, scope)
 
     def list_documents(self, scope: Collection[str | None] | None, after: str, most: int) -> list[DocumentInfo]:
         """Return at most `most` documents behind `after`, by name; all scopes where `scope` is None."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from retrivex.service.bodies import DeduplicateBody, PromptBody, QueryBody, ReorderBody, ResolveBody
+from retrivex.service.bodies import DeduplicateBody, PromptBody, QueryBody, ReorderBody, ResolveBody, ViewBody
 from retrivex.service.problems import MEDIA_TYPE
 
 JSON = "application/json"
@@ -183,6 +183,15 @@ PROMPT = Operation(
     ),
     statuses=_ALL,
 )  # fmt: skip
+VIEW = Operation(
+    "view",
+    "Show an answer",
+    "A question, and the answer with every chunk and why it is there or not, as the page at `/` shows it.",
+    "ViewBody",
+    {"question": "Who lives in a hive?", "settings": {"token_budget": 500}},
+    _record(schema=_TEXT, answers=_list(_OBJECT)),
+    statuses=_ALL,
+)
 RESOLVE = Operation(
     "resolve",
     "Look up a citation",
@@ -263,7 +272,7 @@ def components() -> dict[str, Any]:
     made: dict[str, Any] = {"Problem": _PROBLEM}
     made |= _lift("ComposeRequest", _read_schema("compose-request-1"))
     made |= _lift("Composition", _read_schema("composition-1"))
-    for model in (QueryBody, ReorderBody, DeduplicateBody, PromptBody, ResolveBody):
+    for model in (QueryBody, ReorderBody, DeduplicateBody, PromptBody, ResolveBody, ViewBody):
         made |= _lift(model.__name__, model.model_json_schema())
     for operation in (COMPOSE, QUERY, REORDER, DEDUPLICATE, PROMPT, RESOLVE):
         requests = {**_list(_ref(str(operation.body))), "minItems": 1}

@@ -126,6 +126,20 @@ def _add_contexts(router: APIRouter, service: Service) -> None:
         batch = batch_of(operation, shared=operation is openapi.COMPOSE)
         many = _many_composed(service) if operation is openapi.COMPOSE else _many(service, call)
         router.add_api_route(f"{path}/batch", many, methods=["POST"], **batch.arguments())
+    router.add_api_route("/v1/view", _view(service), methods=["POST"], **openapi.VIEW.arguments())
+
+
+def _view(service: Service) -> Callable[..., Any]:
+    async def answer(request: Request) -> Response:
+        access, raw = await _read(service, request)
+        address = str(request.base_url)
+
+        def job() -> bytes:
+            return write_json(service.engine.view(read_json(raw), access, address=address))
+
+        return Response(await service.run(access, job), media_type=JSON)
+
+    return answer
 
 
 def _answer(record: Record, made: Composition) -> Record:

@@ -32,8 +32,11 @@ class Settings(Options):
         >>> Settings(token_budget=300).apply(RetrievalConfig(numbered=False)).token_budget
         300
         """
-        given = {"ordering_strategy" if name == "order" else name: value for name, value in self if value is not None}
-        return config.override(**given)
+        return config.override(**self.to_options())
+
+    def to_options(self) -> dict[str, Any]:
+        """Return the options of the composer that these settings stand for."""
+        return {"ordering_strategy" if name == "order" else name: value for name, value in self if value is not None}
 
 
 def settings_of(config: RetrievalConfig) -> dict[str, Any]:

@@ -154,6 +154,7 @@ def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) 
             lambda: client.post("/v1/query", json={"question": f"the {words[other][:4]}"}, headers=headers),
             lambda: client.post("/v1/query", json={"question": "planned", "stream": True}, headers=headers),
             lambda: client.get("/v1/documents", headers=headers),
+            lambda: client.post("/v1/view", json={"question": "What is planned?"}, headers=headers),
             lambda: client.post("/v1/resolve", json={"doc_id": f"{other}:{name}", "chunk_id": 0}, headers=headers),
             lambda: client.post("/v1/prompt", json={"query": {"question": "planned"}}, headers=headers),
             lambda: client.post("/v1/query/batch", json={"requests": [{"question": "planned"}]}, headers=headers),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,34 @@ def test_answers_are_as_their_schemas_say(client: Any) -> None:
     schema = {"$ref": "#/components/schemas/Composition", "components": {"schemas": openapi.components()}}
     jsonschema.validate(post(client, "/v1/query", {"question": "Who lays eggs?", "trace": True}), schema)
     jsonschema.validate(post(client, "/v1/compose", COMPOSE), schema)
+
+
+# ---- the page
+
+
+def test_the_page_and_its_files_come_with_a_strict_policy(client: Any) -> None:
+    page = client.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    named = re.findall(r'(?:src|href)="(static/[^"]+)"', page.text)
+    assert named
+    for answer in (page, *(client.get(f"/{name}") for name in named)):
+        assert answer.status_code == 200
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+        assert "unsafe" not in answer.headers["content-security-policy"]
+    for outside in ("/static/../page.py", "/static/%2e%2e%2fpage.py", "/static/nothing.js"):
+        assert client.get(outside).status_code == 404
+
+
+def test_an_answer_is_shown_alone_and_beside_another(client: Any) -> None:
+    body = {"question": "Who lays eggs?", "settings": {"token_budget": 100, "order": "document"}}
+    [alone] = post(client, "/v1/view", body)["answers"]
+    assert alone["settings"]["token_budget"] == 100
+    assert "eggs" in "".join(piece["text"] for piece in alone["context"])
+    assert "http://localhost/v1/query" in alone["code"]["curl"]
+    first, second = post(client, "/v1/view", {**body, "compare": {"token_budget": 5}})["answers"]
+    assert (first["settings"]["token_budget"], second["settings"]["token_budget"]) == (100, 5)
+    for wrong in ({"window": 10_000}, {"token_budget": 0}, {"nonsense": 1}):
+        assert client.post("/v1/view", json={"question": "Bees?", "settings": wrong}).status_code == 422
 
 
 # ---- documents
