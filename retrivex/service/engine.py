@@ -179,7 +179,8 @@ class Engine:
         for given in (body.settings, *([] if body.compare is None else [body.compare])):
             settings = Settings.model_validate(given)
             self.bounds.check_options(given, self._tokenizers)
-            made = index.ask(self._composer, QueryBody(question=body.question, config=settings.to_options()), scope)
+            asked = read_body(QueryBody, {"question": body.question, "config": settings.to_options()})
+            made = index.ask(self._composer, asked, scope)
             answers.append(Answer(made, settings.apply(self.config), index.fetch_chunks(made, scope), code))
         return write_view(answers)
 
