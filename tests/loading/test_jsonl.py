@@ -87,7 +87,7 @@ def test_a_whole_number_may_be_a_text() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"chunkid": 1}, "unknown key 'chunkid': did you mean chunk_id.*the known ones are doc_id, chunk_id, text, char_start"),
+        ({"chunkid": 1}, "unknown key 'chunkid': did you mean chunk_id.*the known ones are doc_id, chunk_id, text"),
         ({"x": 1, "y": 2}, "unknown keys 'x', 'y'"),
         ({"doc_id": None}, "doc_id is missing"),
         ({"doc_id": ""}, "doc_id is ''"),
