@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,7 +25,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.scoring.confidence import CONFIDENCE_FEATURES, HitKind
 from retrivex.scoring.document_match import DOCUMENT_FEATURES
 from retrivex.scoring.features import NAMES
@@ -35,6 +36,12 @@ EARLIER = {"0.2": "coefficients_0_2.json"}
 
 FORMAT = 1
 """Version of the file format of coefficients."""
+
+MAX_NUMBER = 1e6
+"""Largest weight, mean or intercept of a file; fitted ones lie below 100."""
+
+MAX_SHARPNESS = 100.0
+"""Largest sharpness of a file; its reciprocal is the smallest."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +117,12 @@ class Coefficients:
         Raises
         ------
         RetrivexError
-            If it is of another format, or lacks or adds a feature.
+            If it is of another format, lacks or adds a feature, or has a number beyond its bounds.
         """
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
             raise RetrivexError(
-                f"{where} have format {found!r}: this version reads format {FORMAT}; fit them again with "
+                f"{where} have format {quoted(found)}: this version reads format {FORMAT}; fit them again with "
                 "`retrivex tune`, or leave `coefficients` out"
             )
         features, fitted = data.get("features"), data.get("fitted", {})
@@ -137,12 +144,31 @@ class Coefficients:
             intercept = float(data["intercept"])
             confidence = as_confidence(data["confidence"])
             sharpness = float(data.get("sharpness", 1.0))
-            fewest_hits = int(data.get("fewest_hits", 1))
-        except (KeyError, TypeError, ValueError) as error:
-            raise RetrivexError(f"{where} are broken ({error!r}): fit them again with `retrivex tune`") from error
-        if not np.isfinite([*weights, *means, intercept, *chain.from_iterable(confidence.values()), sharpness]).all():
-            raise RetrivexError(f"{where} hold numbers that are not finite: fit them again with `retrivex tune`")
+            fewest_hits = operator.index(data.get("fewest_hits", 1))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise RetrivexError(
+                f"{where} are broken ({quoted(error, 200)}): fit them again with `retrivex tune`"
+            ) from error
+        numbers = [*weights, *means, intercept, *chain.from_iterable(confidence.values()), sharpness]
+        _check_sizes(numbers, sharpness, fewest_hits, where)
         return cls(weights, intercept, means, confidence, fitted, sharpness, reads_documents, fewest_hits)
+
+
+def _check_sizes(numbers: Sequence[float], sharpness: float, fewest_hits: int, where: str) -> None:
+    """Refuse what no fit gives and no exponential takes."""
+    if not np.isfinite(numbers).all():
+        raise RetrivexError(f"{where} hold numbers that are not finite: fit them again with `retrivex tune`")
+    most, sharpest = float(np.abs(numbers).max()), (1 / MAX_SHARPNESS, MAX_SHARPNESS)
+    if most > MAX_NUMBER:
+        raise RetrivexError(
+            f"{where} hold the number {most:g}: none may be beyond {MAX_NUMBER:g}; fit them again with `retrivex tune`"
+        )
+    if not sharpest[0] <= sharpness <= sharpest[1] or not 0 <= fewest_hits <= MAX_NUMBER:
+        raise RetrivexError(
+            f"{where} have sharpness {sharpness:g} and fewest_hits {quoted(fewest_hits, 40)}: sharpness lies between "
+            f"{sharpest[0]:g} and {sharpest[1]:g}, fewest_hits from 0 to {MAX_NUMBER:g}; "
+            "fit them again with `retrivex tune`"
+        )
 
 
 def as_confidence(given: Any) -> dict[HitKind, tuple[float, ...]]:
@@ -152,7 +178,7 @@ def as_confidence(given: Any) -> dict[HitKind, tuple[float, ...]]:
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError, ValueError, OverflowError
         If they are anything else.
     """
     kinds: tuple[HitKind, ...] = get_args(HitKind)
@@ -166,7 +192,7 @@ def as_confidence(given: Any) -> dict[HitKind, tuple[float, ...]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join([*names[:3], *([f"{len(names) - 3} more"] if names[3:] else [])])
+    return ", ".join([*(name[:80] for name in names[:3]), *([f"{len(names) - 3} more"] if names[3:] else [])])
 
 
 @lru_cache(maxsize=8)

@@ -111,6 +111,9 @@ def _broken(name: str, feature: Any) -> dict[str, Any]:
     [
         ({"format": 99}, "have format 99: this version reads format 1"),
         ({"format": None}, "have format None"),
+        ({"format": "x" * 9999}, "have format 'xxx"),
+        ({"intercept": "x" * 9999}, "are broken"),
+        ({"features": _broken("x" * 9999, {})}, "other features than this version has"),
         ({"features": _without("words")}, r"fitted for other features than this version has \(words\): leave"),
         (
             {"features": _broken("phase of the moon", {"weight": 1, "mean": 0})},
@@ -127,6 +130,17 @@ def _broken(name: str, feature: Any) -> dict[str, Any]:
         ({"confidence": {"words": [math.nan] * 6}}, "not finite"),
         ({"sharpness": "high"}, "are broken"),
         ({"sharpness": math.inf}, "not finite"),
+        ({"fewest_hits": math.inf}, "are broken"),
+        ({"fewest_hits": 2.5}, "are broken"),
+        ({"fewest_hits": -1}, "fewest_hits -1"),
+        ({"fewest_hits": 10**4000}, "fewest_hits 1000"),
+        ({"intercept": 10**400}, "are broken"),
+        ({"confidence": [10**400, 0]}, "are broken"),
+        ({"features": _broken("words", {"weight": 0, "mean": 10**400})}, "are broken"),
+        ({"features": _broken("words", {"weight": 1e300, "mean": 0})}, r"hold the number 1e\+300: none may be beyond"),
+        ({"sharpness": 0}, "have sharpness 0"),
+        ({"sharpness": -1}, "have sharpness -1"),
+        ({"sharpness": 1e-300}, "have sharpness 1e-300"),
     ],
 )
 def test_a_bad_file_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], match: str) -> None:
@@ -134,6 +148,7 @@ def test_a_bad_file_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], 
     with pytest.raises(RetrivexError, match=match) as error:
         load_coefficients(path)
     assert "bad.json" in str(error.value)
+    assert len(str(error.value)) < 500
 
 
 def test_no_file_and_no_json_are_refused(tmp_path: Path) -> None:
