@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from retrivex.errors import LoadError, RetrivexError
+from retrivex.errors import ChunkError, LoadError, RetrivexError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
 from retrivex.model.serialization import (
+    as_text,
     check_keys,
     chunk_from_dict,
     integer,
@@ -77,7 +78,16 @@ def read_chunks(path: str | Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> It
     LoadError
         At the first line that is not a chunk; the message names the line.
     """
-    yield from _read_all(path, chunk_from_dict, max_line_bytes)
+    yield from _read_all(path, _read_chunk, max_line_bytes)
+
+
+def _read_chunk(record: Mapping[str, Any]) -> Chunk:
+    """Make a chunk that a store can keep: half a surrogate pair is no text for most of them."""
+    chunk = chunk_from_dict(record)
+    for key in ("doc_id", "text", "parent_id", "scope", "prefix"):
+        if key in record and record[key] is not None:
+            as_text(record[key], key, ChunkError)
+    return chunk
 
 
 def read_documents(path: str | Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Document]:

@@ -138,18 +138,29 @@ def may_hold_hidden(
     if not others or not ids:
         return bool(others)
     low, high = min(ids), max(ids)
-    edges = [at for (doc_id, at), chunk in seen.items() if doc_id == parent.doc_id and not _lies_inside(chunk, parent)]
-    first = max((at for at in edges if at <= low), default=-1)
-    last = min((at for at in edges if at >= high), default=MAX_CHUNK_ID + 1)
+    around = {at: chunk for (doc_id, at), chunk in seen.items() if doc_id == parent.doc_id}
+    first = max((at for at, chunk in around.items() if at <= low and not _begins_before(parent, chunk)), default=-1)
+    last = min(
+        (at for at, chunk in around.items() if at >= high and not _ends_behind(parent, chunk)),
+        default=MAX_CHUNK_ID + 1,
+    )
     return any(first < at < last for at in others)
 
 
-def _lies_inside(chunk: Chunk, parent: PlacedParent) -> bool:
-    """Whether a parent may go on at both ends of a chunk."""
-    start, end = chunk.metadata.char_start, chunk.metadata.char_end
-    if parent.char_start is None or parent.char_end is None or start is None or end is None:
+def _begins_before(parent: PlacedParent, chunk: Chunk) -> bool:
+    """Whether a parent may hold text before a chunk."""
+    start = chunk.metadata.char_start
+    if parent.char_start is None or start is None:
         return chunk.metadata.parent_id == parent.parent_id
-    return parent.char_start < start and end < parent.char_end
+    return parent.char_start < start
+
+
+def _ends_behind(parent: PlacedParent, chunk: Chunk) -> bool:
+    """Whether a parent may hold text behind a chunk."""
+    end = chunk.metadata.char_end
+    if parent.char_end is None or end is None:
+        return chunk.metadata.parent_id == parent.parent_id
+    return end < parent.char_end
 
 
 def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:

@@ -600,15 +600,19 @@ class _Edges:
 
     def _can_go(self, at: int, beside: int) -> bool:
         """Whether something is left, in the unit beside it or another, of every hit that a unit shows."""
-        units, keys = self.units, self.units.axis.keys
+        units, axis = self.units, self.units.axis
         first, last = int(units.chunk[at]), int(units.chunk[at] + units.last[at] - units.first[at])
-        low = int(units.chunk[beside])
-        high = int(units.chunk[beside] + units.last[beside] - units.first[beside])
         hits, whole, _ = self.rules
         return not any(
-            keys[chunk] in whole or (not low <= chunk <= high and (hits is None or keys[chunk] in hits))
+            axis.keys[chunk] in whole or ((hits is None or axis.keys[chunk] in hits) and not self._shows(beside, chunk))
             for chunk in range(first, last + 1)
         )
+
+    def _shows(self, at: int, chunk: int) -> bool:
+        """Whether a unit has text of a chunk; between the chunks it touches, one may end before it begins."""
+        units, axis = self.units, self.units.axis
+        base = axis.bases[units.run[at]]
+        return bool(axis.starts[chunk] - base < units.end[at] and axis.ends[chunk] - base > units.start[at])
 
 
 def _concatenate(parts: Sequence[bytes]) -> Integers:

@@ -86,21 +86,22 @@ def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:
     fields = check_keys(record, CHUNK_KEYS, ChunkError)
     heading_path = fields.get("heading_path")
     metadata = ChunkMetadata(
-        doc_id=string(fields, "doc_id", ChunkError),
+        doc_id=as_string(require(fields, "doc_id", ChunkError), "doc_id", ChunkError),
         chunk_id=_position(require(fields, "chunk_id", ChunkError), "chunk_id"),
         char_start=_optional_integer(fields, "char_start"),
         char_end=_optional_integer(fields, "char_end"),
-        parent_id=optional_string(fields, "parent_id", ChunkError),
+        parent_id=_optional_string(fields, "parent_id"),
         heading_path=None if heading_path is None else _strings(heading_path, "heading_path"),
         page=_optional_integer(fields, "page"),
         custom_metadata=mapping(fields, "metadata", ChunkError),
         timestamp=number(fields, "timestamp", ChunkError),
         chunk_count=_optional_integer(fields, "chunk_count"),
-        scope=optional_string(fields, "scope", ChunkError),
+        scope=_optional_string(fields, "scope"),
         links=_links(fields.get("links", [])),
-        prefix=optional_string(fields, "prefix", ChunkError),
+        prefix=_optional_string(fields, "prefix"),
     )
-    return Chunk(string(fields, "text", ChunkError), metadata, _embedding(fields.get("embedding")))
+    text = as_string(require(fields, "text", ChunkError), "text", ChunkError)
+    return Chunk(text, metadata, _embedding(fields.get("embedding")))
 
 
 def chunk_to_dict(chunk: Chunk, *, embedding: bool = True) -> dict[str, Any]:
@@ -136,6 +137,10 @@ def chunk_to_dict(chunk: Chunk, *, embedding: bool = True) -> dict[str, Any]:
         "embedding": None if vector is None else np.asarray(vector, dtype=np.float64).tolist(),
     }
     return {key: value for key, value in record.items() if value is not None}
+
+
+def _optional_string(fields: Mapping[str, Any], key: str) -> str | None:
+    return as_string(fields[key], key, ChunkError) if key in fields else None
 
 
 def _optional_integer(fields: Mapping[str, Any], key: str) -> int | None:
@@ -194,26 +199,32 @@ def require(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> 
 
 
 def string(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> str:
-    """Return a string that must be there."""
-    return as_string(require(fields, key, error), key, error)
+    """Return a string that must be there, and that UTF-8 can write."""
+    return as_text(require(fields, key, error), key, error)
 
 
 def optional_string(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> str | None:
-    """Return a string, or None where there is none."""
-    return as_string(fields[key], key, error) if key in fields else None
+    """Return a string that UTF-8 can write, or None where there is none."""
+    return as_text(fields[key], key, error) if key in fields else None
 
 
 def as_string(value: Any, key: str, error: type[RetrivexError]) -> str:
-    """Return `value` if it is a string that UTF-8 can write."""
+    """Return `value` if it is a string."""
     if not isinstance(value, str):
         raise error(f"{key} is {value!r}: it must be a string; put it in quotes")
+    return value
+
+
+def as_text(value: Any, key: str, error: type[RetrivexError]) -> str:
+    """Return `value` if it is a string that UTF-8 can write."""
+    text = as_string(value, key, error)
     try:
-        value.encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError as broken:
         raise error(
             f"{key} has half a surrogate pair at {broken.start}, which is no character; replace it by U+FFFD"
         ) from broken
-    return value
+    return text
 
 
 def integer(value: Any, key: str, error: type[RetrivexError]) -> int:

@@ -216,6 +216,11 @@ def test_hits_without_a_store_entry_are_still_cited() -> None:
     assert made.citations == (Citation(1, 4, 10, "x", 0, 7, 13),)
 
 
+def test_half_a_surrogate_pair_comes_back() -> None:
+    made = compose([SeedHit(make_chunk("d", 0, "Bees sleep \ud83d."), 1.0)], {})
+    assert Composition.from_dict(json.loads(made.to_json())) == made
+
+
 @pytest.mark.parametrize(
     "said",
     [{"heading_path": ["A", "B"]}, {"links": [("e", 1)]}, {"heading_path": []},

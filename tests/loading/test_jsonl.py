@@ -98,7 +98,6 @@ def test_a_whole_number_may_be_a_text() -> None:
         ({"chunk_id": -1}, "must be non-negative"),
         ({"chunk_id": 2**63}, "at most"),
         ({"text": ""}, "cannot be empty"),
-        ({"text": "\ud800"}, "half a surrogate pair"),
         ({"char_start": 3}, "give both or neither"),
         ({"heading_path": "Title"}, "heading_path is 'Title': it must be a list"),
         ({"heading_path": [1]}, "heading_path is 1: it must be a string"),
@@ -115,6 +114,15 @@ def test_a_whole_number_may_be_a_text() -> None:
 def test_bad_chunks_say_what_is_wrong(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(ChunkError, match=reason):
         chunk_from_dict({"doc_id": "a", "chunk_id": 0, "text": "one"} | change)
+
+
+@pytest.mark.parametrize("key", ["doc_id", "text", "scope", "parent_id", "prefix"])
+def test_half_a_surrogate_pair_is_no_text_of_a_file(tmp_path: Path, key: str) -> None:
+    record = {"doc_id": "a", "chunk_id": 0, "text": "one", key: "so \ud800"}
+    (tmp_path / "chunks.jsonl").write_text(json.dumps(record))
+    with pytest.raises(LoadError, match=f"line 1.*{key} has half a surrogate pair at 3"):
+        list(read_chunks(tmp_path / "chunks.jsonl"))
+    assert chunk_from_dict(record) == chunk_from_dict(chunk_to_dict(chunk_from_dict(record)))
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,19 @@ def test_a_chunk_of_another_scope_behind_a_parent_does_not_hide_it() -> None:
     assert [span.parent_id for span in made.spans] == ["p"]
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_chunk_that_ends_with_a_parent_does_not_open_its_beginning(first: bool) -> None:
+    # and the other way round: it bounds the parent on one side only
+    store = _scoped(["acme"] * 3 + (["other", "acme"] if first else ["acme", "other"]) + ["acme"])
+    parent = make_chunk("d", 0, "".join(TEXTS[3:5]), len("".join(TEXTS[:3])), scope="acme")
+    seen, hidden = (4, 3) if first else (3, 4)
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1, "scope": "acme"}
+    hits = [SeedHit(store["d", seen], 0.9), SeedHit(store["d", hidden], 0.8)]
+    made = compose(hits, store, {"p": parent}, **said)
+    assert TEXTS[hidden].strip() not in made.text
+    assert TEXTS[seen].strip() in made.text
+
+
 @pytest.mark.parametrize("as_chunk", [True, False])
 def test_a_swapped_in_parent_says_which_chunks_it_shows(as_chunk: bool) -> None:
     store, text = _scoped([None] * 6), "".join(TEXTS)

@@ -212,6 +212,14 @@ def test_nothing_is_torn_that_is_all_there_is_of_a_hit() -> None:
     assert torn(units, run) == ["two eggs a day. "]
 
 
+def test_nothing_is_torn_that_only_a_chunk_inside_another_says() -> None:
+    # the unit beside it touches the chunks around the hit, and shows nothing of the hit
+    outer, inner = make_chunk("d", 3, "eggs a day. They", 9), make_chunk("d", 4, "eggs a", 9)
+    run = run_of(outer, inner, make_chunk("d", 5, " grow until autumn.", 25))
+    assert torn(cutter(4).units([run], EdgeRules(hits=set())), run) == ["eggs a day. "]
+    assert torn(cutter(4).units([run], EdgeRules(hits={("d", 4)})), run) == []
+
+
 def test_the_units_of_a_run_without_the_torn_ones_follow_each_other() -> None:
     run = run_of(*list(tile("d", BEES, chunk_count=3).values())[:2])
     units = cutter(8).units([run])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retrivex.errors import LoadError
-from retrivex.model.serialization import as_string, integer, listing, string
+from retrivex.model.serialization import as_text, integer, listing, string
 
 
 def words_of(fields: Mapping[str, Any], key: str) -> str:
@@ -38,7 +38,7 @@ def strings_of(fields: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """
     value = fields.get(key)
     given = [] if value is None else [value] if isinstance(value, str) else listing(value, key, LoadError)
-    texts = [as_string(text, key, LoadError).strip() for text in given]
+    texts = [as_text(text, key, LoadError).strip() for text in given]
     return tuple(dict.fromkeys(text for text in texts if text))
 
 

@@ -16,7 +16,7 @@ from retrivex.evaluation.questions.labelled import FORMS, EvidenceFinder
 from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.loading import SUPPORTED_SUFFIXES, LoadProblem, document_from_dict, load_documents
 from retrivex.loading.report import describe_kinds
-from retrivex.model.serialization import as_string, is_finite
+from retrivex.model.serialization import as_text, is_finite
 
 Documents: TypeAlias = Mapping[str, str] | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """Texts by their names, or files and folders."""
@@ -125,7 +125,7 @@ class _LineReader:
         if given is None:
             return {}
         if isinstance(given, Mapping):
-            return {name: _read_searchable(as_string(text, "documents", LoadError)) for name, text in given.items()}
+            return {name: _read_searchable(as_text(text, "documents", LoadError)) for name, text in given.items()}
         texts = {}
         for part in list_of(record.fields, "documents"):
             if isinstance(part, str) and part in self._shared:
@@ -181,7 +181,7 @@ def _name(fields: Mapping[str, Any], place: str) -> str:
         return place
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
         raise LoadError(f"id is {given!r}: it must be a text or a whole number")
-    return as_string(str(given), "id", LoadError)
+    return as_text(str(given), "id", LoadError)
 
 
 def _answers(fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -222,8 +222,8 @@ def _factors(fields: Mapping[str, Any]) -> dict[str, Factor]:
     given = object_of(fields.get("factors") or {}, "factors")
     for name, value in given.items():
         if isinstance(value, str):
-            as_string(value, f"factor {name!r}", LoadError)
+            as_text(value, f"factor {name!r}", LoadError)
         elif not isinstance(value, int | float) or not is_finite(value):
             raise LoadError(f"factors have {name!r} = {quoted(value)}: each must be a text or a finite number")
-        as_string(name, f"factor {name!r}", LoadError)
+        as_text(name, f"factor {name!r}", LoadError)
     return dict(given)
