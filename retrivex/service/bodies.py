@@ -92,8 +92,8 @@ class ResolveBody(Body):
     doc_id: str = Field(min_length=1)
     index: IndexName = DEFAULT_INDEX
     chunk_id: int | None = Field(None, ge=0, lt=2**62, description="needed where there are no offsets")
-    char_start: int | None = Field(None, ge=0, description="offset in the document, in Unicode code points")
-    char_end: int | None = Field(None, ge=0, description="end, exclusive")
+    char_start: int | None = Field(None, ge=0, lt=2**62, description="offset in the document, in Unicode code points")
+    char_end: int | None = Field(None, ge=0, lt=2**62, description="end, exclusive")
     around: int = Field(300, ge=0, le=10_000, description="characters of the document on each side")
     scope: ScopeOf = None
     number: int | None = Field(None, description="of a citation; not needed")

@@ -31,6 +31,7 @@ class Bounds:
     tokens : of a budget
     batch : requests in one batch
     listed : documents of one page of a list
+    documents : of one uploaded file
     load : time and memory for reading an uploaded file
     """
 
@@ -41,6 +42,7 @@ class Bounds:
     tokens: int = 200_000
     batch: int = 100
     listed: int = 1_000
+    documents: int = 20_000
     load: LoadLimits = field(default_factory=lambda: LoadLimits(timeout_s=20.0, memory_bytes=1024**3))
 
     def check_count(self, what: str, count: int, most: int) -> None:

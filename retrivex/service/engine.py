@@ -153,7 +153,7 @@ class Engine:
         body = read_body(QueryBody, record)
         self.bounds.check_count("hits", body.k, self.bounds.hits)
         self.bounds.check_texts([body.question])
-        self.bounds.check_options(body.config, self._tokenizers)
+        self._check_config(body.config)
         return self.index(body.index).ask(self._composer, body, access.narrow(body.scope))
 
     def view(self, record: Mapping[str, Any], access: Access = ANYONE, *, address: str = "") -> dict[str, Any]:
@@ -178,7 +178,7 @@ class Engine:
         answers = []
         for given in (body.settings, *([] if body.compare is None else [body.compare])):
             settings = Settings.model_validate(given)
-            self.bounds.check_options(given, self._tokenizers)
+            self._check_config(settings.to_options())
             asked = read_body(QueryBody, {"question": body.question, "config": settings.to_options()})
             made = index.ask(self._composer, asked, scope)
             answers.append(Answer(made, settings.apply(self.config), index.fetch_chunks(made, scope), code))
@@ -233,9 +233,9 @@ class Engine:
         options = {"tokenizer": self.tokenizer, **body.options}
         if options["tokenizer"] in self._tokenizers:
             options["tokenizer"] = self.tokenizer
-        made = (
-            Reorderer(**options) if body.preset is None else Reorderer.preset(body.preset, **options)
-        ).reorder_with_diagnostics(body.passages, body.question)
+        reorderer = Reorderer(**options) if body.preset is None else Reorderer.preset(body.preset, **options)
+        self.bounds.check_options({"max_tokens": reorderer.options.max_tokens}, self._tokenizers)
+        made = reorderer.reorder_with_diagnostics(body.passages, body.question)
         return {"passages": made.passages, "diagnostics": dataclasses.asdict(made.diagnostics)}
 
     def deduplicate(self, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,7 +303,7 @@ class Engine:
         """
         target, owner = self.index(index), access.owner(scope)
         target.check_writable()
-        documents = read_upload(raw, check_name(name), owner, self.bounds.load)
+        documents = read_upload(raw, check_name(name), owner, self.bounds, apart=access.scopes is not None)
         return [Added(document.doc_id, *target.add(document)) for document in documents]
 
     def delete_document(
@@ -383,8 +383,8 @@ class Engine:
     def _check_compose(self, record: Mapping[str, Any]) -> None:
         check_nesting(record)
         hits, bounds = record.get("hits"), self.bounds
-        lists = [part for part in hits if isinstance(part, list)] if isinstance(hits, list) else []
-        flat = [hit for part in lists for hit in part] or (hits if isinstance(hits, list) else [])
+        lists = [part if isinstance(part, list) else [part] for part in hits] if isinstance(hits, list) else []
+        flat = [hit for part in lists for hit in part]
         chunks, parents = record.get("chunks"), record.get("parents")
         given = [
             *(chunks if isinstance(chunks, list) else []),
@@ -394,7 +394,14 @@ class Engine:
         bounds.check_count("chunks and parents", len(given), bounds.chunks)
         bounds.check_texts([record.get("question")])
         bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in (*flat, *given))
-        bounds.check_options(record.get("config"), self._tokenizers)
+        self._check_config(record.get("config"))
+
+    def _check_config(self, given: Any) -> None:
+        """Refuse options beyond the bounds: as they are given, and as they are read, since "9" is 9 to a config."""
+        self.bounds.check_options(given, self._tokenizers)
+        if isinstance(given, Mapping) and all(isinstance(name, str) for name in given):
+            made = self.config.override(**given)
+            self.bounds.check_options({name: getattr(made, name) for name in given}, self._tokenizers)
 
     def _check_passages(self, passages: list[Any]) -> None:
         self.bounds.check_count("passages", len(passages), self.bounds.hits)

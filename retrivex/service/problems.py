@@ -24,6 +24,9 @@ from retrivex.service.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
+MOST_DETAIL = 2000
+"""Characters of a detail: an error may quote what was sent, which may be long."""
+
 RETRY_S = 1.0
 """Seconds to wait where nothing better is known."""
 
@@ -71,7 +74,8 @@ class Problem:
     def to_dict(self, request_id: str | None = None) -> dict[str, Any]:
         """Return it as plain JSON types."""
         made = {"type": f"urn:retrivex:problem:{self.kind}", "title": self.title, "status": self.status}
-        return {**made, "detail": self.detail, **({} if request_id is None else {"request_id": request_id})}
+        detail = self.detail if len(self.detail) <= MOST_DETAIL else f"{self.detail[: MOST_DETAIL - 1]}…"
+        return {**made, "detail": detail, **({} if request_id is None else {"request_id": request_id})}
 
 
 def problem_of(error: Exception) -> Problem:

@@ -17,7 +17,7 @@ from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.draining import DRAINING
 from retrivex.service.engine import Engine
-from retrivex.service.errors import BusyError, DrainingError, MediaTypeError
+from retrivex.service.errors import BusyError, DrainingError, MediaTypeError, SyntaxProblemError
 from retrivex.service.keys import Keys
 from retrivex.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from retrivex.service.metrics import Metrics
@@ -291,12 +291,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         access = service.authorize(request)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
             raise MediaTypeError("the body is no form: send the file as multipart/form-data, in the field `file`")
-        async with request.form(max_files=1, max_fields=_FORM_FIELDS) as form:
-            file = form.get("file")
-            if not isinstance(file, UploadFile):
-                raise LoadError("the form has no file: send one in the field `file`")
-            name, raw = file.filename or "", await file.read()
-            index, scope = (_read_field(form, field) for field in ("index", "scope"))
+        name, raw, index, scope = await _read_form(request)
 
         def job() -> bytes:
             added = engine.add_file(raw, name, access, index=index or DEFAULT_INDEX, scope=scope or None)
@@ -326,6 +321,19 @@ def _add_documents(router: APIRouter, service: Service) -> None:
 
 def _scopes(given: list[str] | None) -> list[str | None] | None:
     return None if given is None else [scope or None for scope in given]
+
+
+async def _read_form(request: Request) -> tuple[str, bytes, str | None, str | None]:
+    """Return the file's name and bytes, and the fields `index` and `scope`."""
+    try:
+        async with request.form(max_files=1, max_fields=_FORM_FIELDS) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise LoadError("the form has no file: send one in the field `file`")
+            index, scope = (_read_field(form, field) for field in ("index", "scope"))
+            return file.filename or "", await file.read(), index, scope
+    except UnicodeError as error:  # starlette falls back for most charsets, but not for all that Python knows
+        raise SyntaxProblemError("the form's charset cannot be read: send it as UTF-8") from error
 
 
 def _read_field(form: Mapping[str, Any], name: str) -> str | None:

@@ -54,6 +54,7 @@ class Settings(BaseSettings):
     max_characters: int = Field(_BOUNDS.characters, ge=1, description="of a single text")
     max_tokens: int = Field(_BOUNDS.tokens, ge=1, description="of a budget")
     max_batch: int = Field(_BOUNDS.batch, ge=1, description="requests of a batch")
+    max_documents: int = Field(_BOUNDS.documents, ge=1, description="of one uploaded file of JSON Lines")
     upload_s: float = Field(_BOUNDS.load.timeout_s, gt=0, description="seconds for reading an uploaded file")
     upload_memory_bytes: int = Field(_BOUNDS.load.memory_bytes, ge=1024**2, description="memory for reading one")
     timeout_s: float = Field(30.0, gt=0, description="seconds for a request")
@@ -87,6 +88,7 @@ class Settings(BaseSettings):
             characters=self.max_characters,
             tokens=self.max_tokens,
             batch=self.max_batch,
+            documents=self.max_documents,
             load=LoadLimits(self.upload_s, self.upload_memory_bytes),
         )
 

@@ -122,6 +122,26 @@ def test_the_same_name_of_two_keys_is_two_documents(engine: Engine) -> None:
     assert "anvils" not in engine.query({"question": "Who sells what?"}, ACME).text
 
 
+def test_a_key_without_a_scope_takes_no_name_of_a_tenant(engine: Engine) -> None:
+    lines = "\n".join(json.dumps({"doc_id": f"acme:{name}", "text": "Of nobody."}) for name in ("plan.md", "notes.md"))
+    made = engine.add_file(lines.encode(), "x.jsonl", Access("k3", frozenset({None})))
+    # the same answer for a name that is taken and one that is free
+    assert [(added.doc_id, added.result) for added in made] == [(":acme:plan.md", "added"), (":acme:notes.md", "added")]
+    assert [added.result for added in engine.add_file(b"Of acme.", "notes.md", ACME)] == ["added"]
+    alone = engine.add_file(b'{"doc_id": "urn:bees", "text": "Of anyone."}', "x.jsonl")  # nobody needs a key
+    assert [added.doc_id for added in alone] == ["urn:bees"]
+
+
+def test_an_upload_of_too_many_documents_is_refused_whole(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "index.db"), bounds=Bounds(documents=2))
+    before = engine.list_documents()
+    lines = "\n".join(json.dumps({"doc_id": str(number), "text": "Bees."}) for number in range(3))
+    with pytest.raises(LimitError, match="3 documents in a file: a request may have 2"):
+        engine.add_file(lines.encode(), "x.jsonl")
+    assert engine.list_documents() == before
+    engine.close()
+
+
 def test_a_name_of_another_scope_is_taken(tmp_path: Path) -> None:
     engine = make_engine(make_index(tmp_path / "index.db", Document("notes.md", "Of acme.", scope="acme")))
     with pytest.raises(ConflictError, match="taken"):
@@ -221,6 +241,9 @@ def test_a_prompt_of_a_question_a_request_or_an_answer(engine: Engine) -> None:
         ("window", 101),
         ("max_window", 10_000),
         ("token_budget", 10**9),
+        ("token_budget", "1_000_000_000"),
+        ("window", "101"),
+        ("before", "101"),
     ],
 )
 def test_an_option_that_is_too_large_or_names_a_file_is_refused(engine: Engine, name: str, value: Any) -> None:
@@ -230,7 +253,12 @@ def test_an_option_that_is_too_large_or_names_a_file_is_refused(engine: Engine, 
 
 
 def test_options_of_the_reorderer_name_no_files(engine: Engine) -> None:
-    for options in ({"tokenizer": "/etc/passwd"}, {"profile": "x.json"}, {"max_tokens": 10**9}):
+    for options in (
+        {"tokenizer": "/etc/passwd"},
+        {"profile": "x.json"},
+        {"max_tokens": 10**9},
+        {"max_tokens": "1000000000"},
+    ):
         with pytest.raises(LimitError):
             engine.reorder({"passages": PASSAGES, "options": options})
     assert engine.reorder({"passages": PASSAGES, "options": {"tokenizer": "auto", "max_tokens": 20}})
@@ -243,6 +271,8 @@ def test_a_request_has_bounds(tmp_path: Path) -> None:
     for body in (
         {**COMPOSE, "hits": hits * 3},
         {**COMPOSE, "hits": [hits, hits, hits]},
+        {**COMPOSE, "hits": [hits, *hits, *hits]},
+        {**COMPOSE, "hits": [[], {**hits[0], "text": "x" * 41}]},
         {**COMPOSE, "parents": {"one": "text"}},
         {**COMPOSE, "question": "x" * 41},
         {**COMPOSE, "chunks": [{**CHUNKS[0], "text": "x" * 41}]},

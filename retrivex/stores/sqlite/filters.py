@@ -25,6 +25,8 @@ _COLUMNS = {
 }
 _KINDS = {"doc_id": "text", "source": "text", "page": "number", "timestamp": "number"}
 _PREFIX = "metadata."
+_MOST_FIELDS = 100  # SQLite takes an expression of 1,000 conditions, and JSON is searched for each
+_MOST_VALUES = 30_000  # SQLite binds 32,766 values, some of them the search's own
 _FIELDS = f"{', '.join(_COLUMNS)}, heading and {_PREFIX}<key>"
 
 _Test: TypeAlias = Callable[[str], tuple[str, list[Any]]]
@@ -36,7 +38,7 @@ def compile_where(where: Where | None) -> tuple[str, list[Any]]:
     Raises
     ------
     StoreError
-        If a field or an operator is unknown, or a value is of a kind that cannot be compared.
+        If a field or an operator is unknown, a value is of a kind that cannot be compared, or there are too many.
 
     Examples
     --------
@@ -48,12 +50,16 @@ def compile_where(where: Where | None) -> tuple[str, list[Any]]:
             f"where is {quoted(where)}: give a mapping of fields to values, e.g. {{'page': 3}}, or None for all"
         )
     sql, values = "", []
+    if where and len(where) > _MOST_FIELDS:
+        raise StoreError(f"where names {len(where):,} fields: the limit is {_MOST_FIELDS}; ask for fewer")
     for field, wanted in (where or {}).items():
         if not isinstance(field, str):
             raise StoreError(f"where names the field {quoted(field)}: fields are {_FIELDS}")
         condition, bound = _condition(field, wanted)
         sql += f" AND ({condition})"
         values += bound
+    if len(values) > _MOST_VALUES:
+        raise StoreError(f"where compares {len(values):,} values: the limit is {_MOST_VALUES:,}; ask for fewer at once")
     return sql, values
 
 
@@ -72,6 +78,8 @@ def _heading_condition(wanted: Any) -> tuple[str, list[Any]]:
     titles = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(titles, Sequence) or not titles or not all(isinstance(title, str) for title in titles):
         raise StoreError(f"where heading is {quoted(wanted)}: give a title, or a list of titles from the outermost on")
+    if len(titles) > _MOST_FIELDS:
+        raise StoreError(f"where heading has {len(titles):,} titles: the limit is {_MOST_FIELDS}; give the first ones")
     sql = " AND ".join("json_extract(c.heading_path, ?) = ?" for _ in titles)
     return sql, [value for depth, title in enumerate(titles) for value in (f"$[{depth}]", utf8(title, "where heading"))]
 

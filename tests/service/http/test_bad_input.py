@@ -59,6 +59,12 @@ def client(make_client: Any) -> Iterator[Any]:
         (b'{"question": "?", "colour": "red"}', 422, "'colour' is unknown"),
         (b'{"question": "?", "k": 100000}', 422, "100,000 hits"),
         (b'{"question": "bees", "where": {"nonsense": 1}}', 422, "nonsense"),
+        (
+            b'{"question": "bees", "where": ' + json.dumps({f"metadata.{n}": n for n in range(1500)}).encode() + b"}",
+            422,
+            "the limit is 100",
+        ),
+        (b'{"question": "bees", "where": {"doc_id": [' + b'"d",' * 300_000 + b'"d"]}}', 422, "the limit is 30,000"),
         (b'{"question": "?", "config": {"window": -1}}', 422, "window is -1"),
         (b'{"question": "?", "config": {"wimdow": 1}}', 422, "did you mean"),
         (b'{"question": "?", "mode": "dense"}', 422, "encoder"),
@@ -114,7 +120,20 @@ def test_no_page_of_docs_comes_from_elsewhere(client: Any) -> None:
         check(client.get(path), 404)
 
 
+def test_a_problem_quotes_no_more_than_its_beginning(client: Any) -> None:
+    answer = client.post("/v1/resolve", json={"doc_id": "x" * 100_000, "char_start": 0, "char_end": 1})
+    check(answer, 404, "there is no document 'xxx")
+    assert len(answer.json()["detail"]) == 2000
+
+
 # ---- uploads
+
+
+@pytest.mark.parametrize("charset", ["punycode", "undefined", "idna", "rot13", "nonsense"])
+def test_a_charset_that_no_form_has(client: Any, charset: str) -> None:
+    body = b'--B\r\nContent-Disposition: form-data; name="file"; filename="a..b.md"\r\n\r\nhi\r\n--B--\r\n'
+    kind = f"multipart/form-data; boundary=B; charset={charset}"
+    assert client.post("/v1/documents", content=body, headers={"Content-Type": kind}).status_code in (200, 400)
 
 
 @pytest.mark.parametrize(
