@@ -171,7 +171,7 @@ class _Sorter:
                 self.drop(hit, "out_of_scale", detail)
             elif scope not in allowed:
                 self.drop(hit, "scope", scope_detail(key, scope))
-            elif all(map(_is_invisible, text)):
+            elif not text[0].isalnum() and all(map(_is_invisible, text)):
                 detail = f"{key!r} holds nothing but white space and invisible characters: there is nothing to show"
                 self.dropped.append(DroppedHit(*key, hit.similarity_score, "no_text", detail))
             elif self.texts.setdefault(key, text) == text:

@@ -205,7 +205,7 @@ def _group(text: str, structure: Structure, edges: Edges, cache: TextCounts, siz
     whole = cache.count(text)
     cuts = _group_by_size(text, structure, edges, cache, size, whole)
     # counts of texts and of their parts differ by about one a cut: a stored count that is further off is wrong
-    if abs(sum(cuts.tokens) - whole) > len(cuts.ends) and (counted := cache.tokenizer.count(text)) != whole:
+    if abs(sum(cuts.tokens) - whole) > len(cuts.ends) and (counted := cache.count_anew(text)) != whole:
         cuts = _group_by_size(text, structure, edges, cache, size, counted)
     return cuts
 
@@ -260,8 +260,10 @@ def _tail_start(parts: Sequence[Part]) -> int:
 
 def is_short(text: str, words: int = _FEW_WORDS) -> bool:
     """Whether a text has fewer than so many words; each character of a script without spaces counts as one."""
+    if len(text) >= _SHORT:
+        return False
     sizes = (len(word.encode("utf-8", "surrogatepass")) for word in text.split())
-    return len(text) < _SHORT and sum(1 + max(0, size // 3 - 3) for size in sizes) < words
+    return sum(1 + max(0, size // 3 - 3) for size in sizes) < words
 
 
 def _split_long(text: str, parts: Sequence[Part], room: int, *, punctuated: bool) -> Iterator[int]:

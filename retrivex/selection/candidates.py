@@ -18,7 +18,7 @@ from retrivex.rendering.render import Style, gap_sample, opening_samples
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
-from retrivex.text.leads import Prefixes, may_have_lead
+from retrivex.text.leads import Prefixes, leads_of, may_have_lead
 from retrivex.text.ranges import remaining
 from retrivex.tokens.stored import TextCounts
 
@@ -332,7 +332,7 @@ def _opening_tokens(
 def _lead_tokens(runs: Sequence[Run], cut: _Cut, cache: TextCounts) -> Integers:
     """Tokens of the head of a table, or the line in front of a list, that a span opening at each piece begins with."""
     tokens = np.zeros(len(cut.pieces), dtype=np.int64)
-    known = {number: found for number, run in enumerate(runs) if (found := Prefixes(run.text)).leads}
+    known = {number: Prefixes(run.text, leads) for number, run in enumerate(runs) if (leads := leads_of(run.text))}
     if not known:
         return tokens
     for i, piece in enumerate(cut.pieces):

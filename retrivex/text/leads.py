@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from retrivex.text.sentences import sentence_ranges
@@ -52,8 +51,8 @@ def leads_of(text: str) -> list[Lead]:
     """
     # looked for by fixed strings: patterns take many times as long, and most texts have neither
     tables = _tables(text) if "|\n" in text else ()
-    lists = _lists(text) if any(mark in text for mark in (":\n", "：\n", "**\n")) else ()
-    return sorted([*tables, *lists], key=lambda lead: lead.start)
+    lists = _lists(text) if ":\n" in text or "：\n" in text or "**\n" in text else ()
+    return sorted([*tables, *lists], key=lambda lead: lead.start) if tables or lists else []
 
 
 def _lists(text: str) -> Iterator[Lead]:
@@ -120,16 +119,13 @@ class Prefixes:
     Parameters
     ----------
     text : any text
+    leads : of the text, where they are known
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, leads: Sequence[Lead] | None = None) -> None:
         self.text = text
+        self._leads = leads
         self._read: dict[tuple[int, str], tuple[int, bool]] = {}
-
-    @cached_property
-    def leads(self) -> list[Lead]:
-        """Of the text."""
-        return leads_of(self.text)
 
     def at(self, chunk: int, at: int, prefix: str | None) -> str | None:
         """Return what is shown in front of a passage: what its chunk brings, or what stands before it in the text.
@@ -141,7 +137,11 @@ class Prefixes:
         """
         if prefix and self._holds(chunk, at, prefix.strip()[:3]):
             return prefix
-        return lead_at(self.text, at, self.leads) if may_have_lead(self.text, at) else None
+        if not may_have_lead(self.text, at):
+            return None
+        if self._leads is None:
+            self._leads = leads_of(self.text)
+        return lead_at(self.text, at, self._leads)
 
     def _holds(self, chunk: int, at: int, mark: str) -> bool:
         """Whether the table or fence that a chunk begins in, given by its mark, reaches to a place in it."""

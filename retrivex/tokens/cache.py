@@ -60,6 +60,10 @@ class TokenCache:
         """Return the number of tokens of each text; what is unknown is counted in one call of the tokenizer."""
         return self._counts.find(texts, self.tokenizer.count_many)
 
+    def count_anew(self, text: str) -> int:
+        """Return the tokenizer's own count, as `count` does: what is kept here is nobody else's."""
+        return self.count(text)
+
     def knows(self, text: str) -> bool:
         """Whether `text` was counted before."""
         return self._counts.get(text) is not None

@@ -83,7 +83,7 @@ class CandidateCounts:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        stored = self._find(text)
+        stored = self._find(text) if self._stored else None
         return self.cache.count(text) if stored is None else stored.tokens
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
@@ -94,6 +94,10 @@ class CandidateCounts:
         others = [text for text in texts if text not in known]
         known.update(zip(others, self.cache.count_many(others), strict=True))
         return [known[text] for text in texts]
+
+    def count_anew(self, text: str) -> int:
+        """Return the tokenizer's own count, whatever is stored."""
+        return self.cache.count(text)
 
     def _find(self, text: str) -> StoredCount | None:
         """Return what is stored of a text, if it holds and the tokenizer did not count it itself."""
