@@ -39,7 +39,7 @@ INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TI
 INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # what published LongBench figures were counted with
 INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
-INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 schemathesis -e '.[pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 schemathesis aiohttp psutil -e '.[pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder
@@ -84,7 +84,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: serve fuzz-service examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -228,6 +228,15 @@ bench-growth: $(call ready,core)
 bench-dedup: $(call ready,core) $(call ready,node)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.dedup
 	$(CORE)/python -m benchmarks.report.tables
+
+# The HTTP service: round trips beside an echo, ten minutes at 0.7 of its capacity and one at 3 times it. The short run
+# is a part of CI: it begins anew, up to three times, where what else the machine does has taken the time.
+bench-service: $(call ready,serve)
+	$(WITH_TIKTOKEN) .venv/serve/bin/python -m benchmarks.speed.service
+	.venv/serve/bin/python -m benchmarks.report.tables
+
+load-short: $(call ready,serve)
+	$(WITH_TIKTOKEN) .venv/serve/bin/python -m benchmarks.speed.service --short --tries 3
 
 # Neighbours out of every vector store that runs here, and what frameworks have for them.
 bench-adapters: $(call ready,core) $(call ready,engines) $(call ready,frameworks)

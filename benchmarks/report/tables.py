@@ -22,6 +22,7 @@ from benchmarks.report import (
     promise_tables,
     readme_lines,
     rerank_tables,
+    service_tables,
 )
 from benchmarks.report.evidence_tables import table
 
@@ -160,6 +161,7 @@ TABLES = {
     **ordering_tables.TABLES,
     **promise_tables.TABLES,
     **rerank_tables.TABLES,
+    **service_tables.TABLES,
     **readme_lines.LINES,
 }
 

@@ -59,7 +59,7 @@ class Settings(BaseSettings):
     upload_memory_bytes: int = Field(_BOUNDS.load.memory_bytes, ge=1024**2, description="memory for reading one")
     timeout_s: float = Field(30.0, gt=0, description="seconds for a request")
     threads: int = Field(2, ge=1, le=64, description="requests that a worker answers at once")
-    queue: int = Field(8, ge=0, description="requests that wait in a worker; more get 503")
+    queue: int = Field(32, ge=0, description="requests that wait in a worker; more get 503")
     key_rate: float = Field(50.0, gt=0, description="requests a second of a key")
     key_concurrency: int = Field(16, ge=1, description="requests of a key under way")
     drain_s: float = Field(1.0, ge=0, description="seconds of 503 for new requests before the service ends")

@@ -1,32 +1,52 @@
-"""Runs what takes time in a few threads, with a short queue: what has no place in it is refused at once."""
+"""Runs what takes time in a few threads, with a queue that is cut short where it does not drain."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from retrivex.service.errors import BusyError
 
 T = TypeVar("T")
 
+_CALM_S = 0.5  # seconds without a refusal after which a service is no longer overloaded
+
 
 class Work:
     """The threads of a worker.
 
+    Requests come in bursts, which a long queue takes in and has answered a little later. Where more come than can be
+    answered, any queue is always full, and a long one makes everybody wait for nothing. So the queue is long until it
+    is full, and from then on short, until nobody was refused for half a second.
+
     Parameters
     ----------
     threads : jobs that run at once
-    queue : jobs that wait
+    queue : jobs that wait; of an overloaded worker, at most two for each thread
     timeout_s : seconds after which nobody waits for a job any more; a job that runs then keeps its thread to its end
+    clock : seconds, of any start
     """
 
-    def __init__(self, threads: int, queue: int, timeout_s: float) -> None:
+    def __init__(
+        self, threads: int, queue: int, timeout_s: float, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="retrivex")
         self._most = threads + queue
+        self._most_overloaded = threads + min(queue, 2 * threads)
         self._timeout_s = timeout_s
-        self.under_way = 0
+        self._clock = clock
+        # in the order in which they came; a thread that ends a job takes it out, which needs no lock
+        self._jobs: dict[Future[Any], None] = {}
+        self._overloaded = False
+        self._refused_at = 0.0
+
+    @property
+    def under_way(self) -> int:
+        """Jobs that run or wait."""
+        return len(self._jobs)
 
     def close(self) -> None:
         """Take no more jobs, and leave those that wait."""
@@ -40,18 +60,31 @@ class Work:
         BusyError
             If there is no place for it, or it takes too long.
         """
-        if self.under_way >= self._most:
-            raise BusyError(f"{self.under_way} requests are under way in this worker: ask again in a second", 1.0)
-        self.under_way += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, job, *arguments)
-        future.add_done_callback(self._end)
-        done, _ = await asyncio.wait([future], timeout=self._timeout_s)
+        self._check_room()
+        future = self._pool.submit(job, *arguments)
+        self._jobs[future] = None
+        future.add_done_callback(self._jobs.pop)
+        waiting = asyncio.wrap_future(future)
+        done, _ = await asyncio.wait([waiting], timeout=self._timeout_s)
         if not done:
-            future.cancel()  # which takes it out of the queue, where it still waits
+            waiting.cancel()  # which takes it out of the queue, where it still waits
             raise BusyError(f"the request took longer than {self._timeout_s:g} s: ask for less, or later", 5.0)
-        return future.result()
+        if waiting.cancelled():
+            raise self._too_busy()
+        return waiting.result()
 
-    def _end(self, future: asyncio.Future[Any]) -> None:
-        self.under_way -= 1
-        if not future.cancelled():
-            future.exception()  # looked at, so that nobody complains where the caller has gone
+    def _check_room(self) -> None:
+        now = self._clock()
+        if self._overloaded and now - self._refused_at > _CALM_S:
+            self._overloaded = False
+        if self.under_way < (self._most_overloaded if self._overloaded else self._most):
+            return
+        self._refused_at = now
+        if not self._overloaded:
+            self._overloaded = True
+            for future in list(self._jobs)[self._most_overloaded :]:
+                future.cancel()  # who came last has waited least; one that runs already is not cancelled
+        raise self._too_busy()
+
+    def _too_busy(self) -> BusyError:
+        return BusyError(f"{self.under_way} requests are under way in this worker: ask again in a second", 1.0)

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from retrivex.service.errors import BusyError
+from retrivex.service.work import Work
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Held:
+    """A worker of one thread whose jobs wait for a sign, each of which lets one end."""
+
+    def __init__(self, queue: int, timeout_s: float = 600) -> None:
+        self.clock = Clock()
+        self.work = Work(1, queue, timeout_s, clock=self.clock)
+        self.signs = threading.Semaphore(0)
+
+    def job(self, number: int) -> int:
+        assert self.signs.acquire(timeout=600)
+        return number
+
+    def start(self, number: int) -> asyncio.Task[int]:
+        return asyncio.create_task(self.work.do(self.job, number))
+
+    async def fill(self, count: int) -> list[asyncio.Task[int]]:
+        tasks = [self.start(number) for number in range(count)]
+        while self.work.under_way < count:
+            await asyncio.sleep(0)
+        return tasks
+
+    async def refuses(self) -> bool:
+        task = self.start(-1)
+        await asyncio.wait([task], timeout=0.05)
+        if task.done():
+            return isinstance(task.exception(), BusyError)
+        return False
+
+
+async def outcomes(tasks: list[asyncio.Task[int]]) -> list[Any]:
+    done = await asyncio.gather(*tasks, return_exceptions=True)
+    return ["refused" if isinstance(one, BusyError) else one for one in done]
+
+
+def test_a_burst_that_the_queue_holds_is_answered_as_a_whole() -> None:
+    async def run() -> list[Any]:
+        held = Held(queue=8)
+        tasks = await held.fill(9)
+        held.signs.release(9)
+        return await outcomes(tasks)
+
+    assert asyncio.run(run()) == [*range(9)]
+
+
+def test_a_full_queue_is_cut_short_and_the_last_to_come_are_refused() -> None:
+    async def run() -> list[Any]:
+        held = Held(queue=8)
+        tasks = await held.fill(9)
+        assert await held.refuses()
+        held.signs.release(9)
+        return await outcomes(tasks)
+
+    # one runs, and two may wait for the thread
+    assert asyncio.run(run()) == [0, 1, 2, *["refused"] * 6]
+
+
+def test_an_overloaded_worker_keeps_its_queue_short_until_nobody_is_refused_any_more() -> None:
+    async def run() -> None:
+        held = Held(queue=8)
+        tasks = await held.fill(9)
+        assert await held.refuses()
+        held.clock.now += 0.4
+        assert await held.refuses()  # three are under way
+        held.clock.now += 0.4
+        assert await held.refuses()
+        held.clock.now += 0.6
+        tasks += [held.start(number) for number in range(20, 26)]
+        await asyncio.sleep(0)
+        held.signs.release(20)
+        assert (await outcomes(tasks))[9:] == [*range(20, 26)]
+
+    asyncio.run(run())
+
+
+def test_without_a_queue_one_more_than_there_are_threads_is_refused() -> None:
+    async def run() -> None:
+        held = Held(queue=0)
+        tasks = await held.fill(1)
+        assert await held.refuses()
+        held.signs.release()
+        assert await outcomes(tasks) == [0]
+        assert held.work.under_way == 0
+
+    asyncio.run(run())
+
+
+def test_a_job_that_takes_too_long_keeps_its_place_until_it_ends() -> None:
+    async def run() -> None:
+        held = Held(queue=1, timeout_s=0.01)
+        with pytest.raises(BusyError, match=r"longer than 0\.01 s"):
+            await held.work.do(held.job, 1)
+        assert held.work.under_way == 1
+        held.signs.release()
+        while held.work.under_way:
+            await asyncio.sleep(0.001)
+        # one that waited is gone at once
+        blocking = asyncio.create_task(held.work.do(held.job, 2))
+        with pytest.raises(BusyError):
+            await held.work.do(held.job, 3)
+        await asyncio.wait([blocking])
+        assert held.work.under_way == 1
+        held.signs.release()
+
+    asyncio.run(run())
+
+
+def test_an_error_of_a_job_is_that_of_the_request() -> None:
+    async def run() -> None:
+        await Work(1, 0, 60).do(int, "seven")
+
+    with pytest.raises(ValueError, match="seven"):
+        asyncio.run(run())
