@@ -14,7 +14,7 @@ from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.merging.intervals import interval_graph
 from retrivex.model.hit import DroppedHit
 from retrivex.model.run import Segment
-from retrivex.model.serialization import check_metadata, chunk_from_dict, chunk_to_dict
+from retrivex.model.serialization import check_metadata, chunk_from_dict, chunk_to_dict, escape_halves
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.prompts import DEFAULT_TEMPLATE
@@ -388,8 +388,8 @@ class Composition:
         }
 
     def to_json(self, *, indent: int | None = None, trace: bool = False) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(trace=trace), ensure_ascii=False, indent=indent)
+        """Return `to_dict` as JSON text, which UTF-8 can always write."""
+        return escape_halves(json.dumps(self.to_dict(trace=trace), ensure_ascii=False, indent=indent))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Composition:

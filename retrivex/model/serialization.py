@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,18 @@ CHUNK_KEYS = (
 
 
 _PLAIN = (str, int, bool)
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def escape_halves(text: str) -> str:
+    r"""Return JSON with every half of a surrogate pair as an escape: UTF-8 cannot carry one otherwise.
+
+    Examples
+    --------
+    >>> escape_halves('{"text": "Bees \ud83d"}')
+    '{"text": "Bees \\ud83d"}'
+    """
+    return _HALVES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def check_metadata(chunk: Chunk) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from retrivex.errors import PassageError, quoted
 from retrivex.model.fields import FieldNames, as_field_names
 from retrivex.model.numbers import finite
+from retrivex.model.serialization import escape_halves
 from retrivex.reorder.passage import WRITABLE_BITS, Candidate, Passage
 from retrivex.reorder.reading import PassageReader, Validation
 
@@ -45,7 +46,7 @@ def serialize_passages(
     candidates = PassageReader[Any](names, "strict").read(passages)
     try:
         rows = [_make_row(candidate, skip_unserializable) for candidate in candidates]
-        return json.dumps(rows, ensure_ascii=False, allow_nan=False)
+        return escape_halves(json.dumps(rows, ensure_ascii=False, allow_nan=False))
     except RecursionError as error:
         raise PassageError("metadata of a passage is too deep for JSON, or holds itself: make it flat") from error
 

@@ -218,7 +218,7 @@ def test_hits_without_a_store_entry_are_still_cited() -> None:
 
 def test_half_a_surrogate_pair_comes_back() -> None:
     made = compose([SeedHit(make_chunk("d", 0, "Bees sleep \ud83d."), 1.0)], {})
-    assert Composition.from_dict(json.loads(made.to_json())) == made
+    assert Composition.from_dict(json.loads(made.to_json().encode())) == made
 
 
 @pytest.mark.parametrize(

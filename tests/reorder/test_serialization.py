@@ -60,6 +60,12 @@ def test_whole_numbers_too_long_to_be_written() -> None:
         serialize_passages([{**long, "score": 10**5000}])
 
 
+def test_half_a_surrogate_pair_is_written_as_an_escape() -> None:
+    text = serialize_passages([Passage("a", "Bees \ud83d.", 1.0)])
+    assert text.encode().isascii()
+    assert deserialize_passages(text)[0].text == "Bees \ud83d."
+
+
 def test_metadata_that_holds_itself() -> None:
     around: dict[str, Any] = {}
     around["again"] = around

@@ -12,6 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from retrivex.model.serialization import escape_halves
+
 INDEX = "index.html"
 
 CONTENT_TYPES: Mapping[str, str] = {
@@ -83,8 +85,7 @@ def write_safe_json(value: Any) -> str:
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    # half a surrogate pair: only an escape can carry it
-    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    return escape_halves(text)
 
 
 def bundle_modules(entry: str) -> str:
