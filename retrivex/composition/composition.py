@@ -388,7 +388,10 @@ class Composition:
         }
 
     def to_json(self, *, indent: int | None = None, trace: bool = False) -> str:
-        """Return `to_dict` as JSON text, which UTF-8 can always write."""
+        """Return `to_dict` as JSON text, which UTF-8 can always write.
+
+        JSON cannot tell two halves of a surrogate pair that follow each other from the character that they make.
+        """
         return escape_halves(json.dumps(self.to_dict(trace=trace), ensure_ascii=False, indent=indent))
 
     @classmethod
