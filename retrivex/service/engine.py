@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from retrivex.composer.composer import SpanComposer
@@ -18,6 +17,7 @@ from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
 from retrivex.prompts import Prompt
 from retrivex.reorder import Reorderer
 from retrivex.service.access import Access
+from retrivex.service.answers import Added
 from retrivex.service.bodies import (
     DEFAULT_INDEX,
     DeduplicateBody,
@@ -41,23 +41,6 @@ from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 ANYONE = Access()
 """Who asks where no keys are needed: sees every scope that it names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What became of a document of an upload.
-
-    Parameters
-    ----------
-    doc_id : its name in the index
-    result : `added`, `updated` or `unchanged`
-    chunks, tokens : that were written
-    """
-
-    doc_id: str
-    result: str
-    chunks: int
-    tokens: int
 
 
 class Engine:
