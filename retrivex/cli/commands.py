@@ -27,6 +27,7 @@ NAMES = (
     "probe",
     "backfill",
     "serve",
+    "mcp",
     "keys",
     "demo",
 )

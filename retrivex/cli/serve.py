@@ -54,7 +54,7 @@ def serve(
         os.environ["RETRIVEX_SETTINGS"] = str(settings)
     server = import_module("retrivex.service.server")  # which says how it is installed where it is not
     import_module("retrivex.service.app")
-    path = _prepare(what, db, embed)
+    path = prepare_database(what, db, embed)
     given: dict[str, Any] = {"db": path, "host": host, "port": port, "workers": workers, "keys": keys}
     read = import_module("retrivex.service.settings").read_settings
     made = read(**given, config=config, embed=embed, read_only=read_only or None)
@@ -69,7 +69,7 @@ def serve(
         server.run_server(made, door)
 
 
-def _prepare(what: Path | None, db: Path | None, embed: str | None) -> Path | None:
+def prepare_database(what: Path | None, db: Path | None, embed: str | None) -> Path | None:
     """Return the database to serve; a folder is indexed into one first."""
     if what is None:
         return db

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ try:
     from starlette.middleware.cors import CORSMiddleware
 
     from retrivex.service.gate import Gate
+    from retrivex.service.mcp.http import HEADERS, Door
     from retrivex.service.metrics import Metrics
     from retrivex.service.routes import Service, make_router
 except ImportError as error:
@@ -57,6 +58,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     given = settings or read_settings()
     service = open_service(given)
+    door = Door(service)
     app = FastAPI(
         title="RetriVex",
         version=__version__,
@@ -64,7 +66,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=_lifespan(service),
+        lifespan=_lifespan(service, door.run),
     )
     app.state.service = service
     for kind in (RetrivexError, UnicodeEncodeError):
@@ -74,12 +76,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(make_router(service))
     _add_document(app)
     _add_page(app)
+    app.add_api_route("/mcp", door.enter, methods=["POST"], include_in_schema=False)
     if given.cors:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=given.cors,
             allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "X-Request-ID"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-ID", *HEADERS],
             expose_headers=["X-Request-ID", "Retry-After"],
         )
     app.add_middleware(
@@ -124,10 +127,11 @@ def open_service(settings: Settings) -> Service:
     return Service(settings, engine, Keys(settings.keys), quotas, work, Metrics())
 
 
-def _lifespan(service: Service) -> Callable[[FastAPI], Any]:
+def _lifespan(service: Service, run: Callable[[], AbstractAsyncContextManager[None]]) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with run():
+            yield
         service.close()
 
     return lifespan

@@ -14,6 +14,7 @@ from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
+from retrivex.model.document import Document
 from retrivex.prompts import Prompt
 from retrivex.reorder import Reorderer
 from retrivex.service.access import Access
@@ -305,6 +306,20 @@ class Engine:
             If there is none that who asks may see.
         """
         self.index(index).delete(doc_id, access.narrow(scope))
+
+    def read_document(self, doc_id: str, access: Access = ANYONE, *, index: str = DEFAULT_INDEX) -> Document:
+        """Return a document with its whole text.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none that who asks may see.
+        LimitError
+            If it is longer than a text may be.
+        """
+        document = self.index(index).read(doc_id, access.narrow(None))
+        self.bounds.check_texts([document.text])
+        return document
 
     def resolve(self, record: Mapping[str, Any], access: Access = ANYONE) -> dict[str, Any]:
         """Return what a citation points to, with the text around it.

@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from retrivex.composition.composition import Composition
 from retrivex.errors import LoadError, install_hint
@@ -38,6 +38,7 @@ try:
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
+T = TypeVar("T")
 Record: TypeAlias = dict[str, Any]
 Call: TypeAlias = Callable[[Record, Access], Record]
 
@@ -81,11 +82,11 @@ class Service:
         request.state.key = access.key
         return access
 
-    async def run(self, access: Access, job: Callable[[], bytes]) -> bytes:
+    async def run(self, access: Access, job: Callable[[], T]) -> T:
         """Do a job in a thread, counted for its key."""
         return await self.work.do(self._count, access, job)
 
-    def _count(self, access: Access, job: Callable[[], bytes]) -> bytes:
+    def _count(self, access: Access, job: Callable[[], T]) -> T:
         if access.key is None:
             return job()
         with self.quotas.admit(access.key):

@@ -1,0 +1,134 @@
+"""`retrivex mcp`: gives a folder or a database to Claude, Cursor, VS Code and other clients of the protocol."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import redirect_stdout
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from retrivex.cli.options import DEFAULT_DATABASE, Embed, Scopes, make_scope
+from retrivex.cli.serve import prepare_database
+from retrivex.cli.terminal import dump_json, note, write_text
+from retrivex.config import RetrievalConfig
+from retrivex.errors import LoadError
+from retrivex.model.chunk import allowed_scopes
+from retrivex.service.access import Access
+from retrivex.service.bodies import DEFAULT_INDEX
+from retrivex.service.engine import Engine
+from retrivex.service.index import Index
+from retrivex.tokens.tokenizer import resolve_tokenizer
+
+
+class Client(StrEnum):
+    """Programs whose configuration is printed."""
+
+    CLAUDE = "claude"
+    CURSOR = "cursor"
+    VSCODE = "vscode"
+
+
+_FILES = {
+    Client.CLAUDE: "Settings > Developer > Edit Config of Claude Desktop, or .mcp.json of a project of Claude Code",
+    Client.CURSOR: "~/.cursor/mcp.json, or .cursor/mcp.json of a project",
+    Client.VSCODE: ".vscode/mcp.json of a project, or MCP: Open User Configuration",
+}
+
+
+def mcp(
+    what: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER_OR_DATABASE]", help="A folder, which is indexed first, or a database."),
+    ] = None,
+    db: Annotated[
+        Path | None,
+        typer.Option("--db", metavar="FILE", envvar="RETRIVEX_DB", help="The database; a folder is indexed into it."),
+    ] = None,
+    scope: Scopes = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Options of the composer to start from.")
+    ] = None,
+    embed: Embed = None,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print what a client wants to know, instead of serving.")
+    ] = False,
+    client: Annotated[Client | None, typer.Option("--client", help="For --print-config; claude unless given.")] = None,
+) -> None:
+    """Serve an index to a program that speaks the Model Context Protocol, over standard input and output.
+
+    The program starts this command itself. It gets two tools, search and open, documents as resources, and a prompt.
+    It can only read. `retrivex serve` offers the same over HTTP, at /mcp.
+
+    \b
+    Examples:
+      retrivex mcp docs/
+      retrivex mcp handbook.db --scope acme
+      retrivex mcp docs/ --print-config
+      retrivex mcp docs/ --print-config --client vscode
+    """
+    if client is not None and not print_config:
+        raise typer.BadParameter(f"--client {client} says what --print-config prints: give both, or neither")
+    if print_config:
+        _print_config(client or Client.CLAUDE, _arguments(what, db, scope, config, embed))
+        return
+    stdio = import_module("retrivex.service.mcp.stdio")  # which says how it is installed where it is not
+    # standard output belongs to the protocol, from the first byte on
+    with redirect_stdout(sys.stderr):
+        path = prepare_database(what, db, embed) or DEFAULT_DATABASE
+        engine = _open(path, config, embed)
+    note(f"serving {path} over standard input and output, for a program that speaks the Model Context Protocol")
+    try:
+        stdio.serve_stdio(engine, Access(None, allowed_scopes(make_scope(scope)) if scope else None))
+    finally:
+        engine.close()
+
+
+def _open(path: Path, config: Path | None, embed: str | None) -> Engine:
+    options = RetrievalConfig() if config is None else RetrievalConfig.from_file(config)
+    tokenizer, messages = resolve_tokenizer(options.tokenizer)
+    for message in messages:
+        note(message)
+    index = Index(DEFAULT_INDEX, path, tokenizer, embed=embed, read_only=True)
+    return Engine([index], options, tokenizer=tokenizer)
+
+
+def _arguments(
+    what: Path | None, db: Path | None, scope: list[str] | None, config: Path | None, embed: str | None
+) -> list[str]:
+    """Return the arguments of this run, with whole paths: a client starts the command in a folder of its own."""
+    if what is not None and not what.exists():
+        raise LoadError(f"{what} does not exist: name a folder of documents, or a database of `retrivex index`")
+    made = ["mcp"]
+    if what is not None:
+        made.append(str(what.absolute()))
+    if db is not None or what is None or what.is_dir():
+        made += ["--db", str((db or DEFAULT_DATABASE).absolute())]
+    for name in scope or ():
+        made += ["--scope", name]
+    if config is not None:
+        made += ["--config", str(config.absolute())]
+    if embed is not None:
+        made += ["--embed", str(Path(embed).absolute()) if Path(embed).exists() else embed]
+    return made
+
+
+def _command() -> list[str]:
+    """Return the whole path of this command, and what stands in front of its arguments."""
+    beside = shutil.which("retrivex", path=str(Path(sys.executable).parent))
+    return [beside] if beside is not None else [sys.executable, "-m", "retrivex"]
+
+
+def _print_config(client: Client, arguments: list[str]) -> None:
+    command, *first = _command()
+    server: dict[str, Any] = {"command": command, "args": [*first, *arguments]}
+    if client is Client.VSCODE:
+        block = {"servers": {"retrivex": {"type": "stdio", **server}}}
+    else:
+        block = {"mcpServers": {"retrivex": server}}
+    write_text(dump_json(block, indent=2))
+    note(f"goes into {_FILES[client]}")
