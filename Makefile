@@ -59,7 +59,7 @@ TESTS_measures := tests/evaluation/metrics/test_ir_measures.py
 TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/report/test_report_figures.py tests/evaluation/answers/test_endpoint.py tests/evaluation/probe/test_probe_endpoint.py tests/evaluation/answers/test_evaluate_endpoint.py
 TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
 TESTS_office := tests/loading/test_office.py
-TESTS_serve := tests/service/http
+TESTS_serve := tests/service/http tests/service/mcp
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
 TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py
 # what the first run of a target says while it installs; sizes are those on disk

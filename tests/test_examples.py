@@ -16,8 +16,9 @@ STAND_INS = ROOT / "examples" / "stand_ins.py"  # servers for those of adapters,
 EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - {STAND_INS, *ADAPTERS})
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# blocks that need a framework or a store run where those are: tests/adapters/base/test_docs_blocks.py
-IMPORTS_ADAPTER = re.compile(r"^from retrivex\.adapters", re.MULTILINE)
+# blocks that need a framework or a store run where those are: tests/adapters/base/test_docs_blocks.py; those of the
+# protocol in tests/service/mcp/test_http.py
+IMPORTS_ADAPTER = re.compile(r"^from (?:retrivex\.adapters|mcp)\b", re.MULTILINE)
 DOCS = sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs" / "adapters.md"})
 BLOCK_AND_OUTPUT = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", re.MULTILINE)
 

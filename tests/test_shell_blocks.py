@@ -27,6 +27,7 @@ NOT_RUN = {
     ],
     "concepts.md": [_ENDPOINT],
     "evaluation_run.md": [_ENDPOINT],
+    "mcp.md": [_NETWORK],
     "migrating.md": [_NETWORK],
     "service.md": [_NETWORK, "a free port", *["a running service"] * 6],
     "probe.md": [_ENDPOINT, _ENDPOINT],

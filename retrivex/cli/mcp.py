@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from retrivex.cli.options import DEFAULT_DATABASE, Embed, Scopes, make_scope
-from retrivex.cli.serve import prepare_database
+from retrivex.cli.serve import prepare_database, two_databases
 from retrivex.cli.terminal import dump_json, note, write_text
 from retrivex.config import RetrievalConfig
 from retrivex.errors import LoadError
@@ -103,6 +103,8 @@ def _arguments(
     """Return the arguments of this run, with whole paths: a client starts the command in a folder of its own."""
     if what is not None and not what.exists():
         raise LoadError(f"{what} does not exist: name a folder of documents, or a database of `retrivex index`")
+    if what is not None and what.is_file() and db is not None:
+        raise two_databases(what, db)
     made = ["mcp"]
     if what is not None:
         made.append(str(what.absolute()))

@@ -80,5 +80,10 @@ def prepare_database(what: Path | None, db: Path | None, embed: str | None) -> P
     if not what.exists():
         raise LoadError(f"{what} does not exist: name a folder of documents, or a database of `retrivex index`")
     if db is not None:
-        raise typer.BadParameter(f"{what} and --db {db} are two databases: give one of them")
+        raise two_databases(what, db)
     return what
+
+
+def two_databases(what: Path, db: Path) -> Exception:
+    """Return what is wrong with a command line that names two databases."""
+    return typer.BadParameter(f"{what} and --db {db} are two databases: give one of them")

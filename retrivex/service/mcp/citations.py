@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, unquote
 
-from retrivex.composition.composition import Composition
+from retrivex.composition.composition import Citation
 from retrivex.errors import quoted
 from retrivex.service.requests import RequestError
 
@@ -52,10 +53,10 @@ def read_citation(text: str) -> dict[str, Any]:
     return {"doc_id": doc_id, "char_start": int(found["start"]), "char_end": int(found["end"])}
 
 
-def list_sources(made: Composition) -> list[dict[str, Any]]:
+def list_sources(citations: Iterable[Citation]) -> list[dict[str, Any]]:
     """Return what the numbers in a context stand for, a source a number: its chunks are cited as one."""
     sources: dict[int, dict[str, Any]] = {}
-    for citation in made.citations:
+    for citation in citations:
         start, end = citation.char_start, citation.char_end
         known = sources.setdefault(
             citation.number,

@@ -9,7 +9,7 @@ from typing import Any
 from retrivex.errors import install_hint
 from retrivex.service.access import Access
 from retrivex.service.engine import Engine
-from retrivex.service.logs import set_up_logs
+from retrivex.service.logs import LOGGER, set_up_logs
 from retrivex.service.mcp.protocol import Context, make_server
 
 try:
@@ -31,7 +31,10 @@ def serve_stdio(engine: Engine, access: Access) -> None:
     set_up_logs()
     # the thread that reads standard input cannot be interrupted; nothing is written that could be lost
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(_serve, engine, access)
+    try:
+        anyio.run(_serve, engine, access)
+    except* BrokenPipeError:
+        LOGGER.info("the client is gone")
 
 
 async def _serve(engine: Engine, access: Access) -> None:

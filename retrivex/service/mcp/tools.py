@@ -86,7 +86,7 @@ def search(engine: Engine, arguments: Mapping[str, Any], access: Access) -> Answ
     """
     asked = read_body(SearchArguments, arguments)
     made = engine.query(_query(asked.question, asked.budget, asked.index), access)
-    sources = list_sources(made)
+    sources = list_sources(made.citations)
     lines = [f"[{source['number']}] {_describe(source)}" for source in sources]
     if made.text.strip():
         text = "\n".join([made.text, "", "Sources, to be cited by number and read further with open:", *lines])
