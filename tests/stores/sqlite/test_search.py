@@ -152,6 +152,13 @@ def test_chinese_documents_are_told_apart(store: SQLiteStore, data_dir: Path) ->
 # -- filters
 
 
+def nested_not(levels: int) -> dict[str, Any]:
+    where: dict[str, Any] = {"page": 1}
+    for _ in range(levels):
+        where = {"not": where}
+    return where
+
+
 @pytest.fixture
 def shelf(store: SQLiteStore) -> SQLiteStore:
     english = {"lang": "en", "year": 2020}
@@ -196,6 +203,25 @@ def shelf(store: SQLiteStore) -> SQLiteStore:
         ({"metadata.nested": "en"}, ""),
         ({"page": {"min": 1}, "heading": "Guide", "metadata.year": 2020}, "b"),
         ({"doc_id": "a' OR '1'='1"}, ""),
+        ({"page": {"above": 1, "below": 3}}, "b"),
+        ({"page": {"above": 1, "max": 3}}, "bc"),
+        ({"metadata.year": {"below": "v"}}, "c"),
+        ({"source": {"contains": "/a"}}, "a"),
+        ({"metadata.tags": {"contains": "lu"}}, "c"),
+        ({"metadata.tags": {"contains": "LU"}}, ""),
+        ({"metadata.lang": {"contains": "%"}}, ""),
+        ({"metadata.lang": {"starts": "e", "ends": "n"}}, "b"),
+        ({"metadata.lang": {"starts": "n"}}, ""),
+        ({"metadata.lang": {"ends": "xen"}}, ""),
+        ({"any": [{"page": 1}, {"metadata.lang": "en"}]}, "ab"),
+        ({"all": [{"page": {"min": 2}}, {"page": {"max": 2}}]}, "b"),
+        ({"any": [{}]}, "abcd"),
+        ({"not": {}}, ""),
+        ({"not": {"page": {"min": 2}}}, "ad"),  # what has no page is not from page 2 on
+        ({"not": {"metadata.tags": "blue"}}, "abd"),
+        ({"not": {"any": [{"page": 1}, {"not": {"page": [1, 2]}}]}}, "b"),
+        ({"page": {"max": 2}, "any": [{"doc_id": "b"}, {"doc_id": "c"}]}, "b"),
+        (nested_not(8), "a"),
     ],
 )
 def test_where(shelf: SQLiteStore, where: dict[str, Any], expected: str) -> None:
@@ -217,8 +243,16 @@ def test_time_of_the_document_stands_in_for_the_chunks(store: SQLiteStore) -> No
             "'title': fields are doc_id, source, page, timestamp, heading and metadata",
         ),
         ({"page; DROP TABLE chunks": 1}, "where names the field"),
-        ({"page": {"gt": 3}}, r"where page is \{'gt': 3\}: the operators are 'min' and 'max'"),
-        ({"page": {}}, "the operators are 'min' and 'max'"),
+        ({"page": {"gt": 3}}, r"where page is \{'gt': 3\}: the operators are min, max, above, below, contains, "),
+        ({"page": {}}, "the operators are min, max, above, "),
+        ({"page": {"contains": "x"}}, r"where page is \{'contains': 'x'\}: each bound must be a number"),
+        ({"doc_id": {"contains": ""}}, "need a text that is not empty"),
+        ({"metadata.lang": {"starts": 3}}, "need a text that is not empty"),
+        ({"any": []}, r"where any is \[\]: give a list of mappings"),
+        ({"all": [5]}, "where all is .*: give a list of mappings"),
+        ({"not": [{"page": 1}]}, "where not is .*: give a mapping"),
+        ({"any": [{"title": "x"}]}, "'title': fields are"),
+        (nested_not(9), "more than 8 levels of all, any, not: flatten it"),
         ({"page": {"min": None}}, "a bound must be a number or a text"),
         ({"page": object()}, "only texts, numbers, true, false and None can be compared"),
         ({"page": 2**64}, "only texts, numbers, true, false and None can be compared"),
