@@ -39,7 +39,7 @@ INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TI
 INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # what published LongBench figures were counted with
 INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
-INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder

@@ -11,6 +11,8 @@ from typing import Any
 from retrivex.errors import RetrivexError, install_hint
 from retrivex.service import openapi
 from retrivex.service.bodies import DEFAULT_INDEX
+from retrivex.service.conventions import operations
+from retrivex.service.conventions.problems import members_of
 from retrivex.service.engine import Engine
 from retrivex.service.index import Index
 from retrivex.service.keys import Keys
@@ -141,7 +143,8 @@ def _lifespan(service: Service, run: Callable[[], AbstractAsyncContextManager[No
 
 
 def _respond(request: Request, problem: Problem) -> Response:
-    body = write_json(problem.to_dict(request.state.request_id))
+    members = members_of(problem, request.url.path, request.headers.get("authorization", ""))
+    body = write_json({**problem.to_dict(request.state.request_id), **members})
     return Response(body, problem.status, problem.headers, MEDIA_TYPE)
 
 
@@ -175,7 +178,8 @@ async def _answer_http(request: Request, error: Exception) -> Response:
 
 def _add_document(app: FastAPI) -> None:
     made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-    schemas = {**made.setdefault("components", {}).get("schemas", {}), **openapi.components()}
+    own = openapi.components() | operations.components()
+    schemas = {**made.setdefault("components", {}).get("schemas", {}), **own}
     security = {"key": {"type": "http", "scheme": "bearer", "description": "of `retrivex keys create`"}}
     made["components"] = {"schemas": schemas, "securitySchemes": security}
     made["security"] = [{}, {"key": []}]

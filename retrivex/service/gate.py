@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any, TypeAlias
 
+from retrivex.service.conventions.problems import members_of
 from retrivex.service.draining import DRAINING
 from retrivex.service.errors import DrainingError, OriginError, TooLargeError
 from retrivex.service.logs import LOGGER
@@ -141,7 +142,9 @@ class _Passage:
             LOGGER.error("failed", exc_info=error, extra={"fields": {"request_id": self.request_id}})
         if self._begun:
             return  # the server closes the connection, so that nobody takes half an answer for a whole one
-        body = write_json(problem.to_dict(self.request_id))
+        authorization = self.headers.get(b"authorization", b"").decode("latin-1")
+        members = members_of(problem, self._scope["path"], authorization)
+        body = write_json({**problem.to_dict(self.request_id), **members})
         headers = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(body)), **problem.headers}
         pairs = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
         await self.send({"type": "http.response.start", "status": problem.status, "headers": pairs})

@@ -49,11 +49,13 @@ _MAYBE_COUNT = {"type": ["integer", "null"], "minimum": 0}
 _COUNT = {"type": "integer", "minimum": 0}
 
 
-def _record(**properties: Any) -> dict[str, Any]:
+def record_of(**properties: Any) -> dict[str, Any]:
+    """Return the schema of an object that has these properties, all of them and no others."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def _list(items: Any) -> dict[str, Any]:
+def list_of(items: Any) -> dict[str, Any]:
+    """Return the schema of a list."""
     return {"type": "array", "items": items}
 
 
@@ -61,19 +63,20 @@ def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"{_COMPONENTS}{name}"}
 
 
-DOCUMENT = _record(
+DOCUMENT = record_of(
     doc_id=_TEXT, title=_MAYBE_TEXT, format=_TEXT, scope=_MAYBE_TEXT, timestamp={"type": ["number", "null"]},
     characters=_COUNT, chunks=_COUNT,
 )  # fmt: skip
-_DUPLICATE = _record(position=_COUNT, kept=_COUNT, like=_COUNT, similarity={"type": "number"})
-_ADDED = _record(
+_DUPLICATE = record_of(position=_COUNT, kept=_COUNT, like=_COUNT, similarity={"type": "number"})
+_ADDED = record_of(
     doc_id=_TEXT, result={"enum": ["added", "updated", "unchanged"]}, chunks=_COUNT, tokens=_COUNT
 )  # fmt: skip
-_PROBLEM = {
-    **_record(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT),
+PROBLEM = {
+    **record_of(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT),
     "description": "RFC 9457: the value, the rule and the way out are in `detail`",
 }
-_PROBLEM["properties"] = {**_PROBLEM["properties"], "request_id": _TEXT}
+PROBLEM["properties"] = {**PROBLEM["properties"], "request_id": _TEXT}
+"""Schema of a problem document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ class Operation:
     media_type : of the answer
     streams : whether it can also be answered with events
     statuses : of problems that it may answer with
+    problem : name of their schema
     """
 
     name: str
@@ -103,6 +107,7 @@ class Operation:
     media_type: str = JSON
     streams: bool = False
     statuses: tuple[int, ...] = (401, 403, 422, 429, 500, 503)
+    problem: str = "Problem"
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments with which FastAPI adds the route."""
@@ -112,7 +117,7 @@ class Operation:
             "description": self.description,
             "response_model": None,
             "openapi_extra": {} if self.body is None else {"requestBody": self._body()},
-            "responses": {200: self._answer(), **{status: _describe_problem(status) for status in self.statuses}},
+            "responses": {200: self._answer(), **{status: self._describe(status) for status in self.statuses}},
         }
 
     def _body(self) -> dict[str, Any]:
@@ -126,12 +131,12 @@ class Operation:
         events = {EVENTS: {"schema": _TEXT}} if self.streams else {}
         return {"description": "Done.", "content": {self.media_type: content, **events}}
 
+    def _describe(self, status: int) -> dict[str, Any]:
+        return {"description": _STATUSES[status], "content": {MEDIA_TYPE: {"schema": _ref(self.problem)}}}
 
-def _describe_problem(status: int) -> dict[str, Any]:
-    return {"description": _STATUSES[status], "content": {MEDIA_TYPE: {"schema": _ref("Problem")}}}
 
-
-_ALL = (400, 401, 403, 404, 413, 415, 422, 429, 500, 503)
+ALL_PROBLEMS = (400, 401, 403, 404, 413, 415, 422, 429, 500, 503)
+"""Statuses of the problems of operations that read a body and an index."""
 
 COMPOSE = Operation(
     "compose",
@@ -140,7 +145,7 @@ COMPOSE = Operation(
     "ComposeRequest",
     COMPOSE_EXAMPLE,
     _ref("Composition"),
-    statuses=_ALL,
+    statuses=ALL_PROBLEMS,
 )
 QUERY = Operation(
     "query",
@@ -151,7 +156,7 @@ QUERY = Operation(
     _QUERY_EXAMPLE,
     _ref("Composition"),
     streams=True,
-    statuses=_ALL,
+    statuses=ALL_PROBLEMS,
 )
 REORDER = Operation(
     "reorder",
@@ -159,8 +164,8 @@ REORDER = Operation(
     "Passages of any retriever come back in a better order, filtered and within a budget where that is asked for.",
     "ReorderBody",
     {"passages": _PASSAGES, "options": {"strategy": "edge_balanced", "top_k": 2}},
-    _record(passages=_list(_OBJECT), diagnostics=_OBJECT),
-    statuses=_ALL,
+    record_of(passages=list_of(_OBJECT), diagnostics=_OBJECT),
+    statuses=ALL_PROBLEMS,
 )
 DEDUPLICATE = Operation(
     "deduplicate",
@@ -168,8 +173,8 @@ DEDUPLICATE = Operation(
     "Passages without those that are equal, or alike by their character trigrams.",
     "DeduplicateBody",
     {"passages": _PASSAGES, "threshold": 0.85},
-    _record(passages=_list({}), duplicates=_list(_DUPLICATE)),
-    statuses=_ALL,
+    record_of(passages=list_of({}), duplicates=list_of(_DUPLICATE)),
+    statuses=ALL_PROBLEMS,
 )
 PROMPT = Operation(
     "prompt",
@@ -177,11 +182,11 @@ PROMPT = Operation(
     "Messages for a model, out of a composition, a question to an index, or hits.",
     "PromptBody",
     {"compose": COMPOSE_EXAMPLE, "api": "plain", "max_tokens": 1000},
-    _record(
-        messages=_list(_OBJECT), system=_MAYBE_TEXT, left_out=_list(_COUNT), tokens=_MAYBE_COUNT,
+    record_of(
+        messages=list_of(_OBJECT), system=_MAYBE_TEXT, left_out=list_of(_COUNT), tokens=_MAYBE_COUNT,
         composition=_ref("Composition"),
     ),
-    statuses=_ALL,
+    statuses=ALL_PROBLEMS,
 )  # fmt: skip
 VIEW = Operation(
     "view",
@@ -189,8 +194,8 @@ VIEW = Operation(
     "A question, and the answer with every chunk and why it is there or not, as the page at `/` shows it.",
     "ViewBody",
     {"question": "Who lives in a hive?", "settings": {"token_budget": 500}},
-    _record(schema=_TEXT, answers=_list(_OBJECT)),
-    statuses=_ALL,
+    record_of(schema=_TEXT, answers=list_of(_OBJECT)),
+    statuses=ALL_PROBLEMS,
 )
 RESOLVE = Operation(
     "resolve",
@@ -198,17 +203,17 @@ RESOLVE = Operation(
     "The text that a citation points to, and what stands around it in its document.",
     "ResolveBody",
     {"doc_id": "bees.md", "char_start": 0, "char_end": 19},
-    _record(
+    record_of(
         doc_id=_TEXT, title=_MAYBE_TEXT, characters=_COUNT, char_start=_MAYBE_COUNT, char_end=_MAYBE_COUNT,
         page=_MAYBE_COUNT, text=_TEXT, before=_TEXT, after=_TEXT,
     ),
-    statuses=_ALL,
+    statuses=ALL_PROBLEMS,
 )  # fmt: skip
 LIST_DOCUMENTS = Operation(
     "list_documents",
     "List documents",
     "Documents that the key may see, by name; `next` is the `after` of the next page, null on the last one.",
-    answer=_record(documents=_list(DOCUMENT), next=_MAYBE_TEXT),
+    answer=record_of(documents=list_of(DOCUMENT), next=_MAYBE_TEXT),
     answered={"documents": [], "next": None},
     statuses=(401, 403, 404, 422, 429, 500, 503),
 )
@@ -217,25 +222,25 @@ ADD_DOCUMENT = Operation(
     "Add a file",
     "A form with a `file` of a known type. Each document in it is written in one transaction, in place of its older "
     "version.",
-    answer=_record(documents=_list(_ADDED)),
+    answer=record_of(documents=list_of(_ADDED)),
     answered={"documents": [{"doc_id": "bees.md", "result": "added", "chunks": 1, "tokens": 16}]},
-    statuses=(*_ALL, 409),
+    statuses=(*ALL_PROBLEMS, 409),
 )
 DELETE_DOCUMENT = Operation(
     "delete_document",
     "Delete a document",
     "Deletes it with everything that belongs to it.",
-    answer=_record(deleted=_TEXT),
+    answer=record_of(deleted=_TEXT),
     answered={"deleted": "bees.md"},
     statuses=(401, 403, 404, 422, 429, 500, 503),
 )
 HEALTH = Operation(
     "health", "Is the process alive?", "Answers while the process does.",
-    answer=_record(status={"const": "ok"}), answered={"status": "ok"}, statuses=(500,),
+    answer=record_of(status={"const": "ok"}), answered={"status": "ok"}, statuses=(500,),
 )  # fmt: skip
 READY = Operation(
     "ready", "Can it answer?", "Reads from every index; 503 where one does not answer, or the service is ending.",
-    answer=_record(status={"const": "ready"}), answered={"status": "ready"}, statuses=(500, 503),
+    answer=record_of(status={"const": "ready"}), answered={"status": "ready"}, statuses=(500, 503),
 )  # fmt: skip
 METRICS = Operation(
     "metrics", "Counts and times", "For Prometheus; wants a key where keys are needed.",
@@ -258,8 +263,8 @@ def batch_of(operation: Operation, *, shared: bool = False) -> Operation:
         + (" `chunks` are shared by all of them." if shared else ""),
         _batch_name(operation),
         example,
-        _record(answers=_list(item)),
-        statuses=_ALL,
+        record_of(answers=list_of(item)),
+        statuses=ALL_PROBLEMS,
     )
 
 
@@ -269,16 +274,16 @@ def _batch_name(operation: Operation) -> str:
 
 def components() -> dict[str, Any]:
     """Return the schemas that operations refer to."""
-    made: dict[str, Any] = {"Problem": _PROBLEM}
-    made |= _lift("ComposeRequest", _read_schema("compose-request-1"))
-    made |= _lift("Composition", _read_schema("composition-1"))
+    made: dict[str, Any] = {"Problem": PROBLEM}
+    made |= lift("ComposeRequest", _read_schema("compose-request-1"))
+    made |= lift("Composition", _read_schema("composition-1"))
     for model in (QueryBody, ReorderBody, DeduplicateBody, PromptBody, ResolveBody, ViewBody):
-        made |= _lift(model.__name__, model.model_json_schema())
+        made |= lift(model.__name__, model.model_json_schema())
     for operation in (COMPOSE, QUERY, REORDER, DEDUPLICATE, PROMPT, RESOLVE):
-        requests = {**_list(_ref(str(operation.body))), "minItems": 1}
+        requests = {**list_of(_ref(str(operation.body))), "minItems": 1}
         schema = {"type": "object", "properties": {"requests": requests}, "required": ["requests"]}
         if operation is COMPOSE:
-            schema["properties"]["chunks"] = _list(_ref("ComposeRequest_chunk"))  # type: ignore[index]
+            schema["properties"]["chunks"] = list_of(_ref("ComposeRequest_chunk"))  # type: ignore[index]
         made[_batch_name(operation)] = {**schema, "additionalProperties": False}
     return made
 
@@ -289,7 +294,7 @@ def _read_schema(name: str) -> dict[str, Any]:
     return schema
 
 
-def _lift(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+def lift(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema and its definitions as components, their names behind that of the schema."""
     text = json.dumps({key: value for key, value in schema.items() if key not in ("$schema", "title")})
     plain = json.loads(text.replace("#/$defs/", f"{_COMPONENTS}{name}_"))

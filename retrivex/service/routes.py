@@ -15,6 +15,9 @@ from retrivex.model.serialization import chunk_from_dict
 from retrivex.service import openapi
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
+from retrivex.service.conventions import operations
+from retrivex.service.conventions.dify import retrieve_records
+from retrivex.service.conventions.openai import search_vector_store
 from retrivex.service.draining import DRAINING
 from retrivex.service.engine import Engine
 from retrivex.service.errors import BusyError, DrainingError, MediaTypeError, SyntaxProblemError
@@ -32,7 +35,7 @@ from retrivex.stores.memory import index_chunks
 from retrivex.stores.sqlite.inspection import DocumentInfo
 
 try:
-    from fastapi import APIRouter, Query, Request, Response
+    from fastapi import APIRouter, Path, Query, Request, Response
     from fastapi.responses import StreamingResponse
     from starlette.datastructures import UploadFile
 except ImportError as error:
@@ -97,6 +100,7 @@ def make_router(service: Service) -> APIRouter:
     """Return the operations of a service."""
     router = APIRouter()
     _add_contexts(router, service)
+    _add_conventions(router, service)
     _add_documents(router, service)
     _add_operation(router, service)
     return router
@@ -255,6 +259,29 @@ def _answer_all(service: Service, requests: list[Any], call: Callable[[Record], 
             problem = problem_of(error)
             made.append(write_json({"status": problem.status, "problem": problem.to_dict()}))
     return b'{"answers":[' + b",".join(made) + b"]}"
+
+
+# ---- conventions of other tools
+
+
+def _add_conventions(router: APIRouter, service: Service) -> None:
+    engine = service.engine
+
+    async def search(
+        request: Request, vector_store_id: Annotated[str, Path(description="name of the index", max_length=200)]
+    ) -> Response:
+        def call(record: Record, access: Access) -> Record:
+            return search_vector_store(engine, vector_store_id, record, access)
+
+        made: Response = await _single(service, call)(request)
+        return made
+
+    retrieve = _single(service, lambda record, access: retrieve_records(engine, record, access))
+    for path, endpoint, operation in (
+        ("/v1/vector_stores/{vector_store_id}/search", search, operations.VECTOR_STORE_SEARCH),
+        ("/retrieval", retrieve, operations.RETRIEVAL),
+    ):
+        router.add_api_route(path, endpoint, methods=["POST"], **operation.arguments())
 
 
 async def _read(service: Service, request: Request) -> tuple[Access, bytes]:

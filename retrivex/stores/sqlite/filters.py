@@ -173,7 +173,8 @@ def _operator_test(field: str, wanted: Mapping[str, Any]) -> _Test:
     given = quoted(dict(wanted))
     if not wanted or any(name not in _BOUNDS and name not in _TEXTS for name in wanted):
         raise StoreError(
-            f"where {field} is {given}: the operators are {_OPERATORS}; for anything else give a value or a list of values"
+            f"where {field} is {given}: the operators are {_OPERATORS}; for anything else give a value or "
+            "a list of values"
         )
     operands = [(name, _make_comparable(field, value)) for name, value in wanted.items()]
     if any(value is None for _, value in operands):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.examples import ROOT, run_commands
+from support.examples import ROOT, run, run_commands
 from support.service_process import ServiceProcess
 
 pytestmark = pytest.mark.integration
@@ -18,15 +18,19 @@ PAGE = ROOT / "docs" / "service.md"
 
 def test_every_block_that_needs_a_running_service_runs(tmp_path: Path) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    blocks = re.findall(r"^\*Needs a running service\.\*\n\n```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) > 5
+    blocks = re.findall(
+        r"^\*Needs a running service\.\*\n\n```(bash|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )
+    assert {kind for kind, _ in blocks} == {"bash", "python"}
     shutil.copytree(ROOT / "examples" / "handbook", tmp_path / "handbook")
     with ServiceProcess(tmp_path, "handbook") as service:
-        for block in blocks:
-            commands = block.replace("http://127.0.0.1:8080", service.address).replace(
-                "curl -s", "curl --fail-with-body -s"
-            )
-            assert run_commands(commands, PAGE.name, tmp_path)
+        for kind, block in blocks:
+            source = block.replace("http://127.0.0.1:8080", service.address)
+            if kind == "python":
+                assert run(source, PAGE.name, tmp_path)
+            else:
+                commands = source.replace("curl -s", "curl --fail-with-body -s")
+                assert run_commands(commands, PAGE.name, tmp_path)
 
 
 def test_the_tables_name_every_operation_and_setting(client: Any) -> None:

@@ -147,6 +147,11 @@ def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) 
         tenant, other = random_.sample(sorted(words), 2)
         word, headers = words[tenant], bearer(secrets[tenant])
         name = f"note-{number % 8}.md"
+        retrieval = {
+            "knowledge_id": "default",
+            "query": "What is planned?",
+            "retrieval_setting": {"top_k": 50, "score_threshold": 0.0},
+        }
         text = f"The {word} number {number} is planned. Nobody else may know of the {word}."
         steps = [
             lambda: client.post("/v1/documents", files={"file": (name, text)}, headers=headers),
@@ -162,6 +167,8 @@ def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) 
             lambda: client.post("/v1/compose", json={**COMPOSE, "scope": other}, headers=headers),
             lambda: client.post("/v1/query", json={"question": 5, "nonsense": word}, headers=headers),
             lambda: client.get("/metrics", headers=headers),
+            lambda: client.post("/v1/vector_stores/default/search", json={"query": "planned"}, headers=headers),
+            lambda: client.post("/retrieval", json=retrieval, headers=headers),
         ]
         for step in random_.sample(steps, len(steps)):
             look(tenant, step())

@@ -1,0 +1,175 @@
+"""Dify's External Knowledge API: `POST /retrieval`.
+
+Published in https://docs.dify.ai/en/use-dify/knowledge/external-knowledge-api; older pages of it let a condition name
+several fields at once.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from retrivex.errors import quoted
+from retrivex.service.access import Access
+from retrivex.service.bodies import Body, read_body
+from retrivex.service.bounds import check_nesting
+from retrivex.service.conventions.search import (
+    MAX_CONDITIONS,
+    SCOPE,
+    Passage,
+    Search,
+    check_size,
+    field_of,
+    find_passages,
+    split_scope,
+)
+from retrivex.service.engine import Engine
+from retrivex.service.requests import RequestError
+
+_TEXTS = {"contains": "contains", "start with": "starts", "end with": "ends"}
+_NUMBERS = {">": "above", "<": "below", "≥": "min", "≤": "max"}
+_DATES = {"before": "below", "after": "above"}
+_OPPOSITES = {"not contains": "contains", "is not": "is", "not in": "in", "≠": "=", "not empty": "empty"}
+
+Operator = Literal[
+    "contains", "not contains", "start with", "end with", "is", "is not", "in", "not in", "empty", "not empty",
+    "=", "≠", ">", "<", "≥", "≤", "before", "after",
+]  # fmt: skip
+
+
+class RetrievalSetting(Body):
+    """How much is wanted."""
+
+    top_k: int = Field(ge=1, description="hits to start from, and records at most")
+    score_threshold: float = Field(ge=0, le=1, description="records with a lower score are left out")
+
+
+class Condition(Body):
+    """A condition on a field, or on any of several."""
+
+    name: str | Annotated[list[str], Field(min_length=1, max_length=MAX_CONDITIONS)] = Field(
+        description="doc_id, page, timestamp, scope, or custom metadata"
+    )
+    comparison_operator: Operator
+    value: str | int | float | Annotated[list[str], Field(max_length=MAX_CONDITIONS)] | None = None
+
+
+class MetadataCondition(Body):
+    """Conditions of which all, or any, must hold."""
+
+    logical_operator: Literal["and", "or"] | None = None
+    conditions: Annotated[list[Condition], Field(max_length=MAX_CONDITIONS)] | None = None
+
+
+class Retrieval(Body):
+    """A question as Dify asks it."""
+
+    knowledge_id: str = Field(min_length=1, description="name of the index")
+    query: str = Field(min_length=1)
+    retrieval_setting: RetrievalSetting
+    metadata_condition: MetadataCondition | None = None
+
+
+def retrieve_records(engine: Engine, record: Mapping[str, Any], access: Access) -> dict[str, Any]:
+    """Return records, as Dify reads them.
+
+    Parameters
+    ----------
+    engine : that answers
+    record : by `Retrieval`
+    access : who asks
+
+    Raises
+    ------
+    RetrivexError
+        If the request breaks a rule, there is no such index, or it fails.
+    """
+    check_nesting(record)
+    body = read_body(Retrieval, record)
+    asked = body.metadata_condition or MetadataCondition()
+    conditions = asked.conditions or []
+    check_size(sum(len(_names_of(one)) for one in conditions))
+    scopes, where = _translate(conditions, any_of=asked.logical_operator == "or")
+    setting = body.retrieval_setting
+    search = Search(body.query, setting.top_k, body.knowledge_id, where, scopes, setting.score_threshold)
+    return {"records": [_record_of(passage) for passage in find_passages(engine, search, access)]}
+
+
+def _record_of(passage: Passage) -> dict[str, Any]:
+    metadata = {**passage.metadata, **passage.place, "doc_id": passage.doc_id}
+    return {"content": passage.text, "score": passage.score, "title": passage.title, "metadata": metadata}
+
+
+def _names_of(condition: Condition) -> list[str]:
+    return [condition.name] if isinstance(condition.name, str) else condition.name
+
+
+def _translate(conditions: list[Condition], *, any_of: bool) -> tuple[str | list[str | None] | None, dict[str, Any]]:
+    """Return the scope that the conditions ask for, and the filter that the others make."""
+    # one of which any may hold narrows nothing: it is refused where its field is looked up
+    scopes = [one for one in conditions if _names_of(one) == [SCOPE] and not (any_of and len(conditions) > 1)]
+    others = [_where_of(one) for one in conditions if one not in scopes]
+    wanted = [(one.comparison_operator, one.comparison_operator in ("is", "in"), one.value) for one in scopes]
+    return split_scope(wanted), ({"any" if any_of else "all": others} if others else {})
+
+
+def _where_of(condition: Condition) -> dict[str, Any]:
+    operator = condition.comparison_operator
+    opposite = _OPPOSITES.get(operator)
+    parts = [_compare(name, opposite or operator, condition.value) for name in _names_of(condition)]
+    return {"not": {"any": parts}} if opposite else {"any": parts}
+
+
+def _compare(name: str, operator: str, value: Any) -> dict[str, Any]:
+    field = field_of(name)
+    if operator == "empty":
+        return {field: None} if field in ("page", "timestamp") else {field: [None, ""]}
+    if operator == "in":
+        return {field: value if isinstance(value, list) else [_one(name, operator, value)]}
+    one = _one(name, operator, value)
+    if operator == "is":
+        return {field: one}
+    if operator == "=":
+        return {field: _number(name, operator, one)}
+    if operator in _NUMBERS:
+        return {field: {_NUMBERS[operator]: _number(name, operator, one)}}
+    if operator in _TEXTS:
+        return {field: {_TEXTS[operator]: str(one)}}
+    return _compare_date(field, name, operator, one)
+
+
+def _compare_date(field: str, name: str, operator: str, value: str | int | float) -> dict[str, Any]:
+    """Compare a date with Unix seconds, and with dates as text where the field may hold them."""
+    sign = _DATES[operator]
+    if not isinstance(value, str):
+        return {field: {sign: value}}
+    try:
+        date = dt.datetime.fromisoformat(value)
+    except ValueError:
+        raise _refuse(name, operator, value, "give a date like 2026-01-31, or Unix seconds") from None
+    seconds = (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).timestamp()
+    if field == "timestamp":
+        return {field: {sign: seconds}}
+    return {"any": [{field: {sign: value}}, {field: {sign: seconds}}]}
+
+
+def _one(name: str, operator: str, value: Any) -> str | int | float:
+    if isinstance(value, str | int | float):
+        return value
+    raise _refuse(name, operator, value, "give one text or number")
+
+
+def _number(name: str, operator: str, value: str | int | float) -> int | float:
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise _refuse(name, operator, value, "give a number") from None
+
+
+def _refuse(name: str, operator: str, value: Any, rule: str) -> RequestError:
+    return RequestError(f"the condition on {name!r} is {operator} {quoted(value)}: {rule}")
