@@ -79,6 +79,9 @@ PROBLEM["properties"] = {**PROBLEM["properties"], "request_id": _TEXT}
 """Schema of a problem document."""
 
 
+_EVENT = {**record_of(event={"enum": ["span", "composition"]}, data=_TEXT), "description": "of each event"}
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation, as the document describes it.
@@ -128,7 +131,7 @@ class Operation:
         content: dict[str, Any] = {"schema": dict(self.answer)}
         if self.answered is not None:
             content["examples"] = {"short": {"value": self.answered}}
-        events = {EVENTS: {"schema": _TEXT}} if self.streams else {}
+        events = {EVENTS: {"schema": _EVENT}} if self.streams else {}
         return {"description": "Done.", "content": {self.media_type: content, **events}}
 
     def _describe(self, status: int) -> dict[str, Any]:

@@ -21,9 +21,6 @@ includes chunks that lack the field.
 MAX_DEPTH = 8
 """Levels of `all`, `any` and `not` within one another."""
 
-MAX_PARTS = 100
-"""Mappings in one `all` or `any`: SQLite takes no expression that is deeper than 1,000."""
-
 _BOUNDS = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
 _TEXTS = {  # LIKE would read % and _ in the text, and ignore the case of ASCII letters alone
     "contains": ("instr({0}, ?) > 0", lambda text: [text]),
@@ -78,7 +75,7 @@ def compile_where(where: Where | None) -> tuple[str, list[Any]]:
 def _count_fields(where: Mapping[str, Any]) -> int:
     """Return how many fields it names on all levels; a mapping without any counts as one."""
     parts = [part for name in _GROUPS if name in where for part in _parts(where[name], name)]
-    return max(1, sum(field not in _GROUPS for field in where)) + sum(map(_count_fields, parts))
+    return sum(field not in _GROUPS for field in where) + sum(map(_count_fields, parts)) if where else 1
 
 
 def _parts(wanted: Any, name: str) -> Any:
@@ -103,8 +100,6 @@ def _group(name: str, wanted: Any, depth: int) -> tuple[str, list[Any]]:
     if not isinstance(parts, Sequence) or not parts or not all(isinstance(part, Mapping) for part in parts):
         rule = "a mapping of fields to values" if name == "not" else "a list of mappings of fields to values"
         raise StoreError(f"where {name} is {quoted(wanted)}: give {rule}")
-    if len(parts) > MAX_PARTS:
-        raise StoreError(f"where {name} holds {len(parts):,} mappings: the limit is {MAX_PARTS}; give a list of values")
     if depth >= MAX_DEPTH:
         raise StoreError(f"where holds more than {MAX_DEPTH} levels of {', '.join(_GROUPS)}: flatten it")
     made: list[str] = []

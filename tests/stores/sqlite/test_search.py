@@ -252,7 +252,7 @@ def test_time_of_the_document_stands_in_for_the_chunks(store: SQLiteStore) -> No
         ({"all": [5]}, "where all is .*: give a list of mappings"),
         ({"not": [{"page": 1}]}, "where not is .*: give a mapping"),
         ({"any": [{"title": "x"}]}, "'title': fields are"),
-        ({"any": [{"page": 1}] * 101}, "where any holds 101 mappings: the limit is 100; give a list of values"),
+        ({"any": [{"all": [{"page": 1}, {}]}] * 101}, "where names 202 fields: the limit is 200"),
         (nested_not(9), "more than 8 levels of all, any, not: flatten it"),
         ({"page": {"min": None}}, "a bound must be a number or a text"),
         ({"page": object()}, "only texts, numbers, true, false and None can be compared"),
