@@ -58,9 +58,9 @@ class RankingOptions(Body):
     """How results are ranked."""
 
     ranker: Literal["none", "auto", "default-2024-11-15"] = Field(
-        "auto", description="taken and without effect: this service has one ranking"
+        default="auto", description="taken and without effect: this service has one ranking"
     )
-    score_threshold: float = Field(0.0, ge=0, le=1, description="results with a lower score are left out")
+    score_threshold: float = Field(default=0.0, ge=0, le=1, description="results with a lower score are left out")
 
 
 class VectorStoreSearch(Body):

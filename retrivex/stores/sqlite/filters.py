@@ -22,7 +22,8 @@ MAX_DEPTH = 8
 """Levels of `all`, `any` and `not` within one another."""
 
 _BOUNDS = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
-_TEXTS = {  # LIKE would read % and _ in the text, and ignore the case of ASCII letters alone
+# LIKE would read % and _ in the text, and ignore the case of ASCII letters alone
+_TEXTS: dict[str, tuple[str, Callable[[str], list[Any]]]] = {
     "contains": ("instr({0}, ?) > 0", lambda text: [text]),
     "starts": ("substr({0}, 1, ?) = ?", lambda text: [len(text), text]),
     "ends": ("substr({0}, -?) = ?", lambda text: [len(text), text]),
