@@ -10,6 +10,7 @@ from retrivex.errors import quoted
 from retrivex.loading import LoadLimits
 from retrivex.ordering import PROFILES
 from retrivex.service.errors import LimitError
+from retrivex.tokens.tokenizer import FILE_SUFFIX
 
 _WINDOWS = ("window", "before", "after", "max_window")
 _BUDGETS = ("token_budget", "max_tokens")
@@ -89,7 +90,8 @@ class Bounds:
             if name in _PROFILES and isinstance(value, str) and value not in PROFILES:
                 raise LimitError(f"{name} is {quoted(value)}: choose one of {', '.join(PROFILES)}")
             if name == "tokenizer" and value not in tokenizers:
-                raise LimitError(f"tokenizer is {quoted(value)}: this service counts with {', '.join(tokenizers)}")
+                known = ", ".join(known for known in tokenizers if not known.endswith(FILE_SUFFIX))
+                raise LimitError(f"tokenizer is {quoted(value)}: this service counts with {known}")
 
 
 def check_nesting(value: Any) -> None:

@@ -32,7 +32,7 @@ from retrivex.service.bodies import (
 from retrivex.service.bounds import Bounds, check_nesting
 from retrivex.service.errors import NotFoundError
 from retrivex.service.index import Index
-from retrivex.service.playground.settings import Settings
+from retrivex.service.playground.settings import Settings, without_files
 from retrivex.service.playground.view import Answer, write_view
 from retrivex.service.requests import RequestError, compose_request, read_request
 from retrivex.service.uploads import check_name, read_upload
@@ -165,7 +165,8 @@ class Engine:
             self._check_config(settings.to_options())
             asked = read_body(QueryBody, {"question": body.question, "config": settings.to_options()})
             made = index.ask(self._composer, asked, scope)
-            answers.append(Answer(made, settings.apply(self.config), index.fetch_chunks(made, scope), code))
+            shown = without_files(settings.apply(self.config))
+            answers.append(Answer(made, shown, index.fetch_chunks(made, scope), code))
         return write_view(answers)
 
     def prompt(self, record: Mapping[str, Any], access: Access = ANYONE) -> tuple[Prompt, Composition]:

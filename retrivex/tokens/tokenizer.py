@@ -39,6 +39,9 @@ _LONG_BLANK = re.compile(rf"\s{{{_LONGEST_BLANK}}}(?=\s)")
 
 _KNOWN_PATTERNS = {"gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"}
 
+FILE_SUFFIX = ".json"
+"""How the name of a tokenizer ends that is the path of a tokenizer.json."""
+
 
 class TokenEstimateWarning(UserWarning):
     """Token counts are estimates, because the default tokenizer could not be loaded."""
@@ -350,7 +353,7 @@ def _encoding_name(name: str) -> str:
 def _load_named(spec: str) -> Tokenizer:
     if spec == "estimate":
         return EstimateTokenizer()
-    if spec.endswith(".json"):
+    if spec.endswith(FILE_SUFFIX):
         # `tokenizers` is an extra, so that its module is imported only when it is asked for
         module = importlib.import_module("retrivex.tokens.huggingface")
         return cast("Tokenizer", module.HuggingFaceTokenizer(spec))

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from support.service_world import CHUNKS, COMPOSE, PASSAGES, make_engine, make_index
 
-from retrivex import Document
+from retrivex import Document, RetrievalConfig
 from retrivex.errors import ConfigError, LoadError, RetrivexError, StoreError
+from retrivex.scoring.calibrated import shipped_coefficients
 from retrivex.service.access import Access
 from retrivex.service.bounds import Bounds
 from retrivex.service.engine import Engine
@@ -285,6 +286,21 @@ def test_a_request_has_bounds(tmp_path: Path) -> None:
         engine.deduplicate({"passages": PASSAGES})
     with pytest.raises(LimitError, match="documents"):
         engine.list_documents(most=6)
+    engine.close()
+
+
+def test_an_answer_names_no_file_of_the_machine(tmp_path: Path) -> None:
+    fitted = tmp_path / "secret-place" / "fitted.json"
+    fitted.parent.mkdir()
+    fitted.write_text(json.dumps(shipped_coefficients().to_dict()), encoding="utf-8")
+    named = RetrievalConfig(coefficients=fitted, tokenizer=str(tmp_path / "secret-place" / "tokenizer.json"))
+    engine = make_engine(make_index(tmp_path / "index.db"), config=named)
+    said = json.dumps(engine.view({"question": "Who lays eggs?", "settings": {"window": 1}}))
+    assert "queen" in said
+    assert "secret-place" not in said
+    with pytest.raises(LimitError) as refused:
+        engine.query({"question": "Who?", "config": {"tokenizer": "gpt2"}})
+    assert "secret-place" not in str(refused.value)
     engine.close()
 
 

@@ -11,6 +11,7 @@ from pydantic import Field
 from retrivex.config import MAX_WINDOW, Effort, RetrievalConfig
 from retrivex.model.options import Options
 from retrivex.ordering.strategy import OrderingStrategy
+from retrivex.tokens.tokenizer import FILE_SUFFIX
 
 
 class Settings(Options):
@@ -54,6 +55,22 @@ def settings_of(config: RetrievalConfig) -> dict[str, Any]:
         "order": config.ordering_strategy.value,
         "scoring": config.scoring,
     }
+
+
+def without_files(config: RetrievalConfig) -> RetrievalConfig:
+    """Return a config that names no file of the machine, as it is shown to others: the service keeps its own.
+
+    Examples
+    --------
+    >>> without_files(RetrievalConfig(window=1, tokenizer="/srv/tokenizer.json")).tokenizer
+    'auto'
+    """
+    changes: dict[str, Any] = {}
+    if config.coefficients is not None:
+        changes["coefficients"] = None
+    if config.tokenizer.endswith(FILE_SUFFIX):
+        changes["tokenizer"] = "auto"
+    return config.model_copy(update=changes)
 
 
 def changed_options(config: RetrievalConfig) -> dict[str, Any]:
@@ -132,7 +149,7 @@ def write_code(
     return {
         "python": python,
         "command": shlex.join(words),
-        "curl": f"curl {url} --json {shlex.quote(body)}",
+        "curl": f"curl {shlex.quote(url)} --json {shlex.quote(body)}",
         "json": body,
     }
 
