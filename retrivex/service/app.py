@@ -39,6 +39,9 @@ try:
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
+# Newer versions of FastAPI trace requests with their query, which may name a document, and log what was wrong in them;
+# older ones ignore this. The composer's spans have no text.
+_NO_TELEMETRY = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 _TITLES = {404: "There is no such thing", 405: "The method is another one"}
 
 
@@ -69,6 +72,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         lifespan=_lifespan(service, door.run),
+        telemetry=_NO_TELEMETRY,
     )
     app.state.service = service
     for kind in (RetrivexError, UnicodeEncodeError):

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from retrivex.service.errors import BusyError
@@ -61,7 +62,8 @@ class Work:
             If there is no place for it, or it takes too long.
         """
         self._check_room()
-        future = self._pool.submit(job, *arguments)
+        # with the context of the request, so that spans of a composition stand below that of the request
+        future = self._pool.submit(copy_context().run, job, *arguments)
         self._jobs[future] = None
         future.add_done_callback(self._jobs.pop)
         waiting = asyncio.wrap_future(future)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -49,6 +50,20 @@ class Held:
 async def outcomes(tasks: list[asyncio.Task[int]]) -> list[Any]:
     done = await asyncio.gather(*tasks, return_exceptions=True)
     return ["refused" if isinstance(one, BusyError) else one for one in done]
+
+
+def test_a_job_runs_in_the_context_of_its_request() -> None:
+    request: ContextVar[str] = ContextVar("request")
+
+    async def ask(work: Work, name: str) -> str:
+        request.set(name)
+        return await work.do(request.get)
+
+    async def run() -> list[str]:
+        work = Work(1, 8, 600)
+        return await asyncio.gather(ask(work, "a"), ask(work, "b"))
+
+    assert asyncio.run(run()) == ["a", "b"]
 
 
 def test_a_burst_that_the_queue_holds_is_answered_as_a_whole() -> None:

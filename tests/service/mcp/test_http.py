@@ -231,13 +231,20 @@ trace.set_tracer_provider(TracerProvider())
 trace.get_tracer_provider().add_span_processor(SimpleSpanProcessor(spans))
 
 async def ask():
-    async with serving(Path(sys.argv[1])) as app, over_http(app) as client:
-        spans.clear()
-        await client.call_tool("search", {"question": "Where is the treasure?"})
-        try:
-            await client.read_resource("retrivex:///default/treasure.md")
-        except MCPError:
-            pass
+    async with serving(Path(sys.argv[1])) as app:
+        async def traced(scope, receive, send):
+            with trace.get_tracer("app").start_as_current_span("request"):
+                await app(scope, receive, send)
+        for mode in ("auto", "legacy"):
+            async with over_http(traced, mode=mode) as client:
+                await questions(client)
+
+async def questions(client):
+    await client.call_tool("search", {"question": "Where is the treasure?"})
+    try:
+        await client.read_resource("retrivex:///default/treasure.md")
+    except MCPError:
+        pass
 
 anyio.run(ask)
 for span in spans.get_finished_spans():
@@ -251,8 +258,12 @@ for span in spans.get_finished_spans():
         env={**environment(), "PYTHONPATH": paths}, capture_output=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "retrivex.compose" in done.stdout
     assert "treasure" not in done.stdout
+    spans = [json.loads(line) for line in done.stdout.splitlines()]
+    requests_seen = {span["context"]["span_id"] for span in spans if span["name"] == "request"}
+    composed = [span for span in spans if span["name"] == "retrivex.compose"]
+    assert len(composed) == 2
+    assert {span["parent_id"] for span in composed} <= requests_seen
 
 
 def test_workers_answer_in_turn_and_a_client_that_breaks_off_harms_nobody(tmp_path: Path) -> None:
