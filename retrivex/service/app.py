@@ -41,7 +41,7 @@ except ImportError as error:
 
 # Newer versions of FastAPI trace requests with their query, which may name a document, and log what was wrong in them;
 # older ones ignore this. The composer's spans have no text.
-_NO_TELEMETRY = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+_NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 _TITLES = {404: "There is no such thing", 405: "The method is another one"}
 
 
