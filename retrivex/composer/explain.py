@@ -209,7 +209,10 @@ class Explainer:
             return "no_value", "nothing of it is left to read"
         if not own:
             return "budget", "part of a longer chunk that is not shown"
-        valuable = [i for i in self._list_left_out(key, own) if problem.gains[i] > 0]
+        left_out = self._list_left_out(key, own)
+        if not left_out:
+            return "no_value", "what can be shown of it stands in passages of its document"
+        valuable = [i for i in left_out if problem.gains[i] > 0]
         if not valuable:
             floor = candidates.floor
             asked = f"min_value={floor:g}" if floor <= config.min_value else f"{floor:.2g}, by effort={config.effort!r}"
@@ -236,8 +239,7 @@ class Explainer:
         if texts is None or (chunk.metadata.char_start is not None and self._list_unshown_parts(key) == [chunk.text]):
             return own
         stretches = [self.runs[p.run].text[p.start : p.end].strip() for p in self.candidates.some(own)]
-        rest = [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
-        return rest or own
+        return [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""

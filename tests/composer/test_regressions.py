@@ -207,3 +207,16 @@ def test_batches_that_came_before_a_failure_are_used(composer: SpanComposer) -> 
     made = composer.compose([SeedHit(chunks[2], 1.0)], store, window=2)
     assert made.spans[0].chunk_ids == [0, 1, 2, 3]
     assert "OSError: gone" in made.warnings[0]
+
+
+def test_a_hit_whose_whole_sentences_others_show_is_not_said_to_lack_room(composer: SpanComposer) -> None:
+    # what is left of it is a torn sentence
+    texts = {2: "e larva swarm bees ミツバチは蜜を集める。Dr. Who came. flower colon", 3: "bees ミツバチは蜜を集める。D"}
+    chunks = [
+        Chunk(text, ChunkMetadata("a", at, chunk_count=9)) for at, text in (texts | {4: "チは蜜を集める。Dr"}).items()
+    ]
+    hits = [SeedHit(chunk, 1.0) for chunk in chunks]
+    made = composer.compose(hits, stored(*chunks), query="?!", token_budget=1800, window=0)
+    (dropped,) = made.dropped
+    assert (dropped.chunk_id, dropped.reason) == (4, "no_value")
+    assert "stands in passages of its document" in dropped.detail
