@@ -211,10 +211,12 @@ def test_batches_that_came_before_a_failure_are_used(composer: SpanComposer) -> 
 
 def test_a_hit_whose_whole_sentences_others_show_is_not_said_to_lack_room(composer: SpanComposer) -> None:
     # what is left of it is a torn sentence
-    texts = {2: "e larva swarm bees ミツバチは蜜を集める。Dr. Who came. flower colon", 3: "bees ミツバチは蜜を集める。D"}
-    chunks = [
-        Chunk(text, ChunkMetadata("a", at, chunk_count=9)) for at, text in (texts | {4: "チは蜜を集める。Dr"}).items()
-    ]
+    texts = {
+        2: "e larva swarm bees ミツバチは蜜を集める。Dr. Who came. flower colon",
+        3: "bees ミツバチは蜜を集める。D",
+        4: "チは蜜を集める。Dr",
+    }
+    chunks = [Chunk(text, ChunkMetadata("a", at, chunk_count=9)) for at, text in texts.items()]
     hits = [SeedHit(chunk, 1.0) for chunk in chunks]
     made = composer.compose(hits, stored(*chunks), query="?!", token_budget=1800, window=0)
     (dropped,) = made.dropped
