@@ -33,6 +33,7 @@ class Bounds:
     batch : requests in one batch
     listed : documents of one page of a list
     documents : of one uploaded file
+    line_bytes : of one line of an uploaded file of JSON Lines
     load : time and memory for reading an uploaded file
     """
 
@@ -44,6 +45,7 @@ class Bounds:
     batch: int = 100
     listed: int = 1_000
     documents: int = 20_000
+    line_bytes: int = 8 * 1024**2
     load: LoadLimits = field(default_factory=lambda: LoadLimits(timeout_s=20.0, memory_bytes=1024**3))
 
     def check_count(self, what: str, count: int, most: int) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from retrivex.errors import LoadError, quoted
 from retrivex.loading import SUPPORTED_SUFFIXES
-from retrivex.loading.files import load_parts
+from retrivex.loading.files import load_parts, names_documents
 from retrivex.model.document import Document
 from retrivex.service.bounds import Bounds
 from retrivex.service.errors import AccessError
@@ -90,7 +90,9 @@ def read_upload(raw: bytes, name: str, scope: str | None, bounds: Bounds, *, apa
     with tempfile.TemporaryDirectory(prefix="retrivex-") as folder:
         path = Path(folder, "upload" + PurePosixPath(name).suffix.lower())  # nothing of the request but a known ending
         path.write_bytes(raw)
-        for loaded in load_parts(path, name, max_bytes=max(len(raw), 1), limits=bounds.load):
+        # a line of JSON is read right here, and may take 20 times its size while it is
+        most = bounds.line_bytes if names_documents(path) else max(len(raw), 1)
+        for loaded in load_parts(path, name, max_bytes=most, limits=bounds.load):
             if isinstance(loaded, LoadError):
                 raise LoadError(f"{name}: {loaded}".replace(str(path), name))
             bounds.check_count("documents in a file", len(documents) + 1, bounds.documents)

@@ -143,6 +143,15 @@ def test_an_upload_of_too_many_documents_is_refused_whole(tmp_path: Path) -> Non
     engine.close()
 
 
+def test_a_line_of_an_upload_has_a_bound_and_a_text_file_has_not(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "index.db"), bounds=Bounds(line_bytes=100))
+    line = json.dumps({"doc_id": "a", "text": "Bees sleep. " * 20}).encode()
+    with pytest.raises(LoadError, match=r"x\.jsonl: line 1 is over 100 bytes"):
+        engine.add_file(line, "x.jsonl")
+    assert engine.add_file(b"Bees sleep. " * 20, "x.txt")[0].result == "added"
+    engine.close()
+
+
 def test_a_name_of_another_scope_is_taken(tmp_path: Path) -> None:
     engine = make_engine(make_index(tmp_path / "index.db", Document("notes.md", "Of acme.", scope="acme")))
     with pytest.raises(ConflictError, match="taken"):

@@ -62,7 +62,7 @@ def client(make_client: Any) -> Iterator[Any]:
         (
             b'{"question": "bees", "where": ' + json.dumps({f"metadata.{n}": n for n in range(1500)}).encode() + b"}",
             422,
-            "the limit is 100",
+            "1,500 fields: the limit is",
         ),
         (b'{"question": "bees", "where": {"doc_id": [' + b'"d",' * 300_000 + b'"d"]}}', 422, "the limit is 30,000"),
         (b'{"question": "?", "config": {"window": -1}}', 422, "window is -1"),
