@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from retrivex import Citation
@@ -15,6 +15,7 @@ OFFSETS = st.integers(0, 10**15 - 1)
 
 
 @given(NAMES, OFFSETS, OFFSETS)
+@example("two\nlines %41#1-2.md", 0, 1)
 def test_a_citation_with_offsets_comes_back(doc_id: str, start: int, end: int) -> None:
     written = write_citation(doc_id, start, end, 3)
     assert len(written.splitlines()) == 1
