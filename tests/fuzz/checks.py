@@ -247,7 +247,14 @@ def check_parents(case: Case, spans: Sequence[Span]) -> None:
         if span.parent_id is None or not tells or span.pinned or span.doc_id not in case.world.located:
             continue
         children = {k: c for k, c in case.world.store.items() if c.metadata.parent_id == span.parent_id}
-        seen = {at for k, c in children.items() if c.metadata.scope in scopes for at in range(*case.world.places[k])}
+        # what any chunk that may be seen says is no secret, whichever parent it names, and whether stored or a hit
+        hits = {hit.key: hit.chunk for hit in case.all_hits() if hit.key in case.world.places}
+        open_keys = [
+            key
+            for key, c in [*case.world.store.items(), *hits.items()]
+            if key[0] == span.doc_id and c.metadata.scope in scopes
+        ]
+        seen = {at for key in open_keys for at in range(*case.world.places[key])}
         shown = {at for low, high in shown_ranges([span], span.doc_id) for at in range(low, high)}
         for key, chunk in children.items():
             if chunk.metadata.scope not in scopes:
@@ -364,7 +371,8 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
     dropped = {(hit.doc_id, hit.chunk_id) for hit in made.dropped if hit.reason == "budget"}
     for hit in case.all_hits():
         if hit.key in dropped and hit.key[0] in case.world.truthful and shown_share(case, made, hit) == 0:
-            expect(count(hit.chunk.text) > spare, "budget left unused", hit, spare)
+            # its passage may have to name the document
+            expect(count(hit.chunk.text) + 2 * count(hit.key[0]) > spare, "budget left unused", hit, spare)
     if made.trace.units and config.selection_unit in ("auto", "unit") and config.fusion != "quota":
         check_earned(config, made, spare, count)
 

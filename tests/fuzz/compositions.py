@@ -40,7 +40,8 @@ SECONDS = 30.0
 """Most processor time of one call with its checks; the slowest take one."""
 _HERE = Path(__file__).parent
 DRAWN_BY = [_HERE / f"{name}.py" for name in
-            ("worlds", "cases", "stores", "turns", "guards", "growth", "checks", "compositions")]  # fmt: skip
+            ("worlds", "cases", "stores", "turns", "guards", "growth", "compositions")]  # fmt: skip
+CHECKED_BY = [_HERE / "checks.py"]
 
 CALLS_PER_WORLD = 8
 DEFAULTS = RetrievalConfig()

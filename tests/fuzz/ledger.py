@@ -55,12 +55,12 @@ class Ledger:
     ----------
     kind : of the cases
     seed : of all draws
-    drawn_by : digest of the generator and the checks; what another one drew does not count
+    drawn_by : digest of the generator; what another one drew does not count
     next : number of the case, or world of cases, that is drawn next
     cases, processor_seconds : so far, all runs together
     violations : that still break a rule
     mended : violations of earlier runs that no longer do
-    code : cases by the code that was tried
+    code : cases by the code that was tried, and the digest of the checks where they are a file of their own
     planted, caught : bugs planted on purpose, and those that the fuzzer found
     """
 
@@ -76,16 +76,18 @@ class Ledger:
     planted: int = 0
     caught: int = 0
 
-    def add(self, cases: int, seconds: float, violations: Iterable[Violation], following: int) -> None:
+    def add(
+        self, cases: int, seconds: float, violations: Iterable[Violation], following: int, checks: str = ""
+    ) -> None:
         """Enter what one part of the work came to."""
         self.cases += cases
         self.processor_seconds = round(self.processor_seconds + seconds, 1)
         self.violations += violations
         self.next = following
-        code = code_digest()
-        row = next((row for row in self.code if row["digest"] == code), None)
+        name = {"version": __version__, "digest": code_digest(), "checks": checks}
+        row = next((row for row in self.code if {**row, **name} == row), None)
         if row is None:
-            row = {"version": __version__, "digest": code, "cases": 0}
+            row = {**name, "cases": 0}
             self.code.append(row)
         row["cases"] += cases
 

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -38,6 +39,12 @@ class Fuzzer:
     module: Any
     workers: int
     covered: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def checks(self) -> str:
+        """Digest of the checks, as it was at first, where they are a file of their own."""
+        files = getattr(self.module, "CHECKED_BY", ())
+        return digest(files) if files else ""
 
     def catch_planted_bugs(self) -> list[str]:
         """Run every planted bug until it is caught; return the names of those that were not.
@@ -76,7 +83,7 @@ class Fuzzer:
         for numbers, tally in self.tallies(ledger.next, cases):
             self.covered += tally.covered
             tried += tally.cases
-            ledger.add(tally.cases, tally.seconds, tally.violations, numbers.stop)
+            ledger.add(tally.cases, tally.seconds, tally.violations, numbers.stop, self.checks)
             if keep:
                 ledger.save()
             for violation in tally.violations:
