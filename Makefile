@@ -87,7 +87,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -282,6 +282,11 @@ bench-effort: $(call ready,evidence) $(call ready,retrivexlib)
 bench-rerank: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.rerank
 	$(EVIDENCE) -m benchmarks.report.tables
+
+# Whether the calibrated model orders bare texts better than BM25, which decides on rerank endpoints of the service.
+bench-rerank-bare: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.scorer.rerank_bare
+	$(CORE)/python -m benchmarks.report.tables
 
 # Needles, RULER, lost in the middle and LongBench: what reaches the context, no model asked. The smoke run is a part of CI.
 RUNS := niah ruler lost_in_the_middle longbench

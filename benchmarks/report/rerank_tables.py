@@ -1,4 +1,4 @@
-"""The table of what reranking is worth, from its committed results."""
+"""The tables of what reranking is worth, from their committed results."""
 
 from __future__ import annotations
 
@@ -29,4 +29,25 @@ def rerank() -> str:
     )
 
 
-TABLES = {"rerank": rerank}
+def rerank_bare() -> str:
+    """Return nDCG@10 of bare texts, by BM25 and by the calibrated model, and what the model has over each BM25."""
+    rows: list[dict[str, Any]] = json.loads((RESULTS / "rerank_bare.json").read_text(encoding="utf-8"))["rows"]
+    systems, others = list(rows[0]["ndcg"]), list(rows[0]["gain over"])
+    return table(
+        ["set", "questions", *systems, *(f"points over {name}" for name in others)],
+        [
+            [
+                row["set"].replace("_", " "),
+                f"{row['questions']:,}",
+                *(f"{100 * row['ndcg'][name]:.1f}" for name in systems),
+                *(
+                    "{:+.1f} [{:+.1f}, {:+.1f}]".format(*(100 * value for value in row["gain over"][name]))
+                    for name in others
+                ),
+            ]
+            for row in rows
+        ],
+    )
+
+
+TABLES = {"rerank": rerank, "rerank_bare": rerank_bare}

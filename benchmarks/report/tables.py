@@ -35,6 +35,7 @@ PAGES = (
     ROOT / "docs" / "ordering.md",
     ROOT / "docs" / "promises.md",
     ROOT / "docs" / "rerank.md",
+    ROOT / "docs" / "service.md",
 )
 
 
