@@ -124,7 +124,7 @@ def _trim_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tupl
 
 def _leave_joiner(at: int, segments: Sequence[Segment]) -> int:
     """Where a stretch that would begin at `at` begins: a joiner in front of its first text joins nothing."""
-    return next(max(at, segment.start) for segment in segments if at < segment.end)
+    return next((max(at, segment.start) for segment in segments if at < segment.end), at)
 
 
 def _count_tokens(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
