@@ -6,7 +6,8 @@ type Problem = components["schemas"]["Problem"];
 
 const [url = "http://127.0.0.1:8080"] = process.argv.slice(2);
 const key = process.env.RETRIVEX_KEY;
-const client = createClient<paths, "application/json" | "application/problem+json">({ baseUrl: url, headers: key ? { Authorization: `Bearer ${key}` } : {} });
+const headers = key ? { Authorization: `Bearer ${key}` } : {};
+const client = createClient<paths, "application/json" | "application/problem+json">({ baseUrl: url, headers });
 
 function unwrap<T>({ data, error }: { data?: T; error?: Problem }): T {
   if (data === undefined) throw new Error(`${error?.status}: ${error?.detail}`);
