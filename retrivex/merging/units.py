@@ -192,6 +192,7 @@ def group_sentences(text: str, cache: TextCounts, size: int = UNIT_TOKENS) -> Cu
 
     Examples
     --------
+    >>> from retrivex.tokens.cache import TokenCache
     >>> from retrivex.tokens.tokenizer import CallableTokenizer
     >>> words = TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words"))
     >>> group_sentences("Bees sleep. Ants work. They never rest.", words, size=5)
