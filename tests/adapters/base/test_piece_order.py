@@ -15,7 +15,7 @@ REPEATED = "and so the keeper said"
 
 
 def _pieces() -> list[Passage]:
-    """Pieces of which one in each document repeats the end of the one before, as where most end with their paragraphs."""
+    """Pieces, one in each document of which repeats the end of the one before: most end with their paragraphs."""
     made = []
     for doc in range(DOCUMENTS):
         texts = [f"Garden {doc} has {n * 7919 % 1000} bees in hive {n}." for n in range(PIECES)]
