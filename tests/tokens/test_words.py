@@ -14,26 +14,10 @@ from retrivex.tokens.tokenizer import TiktokenTokenizer
 from retrivex.tokens.words import WordCounter
 
 ENCODINGS = ("cl100k_base", "o200k_base")
-BLANKS = (
-    " ",
-    "  ",
-    "   ",
-    "\n",
-    "\n\n",
-    "\n\n\n",
-    "\r\n",
-    "\t",
-    "\xa0",
-    "\u3000",
-    "\u2028",
-    "\x85",
-    "\x1c",
-    "\x0b",
-    "\0",
-)
-SIGNS = tuple(".!-\"'(/\\$") + ("...", "'s", "'LL", "\u0301", "\u200d", "👍", "\ud83d", "\ude00", "<|endoftext|>")
+BLANKS = (*" \n\t\xa0\u3000\u2028\x85\x1c\x0b\0", "  ", "   ", "\n\n", "\n\n\n", "\r\n")
+SIGNS = (*".!-\"'(/\\$", "...", "'s", "'LL", "\u0301", "\u200d", "👍", "\ud83d", "\ude00", "<|endoftext|>")
 LETTERS = ("a", "B", "word", "The", "é", "中文", "の", "1", "3456", "e\u0301", "ſ", "Ⅷ", "½", "ǅ", "ʰ", "x" * 50)
-PIECES = BLANKS + SIGNS + LETTERS
+PIECES = (*BLANKS, *SIGNS, *LETTERS)
 texts = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=40).map("".join),
     st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join),
