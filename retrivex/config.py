@@ -290,8 +290,8 @@ class SelectionOptions(_Options):
     effort: Effort = Field(
         default="standard",
         description="How far the budget is filled with the calibrated scorer: lean and standard stop where 100 more "
-        "tokens are expected to hold less than 6.5 % or 2.1 % of the evidence, and open a passage only where it is worth "
-        "run_cost. full fills the budget.",
+        "tokens are expected to hold less than 6.5 % or 2.1 % of the evidence, and open a passage only where it is "
+        "worth run_cost. full fills the budget.",
     )
     selection: Literal["exact", "greedy"] = Field(
         default="exact",
@@ -551,7 +551,7 @@ class RetrievalConfig(
         after = self.window if self.after is None else self.after
         return before, after
 
-    def override(self, **changes: Any) -> RetrievalConfig:
+    def override(self, **changes: Any) -> Self:
         """Return a checked copy with `changes`; the config itself never changes.
 
         Examples
@@ -572,6 +572,17 @@ class RetrievalConfig(
         (0.25, 1.0)
         """
         return _RUN_COSTS[scorer] if self.run_cost is None else self.run_cost
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy as pydantic's models do, with changes checked as in `override`.
+
+        Raises
+        ------
+        ConfigError
+            If a name in `update` is no option, or a value breaks its rule.
+        """
+        changed = self.override(**update) if update else self
+        return super(RetrievalConfig, changed).model_copy(deep=deep)
 
     @classmethod
     def preset(cls, name: PresetName, **changes: Any) -> RetrievalConfig:
@@ -607,6 +618,8 @@ class RetrievalConfig(
         import tomllib  # noqa: PLC0415 - few read a config from a file
 
         path = Path(path)
+        if path.suffix.lower() in {".yaml", ".yml"}:
+            raise RetrivexError(f"config file {path} is YAML: write it as .toml or .json, such as token_budget = 1500")
         try:
             text = read_small_file(path).decode("utf-8")
             options = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
