@@ -245,7 +245,7 @@ def build_candidates(
     exclusions : what may not be shown
     cache : counts tokens
     style : decides what opening a span costs
-    config : `min_value`, `dedupe_overlaps`, `near_duplicate_threshold`, `selection_unit`
+    config : `min_value`, `run_cost`, `dedupe_overlaps`, `near_duplicate_threshold`, `selection_unit`
     distinct : chunks that count although a better one has the same text
     """
     cut = _cut(runs, scores.units, exclusions)
@@ -267,7 +267,7 @@ def build_candidates(
             gains,
             cut.joined,
         ),
-        run_cost=config.run_cost,
+        run_cost=config.span_cost(scores.scorer),
         ranks=values,
         documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
     )
