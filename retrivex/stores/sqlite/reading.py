@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from retrivex.merging.intervals import merge_windows
-from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, Scope, allowed_scopes
+from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
 from retrivex.stores.sqlite.filters import Where, compile_where
 from retrivex.stores.sqlite.rows import FIELDS, decode_chunk, decode_text
 from retrivex.stores.sqlite.schema import has_checksums
+from retrivex.stores.sqlite.text_ranking import MATCH_JOINS, promising
 from retrivex.stores.sqlite.vector_file import VectorReader, VectorSpace
 from retrivex.stores.sqlite.vector_reading import Scored, rank_vectors, read_embeddings, vector_columns
 from retrivex.stores.sqlite.vector_runs import vector_space
@@ -21,6 +22,12 @@ from retrivex.stores.sqlite.vectors import Floats
 from retrivex.tokens.stored import StoredCount
 
 _MAX_K = 2**31
+
+_TIES = 1000
+"""Rows that are looked at beyond the last one, so that those that tie with it need not be searched again."""
+
+# + keeps SQLite from asking for each row by itself
+_PROMISING = " AND +f.rowid IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
 
 _CHUNK = ", ".join(f"c.{field}" for field in FIELDS)
 _PARENT = ", ".join(f"p.{field}" for field in FIELDS)
@@ -105,24 +112,46 @@ def fetch_parents(connection: sqlite3.Connection, parent_ids: Sequence[str], sco
     return found
 
 
-def rank_text(connection: sqlite3.Connection, expression: str, k: int, scope: Scope, where: Where | None) -> Scored:
+def rank_text(
+    connection: sqlite3.Connection, terms: Sequence[str], k: int, scope: Scope, where: Where | None
+) -> Scored:
     """Return the best `k` rows by BM25, higher is better, inside the caller's snapshot."""
     k = min(k, _MAX_K)
     restriction, values = _restriction(connection, scope, where)
-    joins = "CROSS JOIN chunks c ON c.id = f.rowid CROSS JOIN documents d ON d.id = c.document"
+    chosen = promising(connection, terms, k, restriction, values)
+    if chosen is not None:
+        found = _rank_matches(connection, terms, k, f"{restriction}{_PROMISING}", [*values, chosen])
+        # a restriction may leave few of the promising rows
+        if len(found) == k:
+            return found
+    return _rank_matches(connection, terms, k, restriction, values)
+
+
+def _rank_matches(
+    connection: sqlite3.Connection, terms: Sequence[str], k: int, restriction: str, values: Sequence[Any]
+) -> Scored:
+    expression = " OR ".join(terms)
+    statement = (
+        "SELECT f.rowid, -f.rank AS score FROM chunk_fts f {} "
+        f"WHERE f.chunk_fts MATCH ?{restriction} ORDER BY {{}} LIMIT ?"
+    )
+    # ordered by `rank` itself, FTS5 would score what the restriction leaves out, too
+    best_first = "score DESC" if restriction else "f.rank"
     found = connection.execute(
-        f"SELECT f.rowid, -f.rank FROM chunk_fts f {joins if restriction else ''} "
-        f"WHERE f.chunk_fts MATCH ?{restriction} ORDER BY f.rank LIMIT ?",
-        (expression, *values, k + 1),
+        statement.format("" if restriction in ("", _PROMISING) else MATCH_JOINS, best_first),
+        (expression, *values, k + _TIES),
     ).fetchall()
-    if len(found) > k and found[k][1] == found[k - 1][1]:
-        # Which of the rows that tie for the last places come in must not depend on the order of indexing.
-        found = connection.execute(
-            f"SELECT f.rowid, -f.rank FROM chunk_fts f {joins} "
-            f"WHERE f.chunk_fts MATCH ?{restriction} ORDER BY f.rank, d.doc_id, c.chunk_id LIMIT ?",
-            (expression, *values, k),
-        ).fetchall()
-    return found[:k]
+    if len(found) <= k or found[k][1] < found[k - 1][1]:
+        return found[:k]
+    # Which of the rows that tie for the last places come in must not depend on the order of indexing.
+    last = found[k - 1][1]
+    if len(found) < k + _TIES or found[-1][1] < last:
+        tied = [row for row in found if row[1] == last]
+        keys = _keys(connection, [row_id for row_id, _ in tied])
+        return [*(row for row in found if row[1] > last), *sorted(tied, key=lambda row: keys[row[0]])][:k]
+    return connection.execute(
+        statement.format(MATCH_JOINS, "score DESC, d.doc_id, c.chunk_id"), (expression, *values, k)
+    ).fetchall()
 
 
 def rank_nearest(
@@ -153,6 +182,15 @@ def _chunks(rows: Sequence[Sequence[Any]], space: VectorSpace | None, vectors: V
         for chunk, vector in zip(chunks, read_embeddings(space, vectors, [row[2] for row in rows]), strict=True):
             chunk.embedding = vector
     return chunks
+
+
+def _keys(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, ChunkKey]:
+    rows = connection.execute(
+        "SELECT c.id, d.doc_id, c.chunk_id FROM json_each(?) w CROSS JOIN chunks c ON c.id = w.value "
+        "CROSS JOIN documents d ON d.id = c.document",
+        (json.dumps(ids),),
+    )
+    return {row_id: (doc_id, chunk_id) for row_id, doc_id, chunk_id in rows}
 
 
 def _restriction(connection: sqlite3.Connection, scope: Scope, where: Where | None) -> tuple[str, list[Any]]:

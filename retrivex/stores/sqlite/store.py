@@ -32,7 +32,7 @@ from retrivex.stores.sqlite.connection import (
     store_path,
 )
 from retrivex.stores.sqlite.filters import Where
-from retrivex.stores.sqlite.fts import match_expression
+from retrivex.stores.sqlite.fts import match_terms
 from retrivex.stores.sqlite.ingest import (
     PutResult,
     admit,
@@ -329,12 +329,12 @@ class SQLiteStore:
         _check_k(k)
         if not isinstance(question, str):
             raise StoreError(f"question is {question!r}: it must be text; a vector goes to search_vector")
-        expression = match_expression(question)
-        if expression is None or k == 0:
+        terms = match_terms(question)
+        if not terms or k == 0:
             return []
 
         def ask(connection: sqlite3.Connection) -> list[SeedHit]:
-            ranked = reading.rank_text(connection, expression, k, scope, where)
+            ranked = reading.rank_text(connection, terms, k, scope, where)
             return reading.load_hits(connection, ranked, vectors=self._embeddings())
 
         return self._read(ask)
