@@ -213,7 +213,7 @@ class Indexer:
         try:
             result, chunks, tokens = self._add(document, reading.advance)
         except (StoreError, ChunkError) as error:
-            if isinstance(error.__cause__, sqlite3.Error):
+            if isinstance(error.__cause__, sqlite3.Error | OSError):
                 raise  # the disk, not the document: the next one would fare no better
             run.refuse(file, str(error))
             return
