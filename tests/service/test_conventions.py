@@ -16,7 +16,7 @@ from retrivex.service.conventions.dify import retrieve_records
 from retrivex.service.conventions.openai import search_vector_store
 from retrivex.service.engine import Engine
 from retrivex.service.errors import AccessError, LimitError, NotFoundError
-from retrivex.service.requests import RequestError
+from retrivex.composer.requests import RequestError
 
 JULY = 1_782_864_000.0  # the first of July 2026, UTC
 ACME = Access("k1", frozenset({"acme"}))

@@ -16,7 +16,7 @@ from retrivex.service.bounds import Bounds
 from retrivex.service.engine import Engine
 from retrivex.service.errors import AccessError, ConflictError, LimitError, NotFoundError
 from retrivex.service.index import Index
-from retrivex.service.requests import RequestError
+from retrivex.composer.requests import RequestError
 from retrivex.tokens.tokenizer import get_tokenizer
 
 ACME = Access("k1", frozenset({"acme"}))
