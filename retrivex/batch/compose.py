@@ -18,6 +18,7 @@ from retrivex.composer.drive import Begun
 from retrivex.composer.requests import Request, add_losses, compose_record, read_checked
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
+from retrivex.errors import TokenizerError
 from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
 from retrivex.model.numbers import parse_whole_number
 from retrivex.model.window import Window
@@ -95,12 +96,24 @@ class ComposeWork:
     config : options of all rows
     open_store : opens the store in the process that uses it, such as a `StoreAddress`; None: rows bring all chunks
     rows_at_once, store_timeout_s : as in `compose_table`
+    tokenizer : what counts tokens, not given but found where the object is made: a worker that has another one at hand,
+        such as the estimate for want of a file, refuses to work
+
+    Examples
+    --------
+    >>> work = ComposeWork(RetrievalConfig(token_budget=800, tokenizer="estimate"))
+    >>> work.tokenizer, work.describe()["config"]["token_budget"]
+    ('estimate', 800)
     """
 
     config: RetrievalConfig = field(default_factory=RetrievalConfig)
     open_store: OpenStore | None = None
     rows_at_once: int = ROWS_AT_ONCE
     store_timeout_s: float | None = STORE_TIMEOUT_S
+    tokenizer: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokenizer", SpanComposer(self.config).tokenizer_name)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Compose the rows of a table."""
@@ -132,7 +145,13 @@ class ComposeWork:
     def _resources(self) -> tuple[SpanComposer, AnyChunkStore | None]:
         made = self.__dict__.get("_made")
         if made is None:
-            made = SpanComposer(self.config), None if self.open_store is None else self.open_store()
+            composer = SpanComposer(self.config)
+            if composer.tokenizer_name != self.tokenizer:
+                raise TokenizerError(
+                    f"this worker counts with {composer.tokenizer_name!r}, the job with {self.tokenizer!r}: bring its "
+                    "files to every machine (TIKTOKEN_CACHE_DIR), or name a tokenizer that all have"
+                )
+            made = composer, None if self.open_store is None else self.open_store()
             self.__dict__["_made"] = made
         return made
 

@@ -42,7 +42,9 @@ class _Known:
         """Take what a store answered to a request for these windows."""
         for chunk, count in found:
             doc_id, chunk_id = chunk.key
-            self.chunks.setdefault(doc_id, {}).setdefault(chunk_id, []).append((chunk, count))
+            same = self.chunks.setdefault(doc_id, {}).setdefault(chunk_id, [])
+            if not any(_is_same(chunk, known) for known, _ in same):
+                same.append((chunk, count))
         for doc_id in {window.doc_id for window in windows}:
             known = [Window(doc_id, *pair) for pair in self.asked.get(doc_id, ())]
             merged = merge_windows([*known, *(window for window in windows if window.doc_id == doc_id)])
@@ -57,6 +59,11 @@ class _Known:
             else:
                 ids = range(window.start, window.end)
             yield from chain.from_iterable(of_document.get(n, ()) for n in ids)
+
+
+def _is_same(chunk: Chunk, other: Chunk) -> bool:
+    """Whether a store gave the same chunk again, and not another text or scope under its key."""
+    return chunk.text == other.text and chunk.metadata.scope == other.metadata.scope
 
 
 def _outside(window: Window, asked: Sequence[tuple[int, int]]) -> Iterator[Window]:

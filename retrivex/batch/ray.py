@@ -43,7 +43,8 @@ def map_dataset(
     """
     count, share = _shares(workers)
     return dataset.map_batches(
-        _with(_TableActor, work),
+        _TableActor,
+        fn_constructor_args=(pickle.dumps(work),),
         batch_size=rows_at_once,
         batch_format="pyarrow",
         compute=ActorPoolStrategy(size=count),
@@ -84,7 +85,8 @@ def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | N
     try:
         count, share = _shares(workers)
         parts = ray.data.from_items(missing, override_num_blocks=len(missing)).map_batches(
-            _with(_PartActor, job),
+            _PartActor,
+            fn_constructor_args=(pickle.dumps(job),),
             batch_size=1,
             batch_format="pyarrow",
             compute=ActorPoolStrategy(size=min(count, len(missing))),
@@ -115,12 +117,15 @@ def _shares(workers: int | None) -> tuple[int, float]:
 
 
 class _TableActor:
-    """An actor that does work with tables."""
+    """An actor that does work with tables.
 
-    sent: bytes
+    Parameters
+    ----------
+    work : pickled
+    """
 
-    def __init__(self) -> None:
-        self._work: Work = pickle.loads(self.sent)
+    def __init__(self, work: bytes) -> None:
+        self._work: Work = pickle.loads(work)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return what a table becomes."""
@@ -128,12 +133,15 @@ class _TableActor:
 
 
 class _PartActor:
-    """An actor that makes parts of a job."""
+    """An actor that makes parts of a job.
 
-    sent: bytes
+    Parameters
+    ----------
+    job : pickled
+    """
 
-    def __init__(self) -> None:
-        self._job: Job = pickle.loads(self.sent)
+    def __init__(self, job: bytes) -> None:
+        self._job: Job = pickle.loads(job)
 
     def __call__(self, numbers: pa.Table) -> pa.Table:
         """Make the parts of these numbers, and say how it went."""
@@ -141,11 +149,6 @@ class _PartActor:
             [_report(self._job.make_part(number)) for number in numbers.column(0).to_pylist()],
             schema=pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())]),
         )
-
-
-def _with(actor: type, sent: Work | Job) -> type:
-    """Return the class of an actor with what it needs: an argument could be lost, and it could not be started anew."""
-    return type(actor.__name__, (actor,), {"sent": pickle.dumps(sent), "__module__": "__main__"})
 
 
 def _report(made: Done | Failed) -> dict[str, Any]:

@@ -67,6 +67,13 @@ class StoreAddress:
         store: AnyChunkStore = import_module("retrivex.adapters.base.store").VectorChunkStore(collection)
         return store
 
+    def check(self) -> None:
+        """Make sure that the store can be opened; errors as in a call. A worker that finds out is late."""
+        opened = self()
+        close = getattr(opened, "close", None)
+        if close is not None:
+            close()
+
     def __repr__(self) -> str:
         return f"<StoreAddress {self}>"
 

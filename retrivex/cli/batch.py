@@ -115,6 +115,8 @@ def compose(
     )
     batches = import_module("retrivex.batch")
     place = None if store is None else batches.StoreAddress(store.value, address, collection, layout)
+    if place is not None:
+        place.check()
     work = batches.ComposeWork(retrieval, place)
     job = batches.Job(batches.parquet_source(requests, work, rows), work, batches.OutputFolder(out))
     _report(_run(job, engine, workers, "composing"), out, as_json=as_json)
