@@ -13,18 +13,28 @@ if find_spec("pyarrow") is None:
     raise ImportError(f"retrivex.batch needs pyarrow: {install_hint('batch')}")
 
 from retrivex.batch.compose import ComposeWork, compose_table
+from retrivex.batch.documents import ChunkWork, FilesWork, chunk_table
+from retrivex.batch.files import file_source
 from retrivex.batch.folder import OutputFolder
 from retrivex.batch.job import Job, Summary, parquet_source
 from retrivex.batch.rows import record_of
 from retrivex.batch.stores import StoreAddress
+from retrivex.batch.writing import Written, open_writer, write_parts
 
 __all__ = [
+    "ChunkWork",
     "ComposeWork",
+    "FilesWork",
     "Job",
     "OutputFolder",
     "StoreAddress",
     "Summary",
+    "Written",
+    "chunk_table",
     "compose_table",
+    "file_source",
+    "open_writer",
     "parquet_source",
     "record_of",
+    "write_parts",
 ]

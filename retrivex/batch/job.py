@@ -103,11 +103,13 @@ class Job:
     source : what is read
     work : what is done with each part
     folder : where the parts go
+    target : what they are written into afterwards, without secrets; None: nothing
     """
 
     source: Source
     work: Work
     folder: OutputFolder
+    target: str | None = None
 
     @contextmanager
     def open(self) -> Iterator[list[int]]:
@@ -118,7 +120,7 @@ class Job:
         BatchError
             If the folder is another job's, see `OutputFolder.open`.
         """
-        manifest = {"input": self.source.describe(), **self.work.describe()}
+        manifest = {"input": self.source.describe(), **self.work.describe(), "target": self.target}
         with self.folder.open(manifest):
             yield [number for number in range(self.source.parts) if not self.folder.has(number)]
 

@@ -161,7 +161,6 @@ CHUNK_SCHEMA = pa.schema(
     [
         *((name, kinds[0]) for name, kinds in DOCUMENT_COLUMNS.items()),
         ("content_hash", _TEXT),
-        ("chunker", _TEXT),
         ("tokenizer", _TEXT),
         ("encoder", _TEXT),
         (

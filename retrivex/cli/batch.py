@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from retrivex.chunking import CHUNKER_NAMES
 from retrivex.cli.collections import StoreKind
 from retrivex.cli.commands import Command
 from retrivex.cli.failures import SOME_FAILED
@@ -26,9 +27,13 @@ from retrivex.cli.options import (
     make_config,
 )
 from retrivex.cli.terminal import note, one_line, progress, write_json, write_text
+from retrivex.errors import ChunkError
+from retrivex.loading.report import LoadReport, describe_kinds
 
 if TYPE_CHECKING:
-    from retrivex.batch import Job, Summary
+    from retrivex.batch import Job, StoreAddress, Summary, Written
+
+_MOST_LISTED = 20  # problems that are listed one by one; --json lists more
 
 
 class Engine(StrEnum):
@@ -120,6 +125,114 @@ def compose(
     work = batches.ComposeWork(retrieval, place)
     job = batches.Job(batches.parquet_source(requests, work, rows), work, batches.OutputFolder(out))
     _report(_run(job, engine, workers, "composing"), out, as_json=as_json)
+
+
+@batch.command("index", cls=Command)
+def index(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    out: Out,
+    engine: Engines = Engine.LOCAL,
+    workers: Workers = None,
+    files: Annotated[int, typer.Option("--files", min=1, metavar="N", help="Most files of a part.")] = 100,
+    store: Annotated[Source | None, typer.Option("--store", help="What the chunks are written into.")] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", metavar="ADDRESS", help="File, URL, folder or connection string.")
+    ] = None,
+    collection: Annotated[
+        str, typer.Option("--collection", metavar="NAME", help="Collection or table; SQLite has none.")
+    ] = "",
+    chunker: Annotated[
+        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
+    ] = "auto",
+    size: Annotated[
+        int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
+    ] = None,
+    overlap: Annotated[
+        int | None, typer.Option("--overlap", metavar="N", help="Tokens that neighbouring chunks share.")
+    ] = None,
+    embed: Annotated[
+        str | None,
+        typer.Option("--embed", metavar="MODEL", help="'hashing', or a sentence-transformers model; none: no vectors."),
+    ] = None,
+    tokenizer: Annotated[str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted.")] = "auto",
+    scope: Annotated[
+        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with this scope see the documents.")
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="No such files or folders; repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read, cut and encode files on an engine, and write the chunks into a store.
+
+    FOLDER/part-*.parquet has a document a row, with its chunks; a file that cannot be read carries its error, and the
+    others go on. The store gets each part once, by one writer. Exit code 1: some files are not in the store.
+
+    \b
+    Examples:
+      retrivex batch index docs/ -o chunks/ --store sqlite --address docs.db
+      retrivex batch index docs/ -o chunks/ --engine ray --embed hashing --store lancedb --address lance/ \\
+        --collection docs
+    """
+    if (store is None) != (address is None):
+        raise typer.BadParameter("--store and --address go together: what the store is, and where")
+    batches = import_module("retrivex.batch")
+    place = None if store is None else batches.StoreAddress(store.value, address, collection)
+    if place is not None and place.kind != Source.SQLITE and embed is None:
+        raise typer.BadParameter(f"--store {place.kind} keeps vectors: name a model with --embed")
+    report = LoadReport()
+    source = batches.file_source(paths, report, include=include or (), exclude=exclude or (), files_per_part=files)
+    try:
+        work = batches.FilesWork(batches.ChunkWork(chunker, size, overlap, tokenizer, embed), scope)
+    except ChunkError as error:
+        raise typer.BadParameter(str(error)) from error
+    job = batches.Job(source, work, batches.OutputFolder(out), None if place is None else str(place))
+    made = _run(job, engine, workers, "cutting")
+    written = batches.Written() if place is None else _write(job, place)
+    _report_index(made, written, report, out, place, as_json=as_json)
+
+
+def _write(job: Job, place: StoreAddress) -> Written:
+    batches = import_module("retrivex.batch")
+    writer = batches.open_writer(place)
+    try:
+        with progress("writing") as bar:
+            made: Written = batches.write_parts(
+                job.folder,
+                job.source.parts,
+                writer,
+                lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
+            )
+    finally:
+        writer.close()
+    return made
+
+
+def _report_index(
+    made: Summary, written: Written, report: LoadReport, out: Path, place: StoreAddress | None, *, as_json: bool
+) -> None:
+    failed = max(made.failed, written.failed) + len(report.problems)
+    if as_json:
+        problems = [{"path": name, "reason": reason} for name, reason in written.problems]
+        problems += [{"path": problem.path, "reason": problem.reason} for problem in report.problems]
+        counts = {"documents": written.documents, "chunks": written.chunks, "tokens": written.tokens}
+        write_json({"out": str(out), **asdict(made), **counts, "failed": failed, "problems": problems})
+    else:
+        write_text(_line(made, out))
+        if place is not None:
+            write_text(
+                f"{place}: {written.documents:,} documents, {written.chunks:,} chunks, {written.tokens:,} tokens"
+            )
+        if report.passed_over:
+            note(f"{describe_kinds(report.passed_over)} passed over")
+        for name, reason in [*written.problems, *((one.path, one.reason) for one in report.problems)][:_MOST_LISTED]:
+            note(f"{name}: {reason}")
+    if failed:
+        note(f"{failed:,} documents failed: the column error says why")
+        raise typer.Exit(SOME_FAILED)
 
 
 def _run(job: Job, engine: Engine, workers: int | None, what: str) -> Summary:

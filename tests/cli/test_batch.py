@@ -109,3 +109,59 @@ def test_the_extra_is_named_where_pyarrow_is_missing(tmp_path: Path, monkeypatch
     pq.write_table(make_table(1), tmp_path / "requests.parquet")
     result = compose(tmp_path)
     assert (result.exit_code, "pip install 'retrivex-rag[batch]'" in result.stderr) == (3, True)
+
+
+# ---- index
+
+
+def index(folder: Path, *more: str) -> Any:
+    options = ("--tokenizer", "estimate", "--workers", "1", "--files", "2")
+    return run(app, ["batch", "index", str(folder / "docs"), "-o", str(folder / "chunks"), *options, *more])
+
+
+def make_documents(folder: Path) -> None:
+    (folder / "docs").mkdir()
+    for number in range(3):
+        (folder / "docs" / f"{number}.md").write_text(f"# Bees {number}\n\nBees of hive {number} sleep at night.")
+
+
+def test_files_become_an_index_that_query_reads(tmp_path: Path) -> None:
+    make_documents(tmp_path)
+    database = str(tmp_path / "docs.db")
+    first = index(tmp_path, "--store", "sqlite", "--address", database)
+    assert first.exit_code == 0, first.stderr
+    assert "3 documents, 3 chunks" in first.stdout
+    again = json.loads(index(tmp_path, "--store", "sqlite", "--address", database, "--json").stdout)
+    assert (again["parts"], again["made"], again["documents"], again["problems"]) == (2, 0, 3, [])
+    asked = run(app, ["query", "Which hive sleeps at night?", "--db", database, "--set", "tokenizer=estimate"])
+    assert "sleep at night" in asked.stdout
+
+
+def test_files_that_cannot_be_read_are_listed_and_the_others_are_in_the_store(tmp_path: Path) -> None:
+    make_documents(tmp_path)
+    (tmp_path / "docs" / "broken.pdf").write_bytes(b"no pdf")
+    result = index(tmp_path, "--store", "sqlite", "--address", str(tmp_path / "docs.db"))
+    assert result.exit_code == 1
+    assert "3 documents" in result.stdout
+    assert "broken.pdf" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--store", "sqlite"), 2, "--store and --address go together"),
+        (
+            ("--store", "qdrant", "--address", "x", "--collection", "docs"),
+            2,
+            "keeps vectors: name a model with --embed",
+        ),
+        (("--chunker", "knife"), 2, "knife"),
+        (("--include", "*.pdf"), 3, "no file of a known kind"),
+    ],
+)
+def test_an_index_that_cannot_be_made_is_refused(
+    tmp_path: Path, options: tuple[str, ...], code: int, message: str
+) -> None:
+    make_documents(tmp_path)
+    result = index(tmp_path, *options)
+    assert (result.exit_code, message in result.stderr) == (code, True), result.stderr
