@@ -91,7 +91,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -248,6 +248,17 @@ load-short: $(call ready,serve)
 # Neighbours out of every vector store that runs here, and what frameworks have for them.
 bench-adapters: $(call ready,core) $(call ready,engines) $(call ready,frameworks)
 	$(WITH_TIKTOKEN) .venv/engines/bin/python -m benchmarks.speed.adapters
+	$(CORE)/python -m benchmarks.report.tables
+
+# Requests on processes, Ray and Spark: 20,000 on each, compared with one another and with a loop; and the measurement,
+# 200,000 on processes, which goes on where it was stopped.
+batch-demo: $(call ready,batch)
+	PYTHONPATH=tests TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo $(CURDIR)/.venv/batch/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}" \
+		.venv/batch/bin/python -m benchmarks.speed.batch --demo
+
+bench-batch: $(call ready,batch) $(call ready,core)
+	PYTHONPATH=tests TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo $(CURDIR)/.venv/batch/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}" \
+		.venv/batch/bin/python -m benchmarks.speed.batch
 	$(CORE)/python -m benchmarks.report.tables
 
 # Orders, beside those of the frameworks and of the npm package.

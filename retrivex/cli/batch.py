@@ -63,7 +63,7 @@ Layout: TypeAlias = Annotated[
     str, typer.Option("--layout", help="Who filled the collection: retrivex, langchain, llamaindex, ...")
 ]
 
-batch = typer.Typer(add_completion=False, rich_markup_mode="rich", no_args_is_help=True)
+batch = typer.Typer(name="batch", add_completion=False, rich_markup_mode="rich", no_args_is_help=True)
 
 
 @batch.callback()
