@@ -2,7 +2,8 @@
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
-PIP = .venv/$*/bin/python -m pip --disable-pip-version-check install --quiet
+# what pip's newer versions say of an editable install is no news to anybody who types make
+PIP = PYTHONWARNINGS=ignore .venv/$*/bin/python -m pip --disable-pip-version-check install --quiet
 
 # The rows of adapters/__init__.py as words, KIND_environment=value: $(call rows,TESTS_engines) gives these values.
 ROWS := $(shell $(PYTHON) .ci/adapters.py)

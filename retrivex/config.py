@@ -547,7 +547,7 @@ class RetrievalConfig(
         after = self.window if self.after is None else self.after
         return before, after
 
-    def override(self, **changes: Any) -> RetrievalConfig:
+    def override(self, **changes: Any) -> Self:
         """Return a checked copy with `changes`; the config itself never changes.
 
         Examples
@@ -558,6 +558,17 @@ class RetrievalConfig(
         if any(name in changes for name in WIDTHS):
             changes.setdefault("pool_factor", None)
         return type(self).model_validate({**self.__dict__, **changes}) if changes else self
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy as pydantic's models do, with changes checked as in `override`.
+
+        Raises
+        ------
+        ConfigError
+            If a name in `update` is no option, or a value breaks its rule.
+        """
+        changed = self.override(**update) if update else self
+        return super(RetrievalConfig, changed).model_copy(deep=deep)
 
     @classmethod
     def preset(cls, name: PresetName, **changes: Any) -> RetrievalConfig:
@@ -593,6 +604,8 @@ class RetrievalConfig(
         import tomllib  # noqa: PLC0415 - few read a config from a file
 
         path = Path(path)
+        if path.suffix.lower() in {".yaml", ".yml"}:
+            raise RetrivexError(f"config file {path} is YAML: write it as .toml or .json, such as token_budget = 1500")
         try:
             text = read_small_file(path).decode("utf-8")
             options = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)

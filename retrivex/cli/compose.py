@@ -191,6 +191,10 @@ def split_lines(stream: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes
 
 
 def _check_files(source: str, target: str) -> None:
+    if source != _STANDARD and not os.path.exists(source):
+        raise typer.BadParameter(
+            f"--in is {source!r}: it does not exist; name a file of requests, or - for standard input"
+        )
     if target != _STANDARD and source != _STANDARD and os.path.realpath(source) == os.path.realpath(target):
         raise typer.BadParameter(f"--in and --out are both {source}: name another file for the compositions")
     if source == _STANDARD and sys.stdin.isatty():

@@ -9,6 +9,7 @@ from typing import Any
 
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
+from retrivex.config import RetrievalConfig
 from retrivex.errors import ChunkError, HitError, RetrivexError, quoted
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
@@ -127,6 +128,8 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
     if unknown:
         near = closest_name(unknown[0], KEYS)
         hint = "" if near is None else f"did you mean {near}? "
+        if unknown[0] in RetrievalConfig.model_fields:
+            hint = f'it is an option: write "config": {{{json.dumps(unknown[0])}: ...}}; '
         raise RequestError(f"the key {unknown[0]!r} is unknown: {hint}known are {', '.join(KEYS)}")
     if "hits" not in given:
         raise RequestError(f"'hits' is missing: give a list of hits; the line has {sorted(given)}")
