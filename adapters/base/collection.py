@@ -133,6 +133,8 @@ class Collection(ABC):
     batch_limit: int
     is_sync: bool = True
     is_async: bool = False
+    own_client: Any = None
+    """The client that was made for this collection alone, by `open_collection`."""
 
     @abstractmethod
     def ask(self, request: Request) -> Records:
@@ -157,6 +159,12 @@ class Collection(ABC):
     @abstractmethod
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
+
+    def close(self) -> None:
+        """Close the client that was made for this collection; one of the caller's stays open."""
+        close = getattr(self.own_client, "close", None)
+        if close is not None:
+            close()
 
     def missing_index(self) -> str | None:
         """Say how to make the index that `ByWindows` needs; None where it is there, or nobody knows."""

@@ -21,7 +21,7 @@ def open_collection(
     api_key: str | None,
     only: Mapping[str, Any] | None = None,
 ) -> Collection:
-    """Return a collection that exists.
+    """Return a collection, with a client of its own that `close` closes.
 
     Parameters
     ----------
@@ -52,4 +52,5 @@ def open_collection(
         said = place.hide(f"{type(error).__name__}: {error}")
         raise StoreError(f"{kind} at {place.address!r} cannot be opened: {said}") from error
     made: Collection = collection(client, name, fields=fields, **({"only": dict(only)} if only else {}))
+    made.own_client = client
     return made

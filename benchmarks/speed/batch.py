@@ -41,6 +41,7 @@ from benchmarks.speed.latency import WORDS, machine, make_queries, make_store
 from retrivex import Document, RetrievalConfig, SeedHit, SpanComposer, Window
 from retrivex.batch import ComposeWork, Job, OutputFolder, StoreAddress, compose_table, parquet_source, record_of
 from retrivex.stores import SQLiteStore
+from retrivex.tokens.tokenizer import get_tokenizer
 
 RESULTS = Path(__file__).parents[1] / "results" / "batch.json"
 FOLDER = Path(__file__).parents[2] / ".venv" / "bench-batch"
@@ -74,9 +75,12 @@ def make_world(folder: Path, requests: int) -> Path:
     if not database.exists():
         made = folder / "store.tmp"
         made.unlink(missing_ok=True)
+        counter = get_tokenizer("auto")
         with SQLiteStore(made) as written, written.batch():
-            for doc_id, chunks in groupby(store.values(), key=lambda chunk: chunk.metadata.doc_id):
-                written.put(Document(doc_id, ""), list(chunks))
+            for doc_id, group in groupby(store.values(), key=lambda chunk: chunk.metadata.doc_id):
+                chunks = list(group)
+                counts = counter.count_many([chunk.text for chunk in chunks])  # as an index has them
+                written.put(Document(doc_id, ""), chunks, token_counts=counts, tokenizer=counter.name)
         made.rename(database)
     path = folder / f"requests-{requests}.parquet"
     if not path.exists():

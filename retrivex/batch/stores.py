@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from retrivex.adapters import STORES
 from retrivex.errors import StoreError
@@ -69,10 +70,8 @@ class StoreAddress:
 
     def check(self) -> None:
         """Make sure that the store can be opened; errors as in a call. A worker that finds out is late."""
-        opened = self()
-        close = getattr(opened, "close", None)
-        if close is not None:
-            close()
+        opened: Any = self()
+        (opened if self.kind == SQLITE else opened.collection).close()
 
     def __repr__(self) -> str:
         return f"<StoreAddress {self}>"

@@ -145,6 +145,4 @@ class _CollectionWriter:
             self._collection.put([document.document.doc_id for document in documents], chunks, flat)
 
     def close(self) -> None:
-        close = getattr(self._collection, "close", None)
-        if close is not None:
-            close()
+        self._collection.close()
