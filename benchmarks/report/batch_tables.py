@@ -35,6 +35,13 @@ def batch() -> str:
     killed = [_killed(name, account) for name, account in result.get("killed", {}).items()]
     if killed:
         parts.append(table(["a worker killed every 30 s", "requests", "killed", "same bytes"], killed))
+    jobs = result.get("job_kills")
+    if jobs:
+        wrong = len(jobs["violations"])
+        parts.append(
+            f"{jobs['killed']} jobs were killed at random moments while they made parts and wrote them into a store; "
+            f"{wrong if wrong else 'nothing'} was lost, doubled or half done when they had been run on."
+        )
     return "\n\n".join(parts)
 
 

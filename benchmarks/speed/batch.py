@@ -30,11 +30,13 @@ from contextlib import contextmanager
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+from faults.kills import kill
 from support.worker_kills import killing
 
 from benchmarks.speed.latency import WORDS, machine, make_queries, make_store
@@ -49,6 +51,7 @@ CHUNKS, HITS, BUDGET = 20_000, 20, 500
 MANY, FEW, ROUND = 200_000, 20_000, 1_000
 ROUNDS, ROUND_PART = 5, 50
 KILLED, EVERY_S, KILLED_PART = 2_000, 30.0, 100
+JOB_KILLS = 200
 COMPARED = 500
 """Requests of a run that are compared with `compose` in a loop."""
 
@@ -348,6 +351,9 @@ def measure(folder: Path) -> None:
         if engine not in results["killed"]:
             results["killed"][engine] = run_killed(engine, requests, folder)
             keep()
+    if "job_kills" not in results:
+        results["job_kills"] = _kill_jobs()
+        keep()
     results.setdefault("long", {})
     for engine, count in (("ray", FEW), ("spark", FEW), ("local", MANY)):
         some = requests if count == MANY else take(requests, count)
@@ -363,6 +369,13 @@ def measure(folder: Path) -> None:
     for engine in ("ray", "spark"):
         results["long"][engine]["same_bytes"] = begins_like(folder / f"long-{engine}", folder / "long-local")
     keep()
+
+
+def _kill_jobs() -> dict[str, Any]:
+    """Kill jobs while they make parts and write them into a store; return how often, and what was wrong after."""
+    with TemporaryDirectory() as folder:
+        made = kill("batch", JOB_KILLS, 0, Path(folder))
+    return {"killed": made.killed, "violations": made.violations}
 
 
 def _ratios(rounds: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -91,7 +91,7 @@ class Summary:
 
 
 OnPart: TypeAlias = Callable[[int, int], None]
-"""Is told how many parts are done, and of how many."""
+"""Is given how many parts are done, and of how many."""
 
 
 @dataclass(frozen=True)

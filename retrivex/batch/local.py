@@ -34,7 +34,7 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     ----------
     job : what to do
     workers : processes; None: one for each core that this process may use
-    on_part : is told how many parts are done, and of how many
+    on_part : is given how many parts are done, and of how many
 
     Raises
     ------

@@ -62,7 +62,7 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     ----------
     job : what to do
     workers : as in `map_dataset`
-    on_part : is told how many parts are done, and of how many
+    on_part : is given how many parts are done, and of how many
 
     Raises
     ------

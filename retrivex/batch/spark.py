@@ -64,7 +64,7 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     ----------
     job : what to do
     workers : cores of this machine to use, where no session is active; None: all
-    on_part : is told how many parts are done, and of how many
+    on_part : is reported how many parts are done, and of how many
 
     Raises
     ------
@@ -148,12 +148,12 @@ def _watching(job: Job, missing: list[int], on_part: OnPart | None) -> Iterator[
     over = threading.Event()
 
     def watch(tell: Callable[[int, int], Any]) -> None:
-        told, total = -1, job.source.parts
-        while told < total and not over.wait(_LOOK_S):
+        reported, total = -1, job.source.parts
+        while reported < total and not over.wait(_LOOK_S):
             done = total - sum(not job.folder.has(number) for number in missing)
-            if done != told:
+            if done != reported:
                 tell(done, total)
-                told = done
+                reported = done
 
     thread = threading.Thread(target=watch, args=(on_part,), daemon=True)
     thread.start()

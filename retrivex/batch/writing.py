@@ -67,7 +67,7 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
     folder : of the job, all of whose parts are made
     parts : how many there are
     writer : takes them
-    on_part : is told how many parts are written, and of how many
+    on_part : is given how many parts are written, and of how many
 
     Raises
     ------

