@@ -19,7 +19,7 @@ from support.batch_world import (
     make_rows,
     make_table,
 )
-from support.strategies import budgets, count_words, option_choices, scores, worlds
+from support.strategies import budgets, count_words, make_chunk, option_choices, scores, worlds
 
 from retrivex import Composition, RetrievalConfig, SpanComposer, Window
 from retrivex.batch import ComposeWork, compose_table, record_of
@@ -139,6 +139,23 @@ def test_a_store_that_dies_ends_the_table_and_no_row_goes_without_neighbours() -
     for left in (0, 1):
         with pytest.raises(StoreError, match="no route to host"):
             compose_table(make_table(5), SpanComposer(CONFIG), FailingStore(left))
+
+
+def test_a_store_that_dies_when_a_row_follows_links_ends_the_table_too() -> None:
+    class Linked(InMemoryChunkStore):
+        calls = 0
+
+        def fetch(self, windows: Any, scope: Any = None) -> Any:
+            self.calls += 1
+            if self.calls > 2:
+                raise ConnectionError("no route to host")
+            return super().fetch(windows, scope)
+
+    store = Linked([make_chunk("a", 0, "Bees sleep.", links=[("b", 0)]), make_chunk("b", 0, "Wasps do not.")])
+    row = {"hits": [{"doc_id": "a", "chunk_id": 0, "score": 0.9}], "config": '{"follow_links": 1}'}
+    with pytest.raises(StoreError, match="no route to host"):
+        compose_table(table_of([row]), SpanComposer(CONFIG), store)
+    assert store.calls == 3
 
 
 def test_work_goes_to_another_process_without_its_composer() -> None:

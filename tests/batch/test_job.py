@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -105,3 +107,20 @@ def test_a_store_that_fails_is_asked_again_and_then_given_up(tmp_path: Path, mon
         "part-00000.parquet: StoreError: the store failed: ConnectionError: no route to host; 0 of 2"
     )
     assert not dead.folder.has(0)
+
+
+def test_a_full_disk_ends_the_job_and_leaves_no_half_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    job = make_job(tmp_path, 12)
+    with job.open():
+        assert isinstance(job.make_part(0), Done)
+        monkeypatch.setattr(os, "fsync", full)
+        failed = job.make_part(1)
+    assert failed == Failed(1, "OSError", "No space left on device")
+    assert "1 of 2 parts are done" in str(job.stop(failed))
+    assert not list((tmp_path / "out").glob(".part*"))
+    monkeypatch.undo()
+    with job.open() as missing:
+        assert missing == [1]
