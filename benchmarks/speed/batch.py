@@ -8,8 +8,9 @@ from seeds: 20,000 chunks of the store that latency is measured on, in one file 
 500 tokens, which name their hits and nothing more.
 
 Ratios come from rounds in which all take turns on the same 1,000 requests. A rate counts from the moment when the first
-part of each worker is done, so that starting Python, Java or a cluster is no part of it. Beside it stands, where all
-processes are this one's own, the processor time of a request, start included: what else the machine does is not in it.
+part of each worker is done, so that starting Python, Java or a cluster is no part of it. Beside it stands the processor
+time of a request, in all processes and counted from the same moment: what else the machine does is not in it, and where
+it does much, the rates of sessions of their own, as Ray's, are better than those of others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import argparse
 import json
 import os
 import random
-import resource
 import shutil
 import statistics
 import subprocess
@@ -57,9 +57,6 @@ COMPARED = 500
 
 CONFIG = RetrievalConfig(token_budget=BUDGET)
 ENGINES = ("local", "ray", "spark")
-OWN = ("loop", "table", "local")
-"""Those whose processes are all this one's own."""
-
 WORKERS = 2
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _LOOK_S = 5.0
@@ -148,7 +145,7 @@ def compose_alone(how: str, requests: Path, part: int, start: int, rows: int, ou
             else:
                 for row in piece.to_pylist():
                     written.write(json.dumps(compose_one(row, composer, store)).encode() + b"\n")
-            sys.stdout.write(f"{time.time()} {piece.num_rows}\n")
+            sys.stdout.write(f"{time.time()} {piece.num_rows} {time.process_time()}\n")
             sys.stdout.flush()
 
 
@@ -160,8 +157,8 @@ def compose_one(row: dict[str, Any], composer: SpanComposer, store: SQLiteStore)
     return {"id": row["id"], **composer.compose(hits, store, query=row["question"]).to_dict()}
 
 
-def run_alone(how: str, requests: Path, rows: int, folder: Path) -> float:
-    """Let processes compose rows, each its share; return requests a second."""
+def run_alone(how: str, requests: Path, rows: int, folder: Path) -> tuple[float, float]:
+    """Let processes compose rows, each its share; return requests a second, and processor seconds of one."""
     share = rows // WORKERS
     command = [sys.executable, "-m", "benchmarks.speed.batch", "--alone", how, str(requests), str(ROUND_PART)]
     processes = [
@@ -174,8 +171,10 @@ def run_alone(how: str, requests: Path, rows: int, folder: Path) -> float:
     printed = [process.communicate()[0] for process in processes]
     if any(process.returncode for process in processes):
         raise SystemExit("a process that composes by itself failed: its error stands above")
-    times = [line.split() for text in printed for line in text.splitlines()]
-    return rate([(float(when), int(count)) for when, count in times])
+    lines = [[tuple(map(float, line.split())) for line in text.splitlines()] for text in printed]
+    spent = sum(of_one[-1][2] - of_one[0][2] for of_one in lines)
+    done = [(when, int(count)) for of_one in lines for when, count, _ in of_one]
+    return rate(done), spent / (rows - sum(of_one[0][1] for of_one in lines))
 
 
 def rate(done: Sequence[tuple[float, int]]) -> float:
@@ -187,22 +186,37 @@ def rate(done: Sequence[tuple[float, int]]) -> float:
 # ---- engines
 
 
+class ProcessorWatch:
+    """Takes note of the processor time of all processes below this one whenever a part is done."""
+
+    def __init__(self) -> None:
+        self._spent: dict[int, float] = {}
+        self.looks: list[tuple[int, float]] = []
+
+    def __call__(self, done: int, total: int) -> None:
+        """Note what has been used."""
+        for process in psutil.Process().children(recursive=True):
+            try:
+                used = process.cpu_times()
+            except psutil.Error:  # it ended meanwhile
+                continue
+            self._spent[process.pid] = used.user + used.system
+        self.looks.append((done, sum(self._spent.values())))
+
+    def of_a_part(self) -> float:
+        """Processor seconds of a part, once every worker has done one."""
+        begun = [look for look in self.looks if look[0] >= WORKERS]
+        (first, before), (last, after) = begun[0], begun[-1]
+        return (after - before) / (last - first)
+
+
 def run_engine(engine: str, requests: Path, rows_per_part: int, out: Path) -> tuple[float, float]:
-    """Run a job; return requests a second, and seconds in all."""
-    job = make_job(requests, out, rows_per_part)
-    began = time.perf_counter()
-    import_module(f"retrivex.batch.{engine}").run(job, workers=WORKERS)
-    seconds = time.perf_counter() - began
+    """Run a job; return requests a second, and processor seconds of one."""
+    watch = ProcessorWatch()
+    run = import_module(f"retrivex.batch.{engine}").run
+    run(make_job(requests, out, rows_per_part), workers=WORKERS, on_part=watch)
     parts = [(path.stat().st_mtime, pq.read_metadata(path).num_rows) for path in out.glob("part-*")]
-    return rate(parts), seconds
-
-
-def processor_seconds() -> float:
-    """Return the processor time of this process and of those that it started and that have ended."""
-    return sum(
-        used.ru_utime + used.ru_stime
-        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    )
+    return rate(parts), watch.of_a_part() / rows_per_part
 
 
 def play_rounds(requests: Path, folder: Path, known: list[dict[str, float]]) -> Iterator[list[dict[str, float]]]:
@@ -216,13 +230,10 @@ def play_rounds(requests: Path, folder: Path, known: list[dict[str, float]]) -> 
             out = folder / f"round-{name}"
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
-            before = processor_seconds()
-            if name in ENGINES:
-                found[name] = run_engine(name, some, ROUND_PART, out)[0]
-            else:
-                found[name] = run_alone(name, some, ROUND, out)
-            if name in OWN:
-                found[f"{name}, ms of processor"] = (processor_seconds() - before) / ROUND * 1000
+            run = run_engine if name in ENGINES else run_alone
+            part = ROUND_PART if name in ENGINES else ROUND
+            found[name], spent = run(name, some, part, out)
+            found[f"{name}, ms of processor"] = round(1000 * spent, 2)
             print(f"round {len(known) + 1}, {name}: {found[name]:.1f} requests a second", flush=True)
         known = [*known, found]
         yield known
@@ -294,8 +305,10 @@ def run_killed(engine: str, requests: Path, folder: Path) -> dict[str, Any]:
     if not (plain / "part-00000.parquet").exists():
         run_engine("local", some, KILLED_PART, plain)
     shutil.rmtree(out, ignore_errors=True)
+    began = time.perf_counter()
     with killing(engine, EVERY_S) as killed:
-        _, seconds = run_engine(engine, some, KILLED_PART, out)
+        run_engine(engine, some, KILLED_PART, out)
+    seconds = time.perf_counter() - began
     return {"requests": KILLED, "killed": len(killed), "seconds": round(seconds, 1), "same_bytes": same(out, plain)}
 
 
@@ -387,8 +400,10 @@ def _ratios(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
         "local/table": median("local", ("table",)),
         "ray/local": median("ray", ("local",)),
         "spark/local": median("spark", ("local",)),
-        "loop/local, ms of processor": median("loop, ms of processor", ("local, ms of processor",)),
-        "table/local, ms of processor": median("table, ms of processor", ("local, ms of processor",)),
+        **{
+            f"{over}/{under}, by processor time": median(f"{under}, ms of processor", (f"{over}, ms of processor",))
+            for over, under in (("local", "loop"), ("local", "table"), ("ray", "local"), ("spark", "local"))
+        },
     }
 
 
@@ -398,7 +413,9 @@ def demo(folder: Path, count: int) -> None:
     for engine in ENGINES:
         out = folder / f"demo-{engine}"
         shutil.rmtree(out, ignore_errors=True)
-        per_second, seconds = run_engine(engine, requests, 1_000, out)
+        began = time.perf_counter()
+        per_second, _ = run_engine(engine, requests, max(100, min(1_000, count // 10)), out)
+        seconds = time.perf_counter() - began
         print(f"{engine}: {count:,} requests in {seconds:.0f} s, {per_second:.0f} a second once begun", flush=True)
     agree = [engine for engine in ENGINES if same(folder / f"demo-{engine}", folder / "demo-local")]
     print(f"the same bytes: {', '.join(agree)}")
