@@ -105,6 +105,16 @@ def test_damage_is_told_with_the_file_and_the_way_out(tmp_path: Path, table: str
         read_everything(path)
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_schema_that_sqlite_cannot_even_quote_is_damage(tmp_path: Path, read_only: bool) -> None:
+    path = write_store(tmp_path / "s.db")
+    raw = path.read_bytes()
+    assert b"CREATE INDEX chunks_scope ON" in raw
+    path.write_bytes(raw.replace(b"CREATE INDEX chunks_scope ON", b"CREATE INDEX chunks_scope \xceN"))
+    with pytest.raises(StoreError, match=r"s\.db: the file is damaged: restore a copy"):
+        SQLiteStore(path, read_only=read_only)
+
+
 @pytest.mark.parametrize("value", [b"\x00" * 8, b"\x00" * 3, "text"])
 def test_a_damaged_vector_inside_the_database_is_told(tmp_path: Path, value: Any) -> None:
     path = with_vectors_inside(write_store(tmp_path / "s.db"))
