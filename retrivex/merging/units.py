@@ -192,6 +192,7 @@ def group_sentences(text: str, cache: TextCounts, size: int = UNIT_TOKENS) -> Cu
 
     Examples
     --------
+    >>> from retrivex.tokens.cache import TokenCache
     >>> from retrivex.tokens.tokenizer import CallableTokenizer
     >>> words = TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words"))
     >>> group_sentences("Bees sleep. Ants work. They never rest.", words, size=5)
@@ -202,16 +203,25 @@ def group_sentences(text: str, cache: TextCounts, size: int = UNIT_TOKENS) -> Cu
 
 
 def _group(text: str, structure: Structure, edges: Edges, cache: TextCounts, size: int) -> Cuts:
+    read = cache.read(text)
+    if read is not None:
+        ends = _group_by_size(text, structure, edges, size, read.tokens)
+        return Cuts(ends, tuple(read.parts(ends)))
     whole = cache.count(text)
-    cuts = _group_by_size(text, structure, edges, cache, size, whole)
+    cuts = _count_groups(text, _group_by_size(text, structure, edges, size, whole), cache)
     # counts of texts and of their parts differ by about one a cut: a stored count that is further off is wrong
     if abs(sum(cuts.tokens) - whole) > len(cuts.ends) and (counted := cache.count_anew(text)) != whole:
-        cuts = _group_by_size(text, structure, edges, cache, size, counted)
+        cuts = _count_groups(text, _group_by_size(text, structure, edges, size, counted), cache)
     return cuts
 
 
-def _group_by_size(text: str, structure: Structure, edges: Edges, cache: TextCounts, size: int, whole: int) -> Cuts:
-    # as many characters as have `size` tokens on average in this text: each group is then counted once, exactly
+def _count_groups(text: str, ends: tuple[int, ...], cache: TextCounts) -> Cuts:
+    counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
+    return Cuts(ends, tuple(counts))
+
+
+def _group_by_size(text: str, structure: Structure, edges: Edges, size: int, whole: int) -> tuple[int, ...]:
+    """Return where groups end, as many characters each as have `size` tokens on average in this text."""
     room = size * len(text) / max(1, whole)
     parts = structure.parts
     # what the chunk before, or behind, may hold the rest of is a group of its own
@@ -227,8 +237,7 @@ def _group_by_size(text: str, structure: Structure, edges: Edges, cache: TextCou
             ends.append(end)
     if size >= UNIT_TOKENS:
         ends = _without_short(text, ends, head, tail)
-    counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
-    return Cuts(tuple(ends), tuple(counts))
+    return tuple(ends)
 
 
 def _without_short(text: str, ends: Sequence[int], head: int, tail: int) -> list[int]:

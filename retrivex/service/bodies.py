@@ -7,11 +7,11 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
 from retrivex.prompts.apis import Api
 from retrivex.reorder.presets import PresetName
 from retrivex.retrieval.local import RetrievalMode
-from retrivex.service.requests import RequestError
 from retrivex.similarity.deduplicate import CompareWith, Keep
 
 DEFAULT_INDEX = "default"

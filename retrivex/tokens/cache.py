@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from retrivex.errors import TokenizerError
 from retrivex.text.cache import TextCache
 from retrivex.tokens.tokenizer import Tokenizer, checked
+from retrivex.tokens.words import CountedText
+
+
+def _no_words(_text: str) -> None:
+    """Stand in for the reader of tokenizers that have none."""
 
 
 def _size(text: str) -> int:
@@ -36,6 +41,7 @@ class TokenCache:
             raise TokenizerError(f"max_chars={max_chars}: a cache holds 0 characters or more; 0 switches it off")
         self.tokenizer = checked(tokenizer)
         self.max_chars = max_chars
+        self._reader: Callable[[str], CountedText | None] = getattr(self.tokenizer, "read", _no_words)
         self._counts = TextCache[str, int](max_chars, _size)
 
     @property
@@ -63,6 +69,16 @@ class TokenCache:
     def count_anew(self, text: str) -> int:
         """Return the tokenizer's own count, as `count` does: what is kept here is nobody else's."""
         return self.count(text)
+
+    def read(self, text: str) -> CountedText | None:
+        """Return a text that is counted by its words, and so in its parts; None where its tokenizer does not do that.
+
+        The count of the whole is kept.
+        """
+        read = self._reader(text)
+        if read is not None:
+            self._counts.put([text], [read.tokens])
+        return read
 
     def knows(self, text: str) -> bool:
         """Whether `text` was counted before."""

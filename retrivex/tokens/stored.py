@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from retrivex.text.cache import TextCache
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import Tokenizer
+from retrivex.tokens.words import CountedText
 
 
 class StoredCount(NamedTuple):
@@ -98,6 +99,10 @@ class CandidateCounts:
     def count_anew(self, text: str) -> int:
         """Return the tokenizer's own count, whatever is stored."""
         return self.cache.count(text)
+
+    def read(self, text: str) -> CountedText | None:
+        """Return a text that the tokenizer itself counts by its words, whatever is stored; see `TokenCache.read`."""
+        return self.cache.read(text)
 
     def _find(self, text: str) -> StoredCount | None:
         """Return what is stored of a text, if it holds and the tokenizer did not count it itself."""

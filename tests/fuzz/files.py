@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -381,7 +382,16 @@ def _bases() -> dict[str, dict[str, bytes]]:
         file.save(stream)
         with zipfile.ZipFile(stream) as packed:
             made[suffix] = {name: packed.read(name) for name in packed.namelist()}
+    for name in ("word/styles.xml", "word/stylesWithEffects.xml"):
+        # the template's hundreds of styles would be most of the time of a case, and say nothing
+        made[".docx"][name] = re.sub(rb"<w:style .*?</w:style>", _keep_used, made[".docx"][name], flags=re.DOTALL)
     return made
+
+
+def _keep_used(style: re.Match[bytes]) -> bytes:
+    """Keep the styles of a paragraph, a heading and a table."""
+    used = re.search(rb'w:styleId="(Normal|Heading1|TableNormal)"', style[0])
+    return style[0] if used else b""
 
 
 MAIN_PARTS = {".docx": "word/document.xml", ".pptx": "ppt/slides/slide1.xml", ".xlsx": "xl/worksheets/sheet1.xml"}
