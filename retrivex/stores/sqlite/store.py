@@ -64,7 +64,7 @@ from retrivex.stores.sqlite.vector_runs import (
     check_vector_space,
     compact,
     drop_runs,
-    is_worth_compacting,
+    needs_compacting,
     move_out,
     vector_identity,
     vector_space,
@@ -491,7 +491,7 @@ class SQLiteStore:
             self._pending = 0
             if self._writer is not None and self._writer.in_transaction:
                 try:
-                    if is_worth_compacting(self._writer):
+                    if needs_compacting(self._writer):
                         compact(self._writer, self._vector_writer, self._vectors)
                     self._vector_writer.sync()
                     self._writer.execute("COMMIT")
