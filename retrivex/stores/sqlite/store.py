@@ -64,8 +64,8 @@ from retrivex.stores.sqlite.vector_runs import (
     check_vector_space,
     compact,
     drop_runs,
-    needs_compacting,
     move_out,
+    needs_compacting,
     vector_identity,
     vector_space,
 )
