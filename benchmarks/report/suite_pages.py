@@ -85,7 +85,7 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
         "Processor time on the machine named in each file: two shared cores. Read times as multiples of the "
         "floor or of "
         "the other column of the same run. Made by `make bench`, `make bench-store`, `make bench-adapters`, "
-        "`make bench-ordering` and `make bench-dedup`.",
+        "`make bench-index`, `make bench-ordering` and `make bench-dedup`.",
         (
             ("Composing", "The floor is to look the chunks up, join those that are shown, and count the result once. "
              "*Full recount* is the cost with a tokenizer that is a plain function; *cold* is a composer that "
@@ -94,9 +94,11 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
             ("Composing, by hits and windows", "k hits, L chunks on each side; known chunks, exact count.",
              "latency_grid", ("latency.png",)),
             ("Growth with the number of hits", "Window 2, budget 2,000.", "growth", ()),
-            ("The SQLite store", "BM25 with frequent words scores every chunk that holds one of them, so "
-             "questions full "
-             "of them are slow in a store of a million chunks.", "store", ()),
+            ("The SQLite store", "Search is in the next two chapters.", "store", ()),
+            ("The embedded index: vectors", "Beside an earlier commit, by turns, in one run; vectors are those of "
+             "public sets, enlarged. The machine was busy: read multiples and processor time.", "index_dense", ()),
+            ("The embedded index: words", "Made-up texts after Zipf's law, and texts drawn from public sets.",
+             "index_words", ()),
             ("Neighbours in vector stores", "", "adapters", ()),
             ("The order `profile`", "", "ordering_profile", ()),
             ("Orders under position profiles", "", "ordering_effect", ()),

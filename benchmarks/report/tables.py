@@ -19,6 +19,7 @@ from benchmarks.report import (
     effort_tables,
     evidence_tables,
     fusion_tables,
+    index_tables,
     ordering_tables,
     promise_tables,
     readme_lines,
@@ -97,7 +98,6 @@ def store() -> str:
         return "met" if result[target] else "missed"
 
     head, tail = said("memory_at_5_percent_mb", "MB"), said("memory_at_end_mb", "MB")
-    vectors = f"{result['vectors']:,} x {result['dimension']}"
     rows = [
         ["ingest without embeddings, chunks/s", said("ingest_chunks_per_s", "")],
         ["target of 10,000 chunks/s", against("ingest_target_met")],
@@ -107,9 +107,6 @@ def store() -> str:
         ["target of 5 ms for the p95", against("fetch_target_met")],
         ["of that the SQL statement alone, p50", said("fetch_statement_alone_p50_ms", "ms", 2)],
         ["memory during ingest, at 5 % and at the end", f"{head}, {tail}"],
-        ["BM25, frequent words, p50", said("bm25_p50_ms", "ms")],
-        ["BM25, rare words, p50", said("bm25_rare_words_p50_ms", "ms")],
-        [f"exact search of {vectors} vectors, p50", said("vector_search_p50_ms", "ms")],
         ["file for text", f"{said('file_mb', 'MB')} for {said('text_mb', 'MB')}"],
     ]
     return table([f"{result['chunks']:,} chunks of {result['words_per_chunk']} words", "measured"], rows)
@@ -162,6 +159,7 @@ TABLES = {
     **dedup_tables.TABLES,
     **effort_tables.TABLES,
     **fusion_tables.TABLES,
+    **index_tables.TABLES,
     **ordering_tables.TABLES,
     **promise_tables.TABLES,
     **rerank_tables.TABLES,

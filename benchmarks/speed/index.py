@@ -303,6 +303,9 @@ def main() -> None:
     finally:
         if options.folder is None:
             shutil.rmtree(folder)
+    if options.out.exists():  # what the kills came to stays
+        known = json.loads(options.out.read_text(encoding="utf-8"))
+        results |= {key: value for key, value in known.items() if key == "kills"}
     options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(results, indent=1))
 

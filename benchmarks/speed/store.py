@@ -29,6 +29,7 @@ from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite.reading import _scopes_json, _windows_json, fetch_statement
+from retrivex.stores.sqlite.vector_runs import vector_space
 
 CHUNKS_PER_DOCUMENT = 50
 WORDS_PER_CHUNK = 70
@@ -132,7 +133,7 @@ def fetch_times(store: SQLiteStore, count: int, runs: int) -> dict[str, float]:
     processor = timed(runs, store.fetch, asked, time.process_time)
     raw = sqlite3.connect(store.path)
     raw.execute("PRAGMA cache_size = -16384")
-    sql = fetch_statement(with_embeddings=True, with_tokens=False)
+    sql = fetch_statement(vector_space(raw), with_tokens=False)
     floor = timed(
         runs, lambda windows: raw.execute(sql, (_windows_json(windows), _scopes_json(None))).fetchall(), asked
     )

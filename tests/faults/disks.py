@@ -43,13 +43,11 @@ def limited(work: Callable[[], None], size: int) -> Callable[[], None]:
 def fill(writer: Writer, folder: Path, steps: int) -> list[str]:
     """Let a writer meet its limit at so many sizes; return what went wrong."""
     folder.mkdir()
-    if isinstance(writer, IndexWriter):
-        writer.prepare(folder, 0)
+    writer.prepare(folder, 0)
     violations = []
     for step in range(steps):
         size = step * PAGE + (step * 997) % PAGE  # within pages, too
-        if isinstance(writer, IndexWriter):
-            writer.prepare(folder, step)
+        writer.prepare(folder, step)
         ended, _ = run_child(limited(lambda: writer.write(folder, step), size), None)  # noqa: B023 - called at once
         try:
             assert ended == "finished", f"it {ended}"

@@ -17,6 +17,7 @@ from typing import Protocol
 import pyarrow.parquet as pq
 from stores.sqlite.kill_ingest import ingest
 from support.batch_world import CONFIG, MadeStore, make_table, write_requests
+from support.early_files import with_vectors_inside
 from support.whole_stores import assert_documents_are_whole, contents
 
 from retrivex.batch import (
@@ -46,6 +47,9 @@ ENTRIES = 40
 class Writer(Protocol):
     """What is killed while it writes, and what must hold afterwards."""
 
+    def prepare(self, folder: Path, version: int) -> None:
+        """Lay out what is read, in the parent: a half-written file would be no fault of the writer."""
+
     def write(self, folder: Path, version: int) -> None:
         """Bring what is in `folder` to a version; runs in the child."""
 
@@ -57,7 +61,11 @@ class Writer(Protocol):
 
 
 class StoreWriter:
-    """`put` and `delete_missing` of a store."""
+    """`put` and `delete_missing` of a store with vectors, which are compacted, and moved out of an early database."""
+
+    def prepare(self, folder: Path, version: int) -> None:
+        if version % 3 == 2 and (folder / "store.db").exists():
+            with_vectors_inside(folder / "store.db")
 
     def write(self, folder: Path, version: int) -> None:
         ingest(folder / "store.db", version)
@@ -104,7 +112,7 @@ class IndexWriter:
             Indexer(store, self.chunker, self.tokenizer).index([folder / "pages"])
 
     def prepare(self, folder: Path, version: int) -> None:
-        """Change the files, in the parent: a half-written file would be no fault of the index."""
+        """Change the files that are indexed."""
         self._lay_out(folder, version)
 
     def check(self, folder: Path) -> None:
@@ -140,6 +148,9 @@ class CacheWriter:
     @staticmethod
     def _entry(version: int, at: int) -> tuple[Chunk, ...]:
         return (Chunk(f"entry {at} state{version} " * 30, ChunkMetadata("cached", at)),)
+
+    def prepare(self, folder: Path, version: int) -> None:
+        """Nothing: entries are made as they are written."""
 
     def write(self, folder: Path, version: int) -> None:
         with SQLiteCache(folder / "cache.db", max_places=30) as cache:
@@ -272,8 +283,7 @@ def kill(name: str, kills: int, seed: int, folder: Path) -> Kills:
         place.mkdir()
     longest, version = 0.0, 0
     while made.killed < kills and made.finished + made.killed < 20 * kills + 3 and not made.violations:
-        if isinstance(writer, IndexWriter):
-            writer.prepare(disturbed, version)
+        writer.prepare(disturbed, version)
         # the first ones are only timed
         delay = None if version < 3 else rng.uniform(0.0, longest)
         ended, seconds = run_child(lambda: writer.write(disturbed, version), delay)  # noqa: B023 - called at once

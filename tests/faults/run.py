@@ -3,6 +3,7 @@
     PYTHONPATH=tests python -m faults.run                 1,000 kills in all, full disks, faulty stores
     PYTHONPATH=tests python -m faults.run --short         130 kills, fewer disks and stores: as in CI
     PYTHONPATH=tests python -m faults.run --soak --minutes 30
+    PYTHONPATH=tests python -m faults.run --index          200 kills of the embedded index, beside its speed
 
 Kills go on where the last run ended; the account is `benchmarks/results/faults.json`. Exits with 1 if something broke.
 """
@@ -33,6 +34,7 @@ from retrivex.version import __version__
 
 RESULTS = ROOT / "benchmarks" / "results" / "faults.json"
 KILLS, SHORT_KILLS = 1000, 132
+INDEX_KILLS = 200
 BATCH = 33
 """Kills of one writer on one file, before it is made anew."""
 
@@ -67,13 +69,31 @@ def run_kills(results: dict[str, Any], total: int, keep: bool) -> list[str]:
     return list(done["violations"])
 
 
+def kill_index() -> list[str]:
+    """Kill the embedded index while it ingests, compacts and moves vectors; keep the account with its speed."""
+    with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
+        made = kill("store", INDEX_KILLS, 0, Path(folder))
+    path = RESULTS.with_name("index.json")
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    results["kills"] = asdict(made)
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(f"{made.killed:,} kills of the embedded index, {made.finished:,} runs that ended before")
+    return list(made.violations)
+
+
 def main() -> int:
     """Read the command line, break things, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="as in CI: little of everything, nothing kept")
     parser.add_argument("--soak", action="store_true", help="compose for a long time instead, and watch the memory")
+    parser.add_argument("--index", action="store_true", help="kill the embedded index instead, 200 times")
     parser.add_argument("--minutes", type=float, default=30.0)
     said = parser.parse_args()
+    if said.index:
+        found = kill_index()
+        for violation in found:
+            print(f"VIOLATION {violation!a}")
+        return 1 if found else 0
     results = {} if said.short else read_results()
     if said.soak:
         made = soak(said.minutes)

@@ -64,8 +64,8 @@ from retrivex.stores.sqlite.vector_runs import (
     check_vector_space,
     compact,
     drop_runs,
-    should_compact,
     move_out,
+    needs_compacting,
     vector_identity,
     vector_space,
 )
@@ -491,7 +491,7 @@ class SQLiteStore:
             self._pending = 0
             if self._writer is not None and self._writer.in_transaction:
                 try:
-                    if should_compact(self._writer):
+                    if needs_compacting(self._writer):
                         compact(self._writer, self._vector_writer, self._vectors)
                     self._vector_writer.sync()
                     self._writer.execute("COMMIT")

@@ -138,7 +138,7 @@ def move_out(connection: sqlite3.Connection, writer: VectorWriter) -> None:
     drop_vector_blobs(connection)
 
 
-def should_compact(connection: sqlite3.Connection) -> bool:
+def needs_compacting(connection: sqlite3.Connection) -> bool:
     """Whether more than a quarter of the file are gaps: what is then copied is three rows for each deleted one."""
     space = vector_space(connection)
     if space is None or space.rows < MIN_GAPS:

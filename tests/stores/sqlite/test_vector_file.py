@@ -192,6 +192,27 @@ def test_a_full_disk_leaves_what_was_there(path: Path, code: int, where: str, mo
         assert store.check() == []
 
 
+def test_a_disk_that_fills_up_inside_a_batch_leaves_no_half_document(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "no space")
+
+    with SQLiteStore(path) as store:
+        put(store, "d")
+        with store.batch():
+            put(store, "e")
+            with monkeypatch.context() as patch:
+                patch.setattr(vector_file, "_write_at", full)
+                with pytest.raises(StoreError, match="the disk is full"):
+                    put(store, "f")
+            put(store, "g", seed=1)
+        # e went with the batch that failed, as with a full disk of SQLite's own
+        assert sorted({key[0] for key, _ in found(store)}) == ["d", "g"]
+        assert [info.doc_id for info in store.documents()] == ["d", "g"]
+        assert store.check() == []
+
+
 def test_what_is_written_in_parts_is_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = vector_file._write_at
     monkeypatch.setattr(vector_file, "_write_at", lambda file, data, at: write(file, data[:7], at))

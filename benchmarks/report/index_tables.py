@@ -1,0 +1,51 @@
+"""Tables of the embedded index beside that of an earlier commit, from their committed results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report.evidence_tables import table
+
+RESULTS = Path(__file__).parents[1] / "results"
+_VERSIONS = ("before", "now")
+
+
+def index_dense() -> str:
+    """Return the table of exact search by vectors."""
+    made = _read()["dense"]
+    rows = [
+        [name, *(show(made[version]) for version in _VERSIONS)]
+        for name, show in (
+            ("question, p50", lambda run: f"{run['p50_ms']:,.0f} ms"),
+            ("the bare multiplication and the best 50, p50", lambda run: f"{run['floor_p50_ms']:,.0f} ms"),
+            ("question as a multiple of it, median", lambda run: f"{run['times_the_floor']:.2f}×"),
+            ("processor time of a question, p50", lambda run: f"{run['cpu_p50_ms']:,.0f} ms"),
+            ("ingest, chunks a second of processor time", lambda run: f"{run['ingest_chunks_per_cpu_s']:,.0f}"),
+            ("files", lambda run: f"{run['mb']:,.0f} MB"),
+        )
+    ]
+    return table([f"{made['vectors']:,} vectors", *_VERSIONS], rows)
+
+
+def index_words() -> str:
+    """Return the table of search by words."""
+    made = _read()["words"]
+    rows = []
+    for kind in ("two frequent, four rare", "four frequent", "four rare", "real"):
+        row = made[kind]
+        times = [f"{row[version]['p50_ms']:,.0f} ms ({row[version]['cpu_p50_ms']:,.0f} ms)" for version in _VERSIONS]
+        name = "questions of public sets" if kind == "real" else kind
+        rows.append([name, *times, f"{row['overlap_10']:.3f}", f"{row['overlap_50']:.3f}"])
+    head = [f"words, {made['chunks']:,} chunks", *(f"{version}, p50 (processor)" for version in _VERSIONS)]
+    return table([*head, "same best 10", "same best 50"], rows)
+
+
+def _read() -> dict[str, Any]:
+    made: dict[str, Any] = json.loads((RESULTS / "index.json").read_text(encoding="utf-8"))
+    return made
+
+
+TABLES: dict[str, Callable[[], str]] = {"index_dense": index_dense, "index_words": index_words}
