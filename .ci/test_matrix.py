@@ -74,6 +74,9 @@ CHECKS = {
     "serve": Check(("retrivex.service.app", "retrivex.service.server"), ("tests/service",), ("httpx", "httpx2")),
     "client": Check(("retrivex.service.client",), ("tests/service/test_client.py",)),
     "cache": Check(("retrivex.stores.cache.memory",), ("tests/stores/cache/test_store.py",)),
+    "batch": Check(("retrivex.batch.compose", "retrivex.batch.local"), ("tests/batch/test_compose.py",)),
+    "ray": Check(("retrivex.batch.ray",), ("tests/batch/test_compose.py",)),
+    "spark": Check(("retrivex.batch.spark",), ("tests/batch/test_compose.py",)),
     **{row.name: Check((row.module,), (row.test_path,), row.test_packages) for row in ADAPTERS},
 }
 

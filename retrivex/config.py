@@ -44,6 +44,8 @@ GrowUntil: TypeAlias = Callable[[Chunk, Chunk], bool]
 Boost: TypeAlias = Callable[[Chunk], float]
 """`boost(chunk)`: what is added to the log-odds of the chunk's units; 0.0 leaves them as they are."""
 
+ScorerName: TypeAlias = Literal["weighted", "calibrated"]
+
 Effort: TypeAlias = Literal["lean", "standard", "full"]
 """How far the budget is filled, see `retrivex.scoring.effort`."""
 
@@ -75,6 +77,7 @@ COMMON_OPTIONS = (
 WIDTHS = ("window", "before", "after")
 """Options that set the size of the windows: with one of them, `pool_factor` gets no default."""
 
+_RUN_COSTS: dict[ScorerName, float] = {"calibrated": 0.15, "weighted": 0.25}
 _POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence/__main__.py
 
 
@@ -287,8 +290,8 @@ class SelectionOptions(_Options):
     effort: Effort = Field(
         default="standard",
         description="How far the budget is filled with the calibrated scorer: lean and standard stop where 100 more "
-        "tokens are expected to hold less than 7.5 % or 3 % of the evidence, and open a passage only where it is worth "
-        "run_cost. full fills the budget.",
+        "tokens are expected to hold less than 6.5 % or 2.1 % of the evidence, and open a passage only where it is "
+        "worth run_cost. full fills the budget.",
     )
     selection: Literal["exact", "greedy"] = Field(
         default="exact",
@@ -300,11 +303,12 @@ class SelectionOptions(_Options):
         description="What is selected: units (groups of whole sentences), chunks, or whole spans. auto takes units "
         "with the calibrated scorer and chunks with the weighted one.",
     )
-    run_cost: float = Field(
-        default=0.25,
+    run_cost: float | None = Field(
+        default=None,
         ge=0,
         description="Cost of opening one more span (gamma), in the value of the best unit (or chunk) of mean length. "
-        "A higher cost gives fewer, longer spans.",
+        "A higher cost gives fewer, longer spans. None takes 0.15 with the calibrated scorer and 0.25 with the "
+        "weighted one.",
     )
     min_value: float = Field(
         default=0.0,
@@ -547,7 +551,7 @@ class RetrievalConfig(
         after = self.window if self.after is None else self.after
         return before, after
 
-    def override(self, **changes: Any) -> RetrievalConfig:
+    def override(self, **changes: Any) -> Self:
         """Return a checked copy with `changes`; the config itself never changes.
 
         Examples
@@ -558,6 +562,27 @@ class RetrievalConfig(
         if any(name in changes for name in WIDTHS):
             changes.setdefault("pool_factor", None)
         return type(self).model_validate({**self.__dict__, **changes}) if changes else self
+
+    def span_cost(self, scorer: ScorerName) -> float:
+        """Return `run_cost`, or the scorer's own where none is given.
+
+        Examples
+        --------
+        >>> RetrievalConfig().span_cost("weighted"), RetrievalConfig(run_cost=1.0).span_cost("weighted")
+        (0.25, 1.0)
+        """
+        return _RUN_COSTS[scorer] if self.run_cost is None else self.run_cost
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy as pydantic's models do, with changes checked as in `override`.
+
+        Raises
+        ------
+        ConfigError
+            If a name in `update` is no option, or a value breaks its rule.
+        """
+        changed = self.override(**update) if update else self
+        return super(RetrievalConfig, changed).model_copy(deep=deep)
 
     @classmethod
     def preset(cls, name: PresetName, **changes: Any) -> RetrievalConfig:
@@ -593,6 +618,8 @@ class RetrievalConfig(
         import tomllib  # noqa: PLC0415 - few read a config from a file
 
         path = Path(path)
+        if path.suffix.lower() in {".yaml", ".yml"}:
+            raise RetrivexError(f"config file {path} is YAML: write it as .toml or .json, such as token_budget = 1500")
         try:
             text = read_small_file(path).decode("utf-8")
             options = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -705,7 +732,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "return_parents": "auto",
         "grow_until": ("table", "list", "code", "steps"),
     },
-    "0.2": {"coefficients": Path("0.2"), "effort": "full", "reserve_gap_markers": True},
+    "0.2": {"coefficients": Path("0.2"), "effort": "full", "run_cost": 0.25, "reserve_gap_markers": True},
     "published": {
         "window": 2,
         "scoring": "weighted",

@@ -71,6 +71,10 @@ class BudgetError(RetrivexError):
     """A prompt cannot fit its token limit even without any context."""
 
 
+class BatchError(RetrivexError):
+    """A table is not of the schema of batches, an output folder belongs to another job, or a job cannot go on."""
+
+
 class OrderingError(RetrivexError):
     """Passages cannot be ordered as asked: a score that is no finite number, or a setting out of its range."""
 

@@ -109,6 +109,8 @@ def test_relative_coefficients_count_from_the_folder_of_the_file(tmp_path: Path,
         ("c.json", '{"wimdow": 1}', "wimdow"),
         ("c.json", '{"preset": "fast"}', "preset 'fast'"),
         ("missing.json", None, "cannot be read"),
+        ("c.yaml", "window: 1", r"c\.yaml is YAML: write it as \.toml or \.json"),
+        ("c.yml", "window: 1", "is YAML"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, name: str, content: str | None, message: str) -> None:
@@ -215,6 +217,16 @@ def test_a_file_that_names_a_window_means_it(tmp_path: Path) -> None:
     ):
         (tmp_path / "config.json").write_text(content)
         assert RetrievalConfig.from_file(tmp_path / "config.json").pool_factor == expected
+
+
+def test_a_copy_is_checked_like_an_override() -> None:
+    config = RetrievalConfig(token_budget=300)
+    assert config.model_copy() == config
+    assert config.model_copy(update={"window": 1}) == config.override(window=1)
+    with pytest.raises(ConfigError, match=r"token_buget: there is no such option; did you mean token_budget\?"):
+        config.model_copy(update={"token_buget": 3})
+    with pytest.raises(ConfigError, match="window is -1"):
+        config.model_copy(update={"window": -1}, deep=True)
 
 
 def test_an_old_option_still_loads() -> None:

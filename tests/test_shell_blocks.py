@@ -21,6 +21,7 @@ _ENDPOINT = "a model behind an endpoint"
 _SERVICE = "a running service"
 NOT_RUN = {
     "adapters.md": ["Docker", "a Qdrant server"],
+    "batch.md": ["the extras `ray` and `spark`"],
     "cli.md": [
         "a model from the Hugging Face hub, a server or a key",
         "twenty questions or more of your own",

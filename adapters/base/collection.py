@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import StoreError
-from retrivex.model.chunk import ChunkKey
+from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.window import Window
 from retrivex.text.addresses import without_credentials
 
@@ -133,6 +133,8 @@ class Collection(ABC):
     batch_limit: int
     is_sync: bool = True
     is_async: bool = False
+    own_client: Any = None
+    """The client that was made for this collection alone, by `open_collection`."""
 
     @abstractmethod
     def ask(self, request: Request) -> Records:
@@ -158,6 +160,12 @@ class Collection(ABC):
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
 
+    def close(self) -> None:
+        """Close the client that was made for this collection; one of the caller's stays open."""
+        close = getattr(self.own_client, "close", None)
+        if close is not None:
+            close()
+
     def missing_index(self) -> str | None:
         """Say how to make the index that `ByWindows` needs; None where it is there, or nobody knows."""
         return None
@@ -169,6 +177,21 @@ class Collection(ABC):
     def place(self, id: str) -> tuple[ChunkKey, int] | None:
         """Return place and number of chunks in the document of a record; None where only the record itself says it."""
         return None
+
+    def put(self, doc_ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> None:
+        """Write whole documents in place of what the collection has of them; it is made where it is missing.
+
+        Ids are made of document and number (`uuid5_id`), so that writing the same again changes nothing.
+
+        Parameters
+        ----------
+        doc_ids : the documents, those without a chunk among them
+        chunks : all of their chunks
+        vectors : shape (n, d), one for each chunk
+        """
+        raise StoreError(
+            f"{self.name} is not filled from here: write the chunks with its own client, or take another store"
+        )
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records: `{id: {path: value}}`, other fields left as they are; for `retrivex backfill`."""

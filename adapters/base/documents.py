@@ -33,8 +33,14 @@ _SURE_OVERLAP = 20
 _TAIL = 400
 """Characters of a piece among which an overlap is looked for; splitters repeat 50 to 200."""
 
+_LIKELY_OVERLAP = 12
+"""The same where all documents are looked at together: an order shows more often there than chance does."""
+
 _MISPLACED_SHARE = 0.1
 """Least share of the joints without an overlap whose pieces overlap elsewhere, for an order to count as wrong."""
+
+_MISPLACED_SHARE_OF_ALL = 0.03
+"""The same over all documents, if fewer joints overlap: splitters that keep paragraphs whole repeat little."""
 
 _MOST_LOOKED_AT = 2000
 
@@ -265,7 +271,7 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
     Offsets of a document are used where no two pieces have the same, and overlapping pieces the same text; where they
     start again (at every page, say) they are no offsets in the whole document, and the pieces are joined by their text,
     in the order given. Where their overlaps show that this is not the order of the text, only pieces that overlap are
-    neighbours, and `warnings` says so.
+    neighbours, and `warnings` says so; it also names documents whose pieces stand between those of others.
 
     Raises
     ------
@@ -276,6 +282,8 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
     """
     by_document: dict[str, list[Passage]] = {}
     given: set[str | None] = {None}
+    mixed: dict[str, None] = {}  # documents whose pieces stand between those of others, in order
+    last = None
     for passage in passages:
         given.add(passage.id)
         if passage.doc_id is None:
@@ -285,29 +293,41 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
                 "write a name there, or say where it is with fields=FieldMap(doc_id=...)"
             )
         if passage.text:
+            if passage.doc_id in by_document and passage.doc_id != last:
+                mixed[passage.doc_id] = None
             by_document.setdefault(passage.doc_id, []).append(passage)
+            last = passage.doc_id
     chunks: list[Chunk] = []
     row_ends: list[ChunkKey] = []
     unordered: list[str] = []
+    as_given = {doc_id: group for doc_id, group in by_document.items() if _in_given_order(group)}
+    shuffled = _is_shuffled(list(as_given.values()))
     for doc_id, group in by_document.items():
-        numbered, free, ordered = _number(doc_id, group, given)
+        numbered, free, ordered = _number(doc_id, group, given, shuffled=shuffled)
         chunks += numbered
         row_ends += free
         if not ordered:
             unordered.append(doc_id)
-    return NumberedChunks(chunks, row_ends, _warn_of_order(unordered, len(by_document)))
+    doubtful = [doc_id for doc_id in mixed if doc_id in as_given and doc_id not in unordered]
+    return NumberedChunks(chunks, row_ends, _warn_of_order(unordered, doubtful, len(by_document)))
 
 
-def _warn_of_order(unordered: Sequence[str], documents: int) -> list[str]:
-    if not unordered:
-        return []
-    warning = (
-        f"pieces of {len(unordered)} of {documents} documents, first {unordered[0]!r}, are not in the text's order: "
-        "they overlap with other pieces than the next ones. Only those that overlap are joined; give them in order, "
-        "or with a chunk_id or start_index in their metadata"
-    )
-    logger.warning("%s", warning)
-    return [warning]
+def _warn_of_order(unordered: Sequence[str], doubtful: Sequence[str], documents: int) -> list[str]:
+    way_out = "give them in order, or with a chunk_id or start_index in their metadata"
+    warnings = []
+    if unordered:
+        warnings.append(
+            f"pieces of {len(unordered)} of {documents} documents, first {unordered[0]!r}, are not in the text's "
+            f"order: they overlap with other pieces than the next ones. Only those that overlap are joined; {way_out}"
+        )
+    if doubtful:
+        warnings.append(
+            f"pieces of {len(doubtful)} of {documents} documents, first {doubtful[0]!r}, stand between those of others "
+            f"and have no numbers: they are joined as given, which may not be the text's order; {way_out}"
+        )
+    for warning in warnings:
+        logger.warning("%s", warning)
+    return warnings
 
 
 def as_chunk_store(
@@ -336,10 +356,13 @@ def as_chunk_store(
     return make(pieces)
 
 
-def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tuple[list[Chunk], list[ChunkKey], bool]:
+def _number(
+    doc_id: str, group: Sequence[Passage], given: Set[str | None], *, shuffled: bool
+) -> tuple[list[Chunk], list[ChunkKey], bool]:
     """Return the chunks of a document, and the places between rows neither of which leads to what is not `given`.
 
-    The third is whether they came in the order of the text, as far as their overlaps tell.
+    The third is whether they came in the order of the text, as far as their overlaps tell. `shuffled` says that the
+    list they came in is not in the order of its texts.
     """
     numbered = [(passage.chunk_id, passage) for passage in group if passage.chunk_id is not None]
     if numbered and len(numbered) < len(group):
@@ -351,10 +374,11 @@ def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tu
     ordered = True
     free: list[ChunkKey] = []
     if not numbered:
-        chains = linked_chains(group)
-        if not any(passage.before or passage.after for passage in group):
-            ascending = _by_offset(group)
-            chains, ordered = _split_where_order_breaks(group) if ascending is None else ([ascending], True)
+        if _in_given_order(group):
+            chains, ordered = _split_where_order_breaks(group, shuffled=shuffled)
+        else:
+            ascending = None if _linked(group) else _by_offset(group)
+            chains = linked_chains(group) if ascending is None else [ascending]
         count = len(group) if len(chains) == 1 else None
         # one number stays free between chains, as their ends are no neighbours
         starts = list(accumulate((len(chain) + 1 for chain in chains[:-1]), initial=0))
@@ -388,12 +412,38 @@ def agree(left: Passage, right: Passage) -> bool:
     return right.text.startswith(shared) or shared.startswith(right.text)
 
 
-def _split_where_order_breaks(group: Sequence[Passage]) -> tuple[list[list[Passage]], bool]:
+def _linked(group: Sequence[Passage]) -> bool:
+    return any(passage.before or passage.after for passage in group)
+
+
+def _in_given_order(group: Sequence[Passage]) -> bool:
+    """Whether nothing but the order in which pieces were given says where they stand."""
+    return all(passage.chunk_id is None for passage in group) and not _linked(group) and _by_offset(group) is None
+
+
+def _is_shuffled(groups: Sequence[Sequence[Passage]]) -> bool:
+    """Whether more pieces overlap with another one than with the next: the list is in no order of its texts.
+
+    One document may show too little of it, where most of its pieces end with their paragraphs and overlap with none.
+    """
+    overlaps = unfit = misplaced = 0
+    for group in groups:
+        texts = [passage.text for passage in group]
+        fits = [_overlaps(left, right, _LIKELY_OVERLAP) for left, right in pairwise(texts)]
+        overlaps += fits.count(True)
+        unfit += fits.count(False)
+        misplaced += _count_misplaced(texts, fits, _LIKELY_OVERLAP)
+    return misplaced > max(1, overlaps, unfit * _MISPLACED_SHARE_OF_ALL)
+
+
+def _split_where_order_breaks(group: Sequence[Passage], *, shuffled: bool) -> tuple[list[list[Passage]], bool]:
     """Split pieces where their overlaps show that the order is not that of the text; and whether it is."""
-    fits = [_overlaps(left.text, right.text) for left, right in pairwise(group)]
+    texts = [passage.text for passage in group]
+    fits = [_overlaps(left, right) for left, right in pairwise(texts)]
     unfit = fits.count(False)
     # a refrain may end one piece and begin another: few such pairs prove nothing
-    if _count_misplaced([passage.text for passage in group], fits) < max(1, unfit * _MISPLACED_SHARE):
+    wrong = _count_misplaced(texts, fits) >= max(1, unfit * _MISPLACED_SHARE)
+    if not wrong and not (shuffled and unfit):
         return [list(group)], True
     rows = [[group[0]]]
     for passage, fit in zip(group[1:], fits, strict=True):
@@ -404,23 +454,23 @@ def _split_where_order_breaks(group: Sequence[Passage]) -> tuple[list[list[Passa
     return rows, False
 
 
-def _overlaps(left: str, right: str) -> bool:
-    return overlap_length(left[-_TAIL:], right) >= _SURE_OVERLAP
+def _overlaps(left: str, right: str, least: int = _SURE_OVERLAP) -> bool:
+    return overlap_length(left[-_TAIL:], right) >= least
 
 
-def _count_misplaced(texts: Sequence[str], fits: Sequence[bool]) -> int:
+def _count_misplaced(texts: Sequence[str], fits: Sequence[bool], least: int = _SURE_OVERLAP) -> int:
     """Count texts, of the first 2,000 without an overlap, that overlap with another text than the one behind them."""
     begins = [at for at in range(len(texts)) if at == 0 or not fits[at - 1]]
-    heads = Counter(texts[at][:_SURE_OVERLAP] for at in begins)
-    by_head = {texts[at][:_SURE_OVERLAP]: at for at in begins if heads[texts[at][:_SURE_OVERLAP]] == 1}
+    heads = Counter(texts[at][:least] for at in begins)
+    by_head = {texts[at][:least]: at for at in begins if heads[texts[at][:least]] == 1}
     ends = [at for at in range(len(texts)) if at == len(fits) or not fits[at]]
-    return sum(_continues(texts, at, by_head) for at in ends[:_MOST_LOOKED_AT])
+    return sum(_continues(texts, at, by_head, least) for at in ends[:_MOST_LOOKED_AT])
 
 
-def _continues(texts: Sequence[str], at: int, by_head: Mapping[str, int]) -> bool:
+def _continues(texts: Sequence[str], at: int, by_head: Mapping[str, int], least: int) -> bool:
     text = texts[at]
-    for start in range(max(1, len(text) - _TAIL), len(text) - _SURE_OVERLAP + 1):
-        other = by_head.get(text[start : start + _SURE_OVERLAP], at)
+    for start in range(max(1, len(text) - _TAIL), len(text) - least + 1):
+        other = by_head.get(text[start : start + least], at)
         if other != at and texts[other].startswith(text[start:]):
             return True
     return False

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from retrivex.adapters.base.collection import Scopes
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.scopes import scope_alternatives
 from retrivex.errors import StoreError, install_hint
+from retrivex.model.chunk import Chunk, with_lists
 from retrivex.model.window import Window
 
 try:
@@ -244,3 +249,41 @@ def _type_of(value: Any, path: str) -> pa.DataType:
         if isinstance(value, kind):
             return made
     raise StoreError(f"{path!r} is {value!r}: a new column takes texts and numbers")
+
+
+_TYPES = {
+    **dict.fromkeys(("chunk_id", "char_start", "char_end", "page", "chunk_count"), pa.int64()),
+    **dict.fromkeys(("doc_id", "parent_id", "scope", "prefix", "links"), pa.string()),
+    "timestamp": pa.float64(),
+    "heading_path": pa.list_(pa.string()),
+}
+
+
+def rows_of_chunks(
+    id_field: str, ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32], fields: FieldMap
+) -> pa.Table:
+    """Return chunks as the rows of a table: every field has a column, and metadata of their own are JSON in one.
+
+    Parameters
+    ----------
+    id_field : column of ids
+    ids, chunks : in the same order
+    vectors : shape (n, d)
+    fields : names of the columns; the first of each
+    """
+    payloads = [fields.payload(_without_own(chunk)) for chunk in chunks]
+    columns = {id_field: pa.array(list(ids), pa.string())}
+    columns[fields.text[0]] = pa.array([chunk.text for chunk in chunks], pa.string())
+    for name, kind in _TYPES.items():
+        column = getattr(fields, name)[0]
+        columns[column] = pa.array([payload.get(column) for payload in payloads], kind)
+    own = [chunk.metadata.custom_metadata for chunk in chunks]
+    columns["metadata"] = pa.array([json.dumps(with_lists(one)) if one else None for one in own], pa.string())
+    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).ravel())
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1] or 1)
+    return pa.table(columns)
+
+
+def _without_own(chunk: Chunk) -> Chunk:
+    """Return a chunk without metadata of its own."""
+    return replace(chunk, metadata=replace(chunk.metadata, custom_metadata={}))

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrivex.adapters.base.clients import either_client
 from retrivex.adapters.base.collection import (
@@ -25,8 +26,9 @@ from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId,
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError, install_hint
+from retrivex.model.chunk import Chunk
 
-from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns
+from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
 
 try:
     import lancedb
@@ -324,6 +326,37 @@ class LanceDBCollection(Collection):
             return None
         command = f"table.create_scalar_index({'.'.join(column.path)!r})"
         return f"{self.name} has {rows} rows, all of which are read for neighbours: {command}"
+
+    def put(self, doc_ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> None:
+        """Write whole documents in place of what the table has of them, in one commit; it is made where it is missing.
+
+        Raises
+        ------
+        StoreError
+            If the table has other columns than those that are written.
+        """
+        assert self._sync is not None
+        ids = [uuid5_id(*chunk.key) for chunk in chunks]
+        rows = rows_of_chunks(self._id_field, ids, chunks, vectors, self.fields)
+        try:
+            table = self._sync.open_table(self._table)
+        except ValueError:  # there is none of that name
+            if chunks:
+                self._sync.create_table(self._table, rows)
+            return
+        known = read_columns(table.schema, self.fields.root).find(self.fields, "doc_id")
+        unknown = [name for name in rows.schema.names if name not in table.schema.names]
+        if known is None or (chunks and unknown):
+            raise StoreError(
+                f"{self.name} has no column {unknown[0] if unknown else 'doc_id'!r}: it was filled by somebody else; "
+                "name a table that RetriVex fills, or a new one"
+            )
+        of_documents = known.is_one_of(list(doc_ids))
+        if not chunks:
+            table.delete(of_documents)
+            return
+        merging = table.merge_insert(self._id_field).when_matched_update_all().when_not_matched_insert_all()
+        merging.when_not_matched_by_source_delete(of_documents).execute(rows)
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns of rows, in one merge for all rows that get the same ones; new columns are added.

@@ -9,13 +9,13 @@ from pydantic import Field
 
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.hits import Placed, place
-from retrivex.adapters.base.results import PLAIN_TEXT, logger, no_store
+from retrivex.adapters.base.results import PLAIN_TEXT, logger
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import install_hint
 
 from .composer import ComposerMixin
-from .documents import documents_of, read_document
+from .documents import ALONE, documents_of, read_document
 
 try:
     from langchain_core.callbacks import Callbacks
@@ -49,7 +49,7 @@ class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
         super().__init__(config=config, **kwargs)  # type: ignore[call-arg]
         self._make_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
-            logger.warning("%s", no_store("chunk_store"))
+            logger.warning("%s", ALONE)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

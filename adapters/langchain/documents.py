@@ -18,6 +18,12 @@ try:
 except ImportError as error:
     raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
 
+ALONE = no_store(
+    "chunk_store: the pieces that were indexed, or after a restart a store over the collection, whose chunks `retrivex "
+    "backfill STORE ADDRESS COLLECTION --write` numbers"
+)
+"""Warning of a retriever without a place for neighbours."""
+
 SCORE_KEY = "retrivex_score"
 """Beside the user's own metadata, on the way from a vector store to the composer."""
 
@@ -61,7 +67,7 @@ def as_store(given: Any, names: FieldMap | None) -> AnyChunkStore | None:
 
 def all_warnings(made: Composition, placed: Placed, *, alone: bool) -> list[str]:
     """Return everything there is to warn of; `alone` says that hits could not grow for want of a store."""
-    return [*([no_store("chunk_store")] if alone else []), *log_warnings(made, placed)]
+    return [*([ALONE] if alone else []), *log_warnings(made, placed)]
 
 
 def documents_of(made: Composition, placed: Placed, names: FieldMap, *, alone: bool) -> list[Document]:

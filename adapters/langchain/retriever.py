@@ -10,14 +10,14 @@ from pydantic import Field, SkipValidation, field_validator
 
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
 from retrivex.adapters.base.hits import Direction, Placed, check_retriever, hits_to_ask, place
-from retrivex.adapters.base.results import PLAIN_TEXT, logger, no_store, with_warnings
+from retrivex.adapters.base.results import PLAIN_TEXT, logger, with_warnings
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import install_hint
 
 from .composer import ComposerMixin
 from .compressor import RetriVexCompressor
-from .documents import SCORE_KEY, all_warnings, chunk_store_from_documents, documents_of, read_document
+from .documents import ALONE, SCORE_KEY, all_warnings, chunk_store_from_documents, documents_of, read_document
 from .reorder import RetriVexReorder
 from .stores import BaseStoreChunkStore, FilteredChunkStore, VectorStoreChunkStore
 
@@ -95,7 +95,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         super().__init__(base_retriever=base_retriever, config=config, **kwargs)  # type: ignore[call-arg]
         self._make_composer()  # a tokenizer that cannot be had shows now, not at the first question
         if self._alone:
-            logger.warning("%s", no_store("chunk_store"))
+            logger.warning("%s", ALONE)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **overrides: Any

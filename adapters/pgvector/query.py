@@ -295,6 +295,39 @@ def respelled(field: Field | None, asked: Iterable[str]) -> dict[str, str]:
 # ---- writing
 
 
+def replacements(
+    table: Table, doc_id: str, doc_ids: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> list[tuple[Composed, Sequence[Values]]]:
+    """Return the statements that put rows in the place of all rows of some documents, with what each binds.
+
+    Raises
+    ------
+    StoreError
+        If the table has no column for a field.
+    """
+    delete = SQL("DELETE FROM {} AS t WHERE t.{} = %(doc_id)s").format(table.name, name(doc_id))
+    alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        alike.setdefault(tuple(sorted(row)), []).append(row)
+    statements: list[tuple[Composed, Sequence[Values]]] = [(delete, [{"doc_id": one} for one in doc_ids])]
+    for columns, same in alike.items():
+        missing = [column for column in columns if column not in table.columns]
+        if missing:
+            raise StoreError(
+                f"the table has no column for {missing[0]!r}: ALTER TABLE ... ADD COLUMN it, or name a place that is "
+                "there with fields=FieldMap(...)"
+            )
+        values = [
+            SQL("%({})s::{}").format(SQL(f"value_{i}"), SQL(table.columns[column].type))
+            for i, column in enumerate(columns)
+        ]
+        insert = SQL("INSERT INTO {} ({}) VALUES ({})").format(
+            table.name, SQL(", ").join(map(name, columns)), SQL(", ").join(values)
+        )
+        statements.append((insert, [{f"value_{i}": row[column] for i, column in enumerate(columns)} for row in same]))
+    return statements
+
+
 def updates(
     table: Table, id: Field, changes: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[Composed, Sequence[Values]]]:

@@ -19,9 +19,10 @@ from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, Storage
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError, install_hint
+from retrivex.model.chunk import Chunk
 
 from .client import AsyncClient, SyncClient, TimedClient
-from .query import FLOATS, OPERATORS, Metric, TableQuery, updates
+from .query import FLOATS, OPERATORS, Metric, TableQuery, replacements, updates
 from .table import ADDED, LEARN, Field, Table, Values, learned, name, shown
 
 try:
@@ -209,6 +210,32 @@ class PgvectorCollection(Collection):
     async def amissing_index(self) -> str | None:
         """Say the same: the table has been read by then."""
         return self.missing_index()
+
+    def put(self, doc_ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> None:
+        """Write whole documents in place of what the table has of them, in one transaction; the table has to exist.
+
+        Raises
+        ------
+        StoreError
+            If the table lacks a column for something that the chunks have.
+        """
+        table = self._table or self._learn(self._client.rows(*self._make_learn_query()))
+        rows = [
+            {
+                **self.fields.payload(chunk),
+                self._id_name(table): uuid5_id(*chunk.key),
+                self._vector_name: str(vector.tolist()),
+            }
+            for chunk, vector in zip(chunks, vectors, strict=True)
+        ]
+        statements = replacements(table, self.fields.path("doc_id") or "doc_id", doc_ids, rows)
+
+        def send(connection: psycopg.Connection[Any]) -> None:
+            with connection.transaction(), connection.cursor() as cursor:
+                for statement, values in statements:
+                    cursor.executemany(statement, values)
+
+        self._client.run(send)
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns, or keys inside JSON, in one transaction."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
@@ -28,6 +28,7 @@ from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, Storage
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError, install_hint
+from retrivex.model.chunk import Chunk
 
 from .filters import among, inside, json_path, key_of, of_scopes, point_id
 
@@ -63,6 +64,7 @@ QDRANT_LAYOUTS: Mapping[LayoutName, FieldMap] = {
 }
 """What frameworks write into Qdrant."""
 
+_POINTS_AT_ONCE = 500
 _COPIES = 8  # records of one place that are read: documents that were put in again under new ids
 _DISTANCES = (models.Distance.EUCLID, models.Distance.MANHATTAN)  # a smaller score is a nearer one
 
@@ -326,6 +328,33 @@ class QdrantCollection(Collection):
         return (
             f"{self.name} is searched from end to end for neighbours, which takes seconds where it is large: {commands}"
         )
+
+    def put(self, doc_ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> None:
+        """Write whole documents in place of what the collection has of them; it is made where it is missing.
+
+        New points come before old ones go: a chunk that stays is there all the time.
+        """
+        assert self._sync is not None
+        client, names = self._sync, self.fields
+        if not client.collection_exists(**self._where):
+            if not chunks:
+                return
+            size = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
+            client.create_collection(**self._where, vectors_config=size)
+            if not _is_local(client):
+                kinds = (("doc_id", models.PayloadSchemaType.KEYWORD), ("chunk_id", models.PayloadSchemaType.INTEGER))
+                for name, kind in kinds:
+                    client.create_payload_index(**self._where, field_name=names.paths(name)[0], field_schema=kind)
+        ids = [uuid5_id(*chunk.key) for chunk in chunks]
+        points = [
+            models.PointStruct(id=id, vector=vector.tolist(), payload=names.payload(chunk))
+            for id, chunk, vector in zip(ids, chunks, vectors, strict=True)
+        ]
+        for start in range(0, len(points), _POINTS_AT_ONCE):
+            client.upsert(**self._where, points=points[start : start + _POINTS_AT_ONCE], wait=True)
+        of_documents = models.FieldCondition(key=names.paths("doc_id")[0], match=models.MatchAny(any=list(doc_ids)))
+        stale = models.Filter(must=[of_documents], must_not=[models.HasIdCondition(has_id=list(ids))])
+        client.delete(**self._where, points_selector=models.FilterSelector(filter=stale), wait=True)
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of points, in one request; other fields stay as they are."""

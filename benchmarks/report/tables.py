@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks.report import (
     adapters_tables,
+    batch_tables,
     dedup_tables,
     effort_tables,
     evidence_tables,
@@ -30,6 +31,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "adapters.md",
+    ROOT / "docs" / "batch.md",
     ROOT / "docs" / "stores.md",
     ROOT / "docs" / "dedup.md",
     ROOT / "docs" / "ordering.md",
@@ -156,6 +158,7 @@ TABLES = {
     "token_estimate": token_estimate,
     **evidence_tables.TABLES,
     **adapters_tables.TABLES,
+    **batch_tables.TABLES,
     **dedup_tables.TABLES,
     **effort_tables.TABLES,
     **fusion_tables.TABLES,

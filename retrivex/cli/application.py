@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
 from retrivex.cli.commands import Commands
-from retrivex.cli.terminal import make_streams_safe, write_text
+from retrivex.cli.terminal import make_streams_safe, note, write_text
 from retrivex.version import __version__
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 some items failed, 2 wrong usage, 3 cannot be done, 4 no improvement, 130 interrupted."
 )
+
+_python_shows = warnings.showwarning
 
 app = typer.Typer(
     cls=Commands,
@@ -50,8 +53,19 @@ def retrivex(
     """
 
 
+def _note_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, *rest: Any, **more: Any
+) -> None:
+    """Write a warning of RetriVex's own as a note; those of other packages as Python does."""
+    if category.__module__.startswith("retrivex."):
+        note(str(message))
+    else:
+        _python_shows(message, category, filename, lineno, *rest, **more)
+
+
 def run() -> None:
     """Run the command line of this process."""
     make_streams_safe()
+    warnings.showwarning = _note_warning
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # those of transformers, too
     app(prog_name="retrivex")

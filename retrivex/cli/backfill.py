@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import TaskID
 
-from retrivex.cli.collections import StoreKind, open_collection
+from retrivex.cli.collections import StoreKind
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson, parse_pairs
 from retrivex.cli.terminal import note, progress, write_json, write_text
@@ -65,7 +65,8 @@ def backfill(
     """
     adapters = import_module("retrivex.adapters.base.backfill")
     files = import_module("retrivex.adapters.base.positions_file")
-    found = open_collection(kind, address, collection, layout, api_key, parse_pairs(only, "--only"))
+    opening = import_module("retrivex.adapters.base.opening")
+    found = opening.open_collection(kind.value, address, collection, layout, api_key, parse_pairs(only, "--only"))
     if field:
         found.fields = replace(found.fields, **_names(found.fields, field))
     path = places or Path(f"{collection}.places.db")

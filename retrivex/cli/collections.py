@@ -1,64 +1,13 @@
-"""Opens collections of vector stores by address and name; each client is imported on first use."""
+"""The vector stores that commands can open, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from retrivex.adapters import STORES
-from retrivex.errors import StoreError
-from retrivex.text.addresses import Confidential
-
-if TYPE_CHECKING:
-    from retrivex.adapters.base.collection import Collection
-    from retrivex.adapters.base.fields import FieldMap
 
 
 class StoreKind(StrEnum):
     """The vector stores that a command can open: the rows of `retrivex.adapters.STORES`."""
 
     vars().update((row.name.upper(), row.name) for row in STORES)
-
-
-def open_collection(
-    kind: StoreKind,
-    address: str,
-    name: str,
-    fields: FieldMap | str,
-    api_key: str | None,
-    only: Mapping[str, Any] | None = None,
-) -> Collection:
-    """Return a collection that exists.
-
-    Parameters
-    ----------
-    kind : of store
-    address : a URL; the folder or file of Qdrant, Chroma, LanceDB or Milvus Lite; the connection string of PostgreSQL
-    name : of the collection, table or index
-    fields : a layout's name, or names of fields
-    api_key : where the server wants one
-    only : column values of the rows that are meant, for a table of PostgreSQL that holds several collections
-
-    Raises
-    ------
-    ImportError
-        If the store's client is not installed; the message names the extra.
-    StoreError
-        If the store cannot be reached, the collection does not exist, or `only` is given for another store.
-    """
-    if only and kind.value != "pgvector":
-        raise StoreError(f"only is {dict(only)}: only a table of pgvector holds several collections; leave it out")
-    module = import_module(f"retrivex.adapters.{kind.value}")
-    [collection] = [value for key, value in vars(module).items() if key.lower() == f"{kind.value}collection"]
-    try:
-        client = collection.connect(address, api_key)
-    except (StoreError, ImportError):
-        raise
-    except Exception as error:  # clients share no base class
-        place = Confidential(address, api_key)
-        said = place.hide(f"{type(error).__name__}: {error}")
-        raise StoreError(f"{kind.value} at {place.address!r} cannot be opened: {said}") from error
-    made: Collection = collection(client, name, fields=fields, **({"only": dict(only)} if only else {}))
-    return made

@@ -18,6 +18,7 @@ NAMES = (
     "index",
     "query",
     "compose",
+    "batch",
     "reorder",
     "inspect",
     "tune",
@@ -31,7 +32,7 @@ NAMES = (
     "keys",
     "demo",
 )
-"""Commands in the order of the help; each is a function of the module of its name."""
+"""Commands in the order of the help; each is a function of the module of its name, or a group of several."""
 
 _WITH_COMPOSER_OPTIONS = ("query", "compose")
 
@@ -122,8 +123,10 @@ class Commands(Guarded):
 
 
 def _make_command(name: str) -> Any:
-    function = getattr(import_module(f"retrivex.cli.{name}"), name)
+    made = getattr(import_module(f"retrivex.cli.{name}"), name)
+    if isinstance(made, typer.Typer):
+        return typer.main.get_command(made)
     epilog = import_module("retrivex.cli.options").describe_options() if name in _WITH_COMPOSER_OPTIONS else None
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name, cls=Command, epilog=epilog)(function)
+    app.command(name, cls=Command, epilog=epilog)(made)
     return typer.main.get_command(app)

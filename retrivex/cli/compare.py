@@ -77,6 +77,11 @@ def compare(
     others = _read(theirs) if theirs is not None else mine
     rows = (_of_sets(select(mine, first), sets), _of_sets(select(others, second), sets))
     found = compare_rows(*rows, measures=measures, seed=seed)
+    if theirs is None and first == second:
+        raise typer.BadParameter(
+            "A and B are the same results: choose two ways, as in --a composer=balanced --b composer=knn, or "
+            "name other results as B"
+        )
     _note_means(averaged(*rows))
     names = _names(rows, ours, theirs)
     first_set, *_ = groups(found).values()

@@ -29,20 +29,14 @@ from retrivex.cli.options import (
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import note, progress, write_text
 from retrivex.composer.composer import SpanComposer
-from retrivex.composition.composition import Composition
-from retrivex.errors import quoted
+from retrivex.composer.requests import RequestError, compose_record, parse_line
 from retrivex.loading import read_chunks
 from retrivex.model.chunk import Chunk, ChunkKey
-from retrivex.ordering import PROFILES
-from retrivex.scoring.calibrated import EARLIER
-from retrivex.service.requests import RequestError, compose_request, parse_line, read_request
 from retrivex.stores.memory import index_chunks
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """Limit for one line; a longer one gets an error and is skipped without being held in memory."""
 
-# options that are read from files or the network, and the values that are not
-_SOURCES = {"coefficients": tuple(EARLIER), "position_profile": tuple(PROFILES), "tokenizer": ("estimate",)}
 _SKIP_BYTES = 1024 * 1024
 _STANDARD = "-"
 
@@ -150,28 +144,9 @@ def answer_line(
             raise RequestError(f"the line has over {MAX_LINE_BYTES:,} bytes: give shared chunks once with --chunks")
         record = parse_line(line)
         request_id = record.get("id")
-        return {"id": request_id, **_compose(record, composer, shared).to_dict(trace=trace)}
+        return {"id": request_id, **compose_record(record, composer, shared).to_dict(trace=trace)}
     except Exception as error:  # noqa: BLE001 - one bad line must not lose the others; it is handed back in its place
         return _error(request_id, error, number)
-
-
-def _compose(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[ChunkKey, Chunk]) -> Composition:
-    overrides = record.get("config") or {}
-    strict = overrides.get("strict", composer.config.strict) if isinstance(overrides, dict) else False
-    request = read_request(record, shared, strict=strict is True)
-    _check_sources(request.overrides, composer)
-    return compose_request(composer, request, request.scope)
-
-
-def _check_sources(options: Mapping[str, Any], composer: SpanComposer) -> None:
-    """Refuse options of a line that name a file of the machine or a download: the command line says what is read."""
-    for name, known in _SOURCES.items():
-        value = options.get(name)
-        if isinstance(value, str) and value not in known and value != str(getattr(composer.config, name)):
-            raise RequestError(
-                f"{name} is {quoted(value)}: a line may name {', '.join(known)} or what the command line names, and no "
-                f"file or download of its own; use --set {name}=... for all lines"
-            )
 
 
 def _error(request_id: Any, error: Exception, number: int) -> dict[str, Any]:
@@ -216,6 +191,10 @@ def split_lines(stream: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes
 
 
 def _check_files(source: str, target: str) -> None:
+    if source != _STANDARD and not os.path.exists(source):
+        raise typer.BadParameter(
+            f"--in is {source!r}: it does not exist; name a file of requests, or - for standard input"
+        )
     if target != _STANDARD and source != _STANDARD and os.path.realpath(source) == os.path.realpath(target):
         raise typer.BadParameter(f"--in and --out are both {source}: name another file for the compositions")
     if source == _STANDARD and sys.stdin.isatty():

@@ -93,6 +93,7 @@ def evaluate(
         str | None,
         typer.Option(
             "--encoder",
+            "--embed",
             metavar="MODEL",
             envvar="RETRIVEX_EMBED",
             help="'hashing' (no download), or the folder or name of a sentence-transformers model. Left out, hits are "

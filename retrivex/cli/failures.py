@@ -11,9 +11,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from retrivex.cli.terminal import one_line, say
+from retrivex.cli.terminal import say
 from retrivex.errors import ConfigError, RetrivexError
-from retrivex.text.addresses import without_credentials
+from retrivex.text.lines import describe_error
 
 OK = 0
 SOME_FAILED = 1
@@ -37,15 +37,11 @@ def describe(error: BaseException) -> str:
     >>> describe(ValueError("first\\nsecond"))
     'first second'
     """
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return one_line(f"{where}{error.strerror}")
-    message = str(error)
-    if isinstance(error, UsageError):
-        # "Invalid value:" before a sentence of RetriVex's own says nothing
-        is_own = isinstance(error, typer.BadParameter) and error.param is None and error.message
-        message = error.message if is_own else error.format_message()  # type: ignore[attr-defined]
-    return one_line(without_credentials(message) or type(error).__name__)
+    if not isinstance(error, UsageError):
+        return describe_error(error)
+    # "Invalid value:" before a sentence of RetriVex's own says nothing
+    is_own = isinstance(error, typer.BadParameter) and error.param is None and error.message
+    return describe_error(error, error.message if is_own else error.format_message())  # type: ignore[attr-defined]
 
 
 def report(error: BaseException, *, as_json: bool) -> None:

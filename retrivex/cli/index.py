@@ -19,6 +19,7 @@ from retrivex.loading import LoadProblem, describe_kinds
 from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.retrieval.stored_encoder import encoder_for_index
 from retrivex.stores import SQLiteStore
+from retrivex.stores.sqlite.store import store_files
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 MAX_LISTED = 20
@@ -120,14 +121,13 @@ def _database(db: Path) -> Iterator[SQLiteStore]:
                 is_empty = is_new and next(store.documents(), None) is None
     finally:
         if is_empty:
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                Path(f"{db}{suffix}").unlink(missing_ok=True)
+            for file in store_files(db):
+                file.unlink(missing_ok=True)
 
 
 def _is_database(path: str, db: Path) -> bool:
     """Whether a file of the folder that is indexed is the database itself."""
-    own = os.path.abspath(db)
-    return os.path.abspath(path) in {own, f"{own}-wal", f"{own}-shm", f"{own}-journal"}
+    return os.path.abspath(path) in {os.path.abspath(file) for file in store_files(db)}
 
 
 def _report(report: IndexReport, db: Path, *, as_json: bool) -> None:

@@ -22,13 +22,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from retrivex.text.lines import one_line as one_line  # what commands print goes through here
+from retrivex.text.lines import visible as visible
+
 _WIDTH = 100  # characters of a line into a file or pipe, where COLUMNS does not say how many
 _BAR = 20  # characters of a progress bar with a file name beside it
-
-# Escape sequences in a document or a file name must not move the cursor or colour the screen of who reads it.
-_CONTROLS = {
-    code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
-}
 
 
 def make_streams_safe() -> None:
@@ -78,28 +76,6 @@ def say(text: str, *, style: str = "", indent: int = 0, to_stderr: bool = False,
 def is_interactive() -> bool:
     """Whether somebody looks at a terminal: output and progress go to one."""
     return sys.stdout.isatty() and sys.stderr.isatty()
-
-
-def visible(text: str) -> str:
-    """Return `text` without characters that would steer a terminal.
-
-    Examples
-    --------
-    >>> visible("red: \\x1b[31m") == "red: \\ufffd[31m"
-    True
-    """
-    return text.translate(_CONTROLS)
-
-
-def one_line(text: str) -> str:
-    """Return `text` as one line that is safe to show.
-
-    Examples
-    --------
-    >>> one_line("two\\n  lines")
-    'two lines'
-    """
-    return " ".join(visible(text).split())
 
 
 def shorten(text: str, width: int, *, ellipsis: str = "…") -> str:

@@ -27,6 +27,7 @@ from retrivex.cli.options import (
 )
 from retrivex.cli.query import Mode
 from retrivex.cli.terminal import note, progress, write_json, write_text
+from retrivex.composer.requests import KEYS, RequestError, read_request
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.labelled import (
     EvidenceFinder,
@@ -41,7 +42,6 @@ from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.retrieval.local import LocalRetriever
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.question import DEFAULT_HITS
-from retrivex.service.requests import KEYS, RequestError, read_request
 from retrivex.stores import SQLiteStore
 from retrivex.stores.memory import index_chunks
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from retrivex.composition.trace import Log
 from retrivex.config import RetrievalConfig
-from retrivex.errors import RetrivexError
+from retrivex.errors import ConfigError, RetrivexError
 from retrivex.expansion.seeds import SeedHits
 from retrivex.merging.units import UnitCutter
 from retrivex.model.chunk import Embedding, Scope, allowed_scopes
+from retrivex.model.options import closest_name
 from retrivex.rendering.render import Style
 from retrivex.rerank.calling import RerankReply, RerankRequest
 from retrivex.rerank.protocol import ScoreScale
@@ -45,6 +46,10 @@ class ComposeRequest:
     query_embedding: Embedding | None = None
     scope: Scope = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
+
+
+_ARGUMENTS = tuple(argument.name for argument in fields(ComposeRequest) if argument.name != "overrides")
+_ALSO_CALLED = {"question": "query", "hits": "seed_hits", "store": "chunk_store"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,17 @@ class Resources:
         return known
 
 
+def _refuse_misspelt_arguments(overrides: Mapping[str, Any]) -> None:
+    """Refuse a name that is nearer to an argument than to an option; what else is unknown, the config refuses."""
+    for name in overrides:
+        if name in RetrievalConfig.model_fields:
+            continue
+        near = closest_name(name, (*_ARGUMENTS, *_ALSO_CALLED, *RetrievalConfig.model_fields))
+        meant = _ALSO_CALLED.get(near or "", near)
+        if meant in _ARGUMENTS:
+            raise ConfigError(f"{name}: there is no such argument; did you mean {meant}?")
+
+
 def make_call(
     asked: ComposeRequest,
     resources: Resources,
@@ -147,6 +163,7 @@ def make_call(
     RetrivexError
         If an argument is of the wrong kind.
     """
+    _refuse_misspelt_arguments(asked.overrides)
     config, query = resources.config.override(**asked.overrides), asked.query
     if query is not None and not isinstance(query, str):
         raise RetrivexError(

@@ -9,7 +9,7 @@ from retrivex.composer.answer import compose_answer
 from retrivex.composer.batch import BatchItem, compose_all
 from retrivex.composer.budget_fit import fit_to_budget
 from retrivex.composer.call import Call, ComposeRequest, Resources, Steps, make_call
-from retrivex.composer.drive import Services, adrive, drive
+from retrivex.composer.drive import Begun, Services, adrive, drive
 from retrivex.composer.expand import expand
 from retrivex.composer.fetch import fetch_parents
 from retrivex.composer.pinned import Pinned, pin_passages, without_pins
@@ -110,6 +110,11 @@ class SpanComposer:
         self._sentence_scoring = None if sentence_scorer is None else SentenceScoring.of(sentence_scorer)
         self._resources = Resources(self.config, tokenizer)
         self._resources.counters_for(self.config)
+
+    @property
+    def tokenizer_name(self) -> str:
+        """Name of the tokenizer that counts for calls without one of their own, as stored counts have it."""
+        return self._resources.counters_for(self.config).counter.cache.name
 
     def retrieve(
         self,
@@ -264,6 +269,19 @@ class SpanComposer:
             If `requests` is no list of them, or `max_workers` no whole number of at least 1.
         """
         return compose_all(self.compose, requests, max_workers)
+
+    def begin(self, asked: ComposeRequest) -> Begun[Composition]:
+        """Run `compose` up to what it first asks the chunk store for; `finish()` of what this returns does the rest.
+
+        Many calls begun, and their windows fetched together, are few requests where `compose` in a loop sends one each.
+
+        Raises
+        ------
+        RetrivexError
+            As in `compose`.
+        """
+        call, services = self._start(asked)
+        return Begun(compose_steps(call), services)
 
     def value_units(
         self,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from retrivex.config import RetrievalConfig
+from retrivex.config import RetrievalConfig, ScorerName
 from retrivex.expansion.continuity import Continuity
 from retrivex.expansion.seeds import Seed
 from retrivex.merging.parents import PlacedParent, holds_whole
@@ -15,7 +15,6 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
 from retrivex.rendering.render import Rendered
-from retrivex.scoring.scorer import ScorerName
 from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
 from retrivex.text.leads import Prefixes

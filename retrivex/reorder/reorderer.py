@@ -46,8 +46,7 @@ class Reorderer:
     def __init__(self, options: ReorderOptions | None = None, **changes: Any) -> None:
         if options is not None and not isinstance(options, ReorderOptions):
             raise RetrivexError(
-                f"options are a {type(options).__name__}: give ReorderOptions, or options by name, as "
-                "strategy='document'"
+                f"options is {type(options).__name__}: give ReorderOptions, or options by name, as strategy='document'"
             )
         self.options = ReorderOptions(**changes) if options is None else options.override(**changes)
 

@@ -65,6 +65,102 @@ class IndexReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedDocument:
+    """A document with everything that a store keeps of it.
+
+    Parameters
+    ----------
+    document : with what cut it in its metadata
+    chunks : in their order
+    parents : by parent id
+    token_counts : of the chunks, by `tokenizer`
+    tokenizer : name of what counted
+    vectors : shape (n, d), of the chunks; None without an encoder
+    encoder : name of their model
+    content_hash : of document, chunker, encoder and tokenizer
+    """
+
+    document: Document
+    chunks: Sequence[Chunk]
+    parents: Mapping[str, Chunk]
+    token_counts: Sequence[int]
+    tokenizer: str
+    vectors: NDArray[np.floating[Any]] | None
+    encoder: str | None
+    content_hash: str
+
+    def put_into(self, store: SQLiteStore) -> PutResult:
+        """Write the document into a store; errors as in `SQLiteStore.put`."""
+        return store.put(
+            self.document,
+            self.chunks,
+            self.parents,
+            self.vectors,
+            encoder=self.encoder,
+            token_counts=self.token_counts,
+            tokenizer=self.tokenizer,
+            content_hash=self.content_hash,
+        )
+
+
+def prepare_document(
+    document: Document,
+    chunker: Chunker,
+    tokenizer: Tokenizer,
+    encoder: Encoder | None = None,
+    on_encoded: Callable[[int, int], None] | None = None,
+) -> PreparedDocument:
+    """Cut a document, count and encode its chunks.
+
+    Parameters
+    ----------
+    document : what to cut
+    chunker, tokenizer, encoder : as in `Indexer`
+    on_encoded : called with how many chunks are encoded, and of how many
+
+    Raises
+    ------
+    ChunkError
+        If it cannot be cut.
+    EncoderError
+        If the encoder fails.
+    """
+    if isinstance(chunker, ParentChildChunker):
+        chunks, parents = chunker.chunk_with_parents(document)
+    else:
+        chunks, parents = chunker.chunk(document), {}
+    return PreparedDocument(
+        replace(document, metadata={**document.metadata, CHUNKER_KEY: chunker.name}),
+        chunks,
+        parents,
+        tokenizer.count_many([chunk.text for chunk in chunks]),
+        tokenizer.name,
+        _encode(chunks, encoder, on_encoded or _ignore),
+        None if encoder is None else encoder.name,
+        _digest(document, chunker, tokenizer, encoder),
+    )
+
+
+def _digest(document: Document, chunker: Chunker, tokenizer: Tokenizer, encoder: Encoder | None) -> str:
+    model = "" if encoder is None else encoder.name
+    return content_hash(document, chunker=chunker.name, encoder=model, tokenizer=tokenizer.name)
+
+
+def _encode(
+    chunks: Sequence[Chunk], encoder: Encoder | None, on_encoded: Callable[[int, int], None]
+) -> NDArray[np.floating[Any]] | None:
+    if encoder is None or not chunks:
+        return None
+    # the rows of a table mean little without its header
+    texts = [(chunk.metadata.prefix or "") + chunk.text for chunk in chunks]
+    parts = []
+    for start in range(0, len(texts), _ENCODED_AT_ONCE):
+        on_encoded(start, len(texts))
+        parts.append(encoder.encode(texts[start : start + _ENCODED_AT_ONCE]))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True)
 class Indexer:
     """Chunks, counts and encodes documents, and writes them to a store.
 
@@ -160,41 +256,11 @@ class Indexer:
         return self._add(document, _ignore)
 
     def _add(self, document: Document, on_encoded: Callable[[int, int], None]) -> tuple[PutResult, int, int]:
-        encoder = "" if self.encoder is None else self.encoder.name
-        digest = content_hash(document, chunker=self.chunker.name, encoder=encoder, tokenizer=self.tokenizer.name)
+        digest = _digest(document, self.chunker, self.tokenizer, self.encoder)
         if self.store.is_current(document.doc_id, digest):
             return "unchanged", 0, 0
-        chunks, parents = self._cut(document)
-        counts = self.tokenizer.count_many([chunk.text for chunk in chunks])
-        result = self.store.put(
-            replace(document, metadata={**document.metadata, CHUNKER_KEY: self.chunker.name}),
-            chunks,
-            parents,
-            self._encode(chunks, on_encoded),
-            encoder=encoder or None,
-            token_counts=counts,
-            tokenizer=self.tokenizer.name,
-            content_hash=digest,
-        )
-        return result, len(chunks), sum(counts)
-
-    def _cut(self, document: Document) -> tuple[list[Chunk], Mapping[str, Chunk]]:
-        if isinstance(self.chunker, ParentChildChunker):
-            return self.chunker.chunk_with_parents(document)
-        return self.chunker.chunk(document), {}
-
-    def _encode(
-        self, chunks: Sequence[Chunk], on_encoded: Callable[[int, int], None]
-    ) -> NDArray[np.floating[Any]] | None:
-        if self.encoder is None or not chunks:
-            return None
-        # the rows of a table mean little without its header
-        texts = [(chunk.metadata.prefix or "") + chunk.text for chunk in chunks]
-        parts = []
-        for start in range(0, len(texts), _ENCODED_AT_ONCE):
-            on_encoded(start, len(texts))
-            parts.append(self.encoder.encode(texts[start : start + _ENCODED_AT_ONCE]))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        made = prepare_document(document, self.chunker, self.tokenizer, self.encoder, on_encoded)
+        return made.put_into(self.store), len(made.chunks), sum(made.token_counts)
 
     def _take(self, document: Document, scope: str | None, taken: _TakenNames, run: _Run, reading: _Reading) -> None:
         file = str(reading.path)
@@ -213,7 +279,7 @@ class Indexer:
         try:
             result, chunks, tokens = self._add(document, reading.advance)
         except (StoreError, ChunkError) as error:
-            if isinstance(error.__cause__, sqlite3.Error):
+            if isinstance(error.__cause__, sqlite3.Error | OSError):
                 raise  # the disk, not the document: the next one would fare no better
             run.refuse(file, str(error))
             return

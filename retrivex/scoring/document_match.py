@@ -19,6 +19,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.merging.units import Units
 from retrivex.model.chunk import Chunk
 from retrivex.scoring.bm25 import find_terms, question_terms
 from retrivex.scoring.term_index import TermIndexer
@@ -151,6 +152,11 @@ def with_texts(match: DocumentMatch, counts: NDArray[np.int64], document: NDArra
     for number, column in zip(document[firsts].tolist(), (np.add.reduceat(counts, firsts, axis=1) > 0).T, strict=True):
         held[:, number] |= column
     return replace(match, held=held)
+
+
+def document_of_units(units: Units, match: DocumentMatch) -> NDArray[np.int64]:
+    """Return the number of each unit's document, shape (n,)."""
+    return np.array([match.numbers[run.doc_id] for run in units.axis.runs], dtype=np.int64)[units.run]
 
 
 def document_features(match: DocumentMatch, kept: Flags, document: NDArray[np.int64]) -> Floats:

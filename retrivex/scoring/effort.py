@@ -17,7 +17,7 @@ from retrivex.config import Effort
 
 Floats = NDArray[np.float64]
 
-EARNED_SHARE: dict[Effort, float] = {"lean": 0.075, "standard": 0.03, "full": 0.0}
+EARNED_SHARE: dict[Effort, float] = {"lean": 0.065, "standard": 0.021, "full": 0.0}
 """Share of the evidence that each 100 tokens are expected to hold at least."""
 
 FALLBACK_SHARE: dict[Effort, float] = {"lean": 0.25, "standard": 0.5, "full": 1.0}
@@ -53,7 +53,7 @@ def find_floor(expected: Floats, tokens: NDArray[np.int64], sharpness: float, ef
     --------
     >>> expected = expected_shares(np.array([1.0, 0.5, 0.1]), 1.0)
     >>> round(find_floor(expected, np.array([50, 50, 50]), 1.0, "lean"), 3)
-    0.06
+    0.052
     """
     earned = EARNED_SHARE[effort]
     if not earned or not len(expected):

@@ -19,7 +19,13 @@ from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.scoring.bm25 import TermCounts, bm25, inverse_frequency, term_counts
-from retrivex.scoring.document_match import DOCUMENT_FEATURES, DocumentMatch, document_features, with_texts
+from retrivex.scoring.document_match import (
+    DOCUMENT_FEATURES,
+    DocumentMatch,
+    document_features,
+    document_of_units,
+    with_texts,
+)
 from retrivex.text.terms import TermIndex
 
 Floats = NDArray[np.float64]
@@ -253,7 +259,7 @@ def unit_features(
     terms = term_counts(question, pool, units.axis.bases[units.run] + units.start)
     by_document = np.zeros((len(DOCUMENT_FEATURES), count))
     if match is not None:
-        document = np.array([match.numbers[run.doc_id] for run in units.axis.runs], dtype=np.int64)[units.run]
+        document = document_of_units(units, match)
         match = with_texts(match, terms.all, document)
         by_document = document_features(match, terms.kept, document)
     words = _word_signals(terms, line, match)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.config import RetrievalConfig
+from retrivex.config import RetrievalConfig, ScorerName
 from retrivex.errors import RetrivexError
 from retrivex.expansion.continuity import Continuity
 from retrivex.expansion.seeds import Seed
@@ -21,7 +21,7 @@ from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
-from retrivex.scoring.document_match import DocumentMatch, match_names
+from retrivex.scoring.document_match import DocumentMatch, document_of_units, match_names
 from retrivex.scoring.effort import FALLBACK_SHARE, expected_shares, find_floor
 from retrivex.scoring.features import UnitTable, name_without_embeddings, unit_features
 from retrivex.scoring.knn_fallback import Capacity, interpolate
@@ -29,7 +29,7 @@ from retrivex.scoring.sentences import sentence_log_odds, with_reason
 from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.weighted import chunk_values
 
-ScorerName: TypeAlias = Literal["weighted", "calibrated"]
+Floats = NDArray[np.float64]
 
 MAX_REASONS = 5
 """Features that the trace names for a unit at most."""
@@ -140,6 +140,11 @@ class Scorer:
         calibrated = asked and config.scoring != "weighted"
         self.model = load_coefficients(config.coefficients) if calibrated else None
 
+    @property
+    def name(self) -> ScorerName:
+        """Which scorer gives the values."""
+        return "weighted" if self.model is None else "calibrated"
+
     def score(
         self,
         runs: Sequence[Run],
@@ -207,7 +212,7 @@ class Scorer:
         if moved is not None:
             log_odds = log_odds + moved
         p = probabilities(log_odds)
-        shares = _shares(p, units)
+        shares = _shares(p, units, model.neighbour_share, table.match)
         expected = expected_shares(p, model.sharpness)
         floor = find_floor(expected, units.tokens, model.sharpness, self.config.effort)
         kind = kind_of_hits(seeds, embedded=bool(similarity))
@@ -265,8 +270,11 @@ class Scorer:
         return float(made)
 
 
-def _shares(p: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
-    """Return the value of each unit as a share of the best: half its own probability, half its two neighbours'.
+def _shares(p: Floats, units: Units, neighbours: float, match: DocumentMatch | None) -> Floats:
+    """Return the value of each unit as a share of the best: its own probability, and its two neighbours' for a part.
+
+    It counts by the chance of its document, which is that of the document's best unit: as a rule one document answers.
+    The model gives no chance to documents where `match` is None.
 
     Evidence seldom ends where a unit does, and what stands beside it is needed to read it.
     """
@@ -276,9 +284,19 @@ def _shares(p: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
     before, after = p.copy(), p.copy()
     np.copyto(before[1:], p[:-1], where=same)
     np.copyto(after[:-1], p[1:], where=same)
-    value = p / 2 + (before + after) / 4
+    value = (1 - neighbours) * p + neighbours * (before + after) / 2
+    if match is not None and len(match.numbers) > 1:
+        value *= _document_chances(p, units, match)
     best = float(value.max())
     return value / best if best > 0 else np.ones(len(p))
+
+
+def _document_chances(p: Floats, units: Units, match: DocumentMatch) -> Floats:
+    """Return the best probability of each unit's document, shape (n,)."""
+    document = document_of_units(units, match)
+    chances = np.zeros(len(match.numbers))
+    np.maximum.at(chances, document, p)
+    return chances[document]
 
 
 def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:

@@ -25,6 +25,9 @@ from retrivex.tokens.stored import TextCounts
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+VALUE_DIGITS = 12
+"""Decimals of a value that count: processors differ in the last of a float, and equal values must stay equal."""
+
 
 class Piece(NamedTuple):
     """A stretch of a run that can be picked.
@@ -242,20 +245,21 @@ def build_candidates(
     exclusions : what may not be shown
     cache : counts tokens
     style : decides what opening a span costs
-    config : `min_value`, `dedupe_overlaps`, `near_duplicate_threshold`, `selection_unit`
+    config : `min_value`, `run_cost`, `dedupe_overlaps`, `near_duplicate_threshold`, `selection_unit`
     distinct : chunks that count although a better one has the same text
     """
     cut = _cut(runs, scores.units, exclusions)
     found = find_repeats(runs, scores, config)
     repeated = {key: other for key, other in found.of.items() if key not in distinct}
-    values = _values(runs, scores, cut, repeated)
+    rounded = np.array(_values(runs, scores, cut, repeated), dtype=np.float64).round(VALUE_DIGITS)
+    values = rounded.tolist()
     costs, openings = _prices(runs, scores.units, cut, cache)
     if style.prefixes and config.selection_unit != "span":
         openings += _lead_tokens(runs, cut, cache)
     mean = costs.sum() / len(costs) if costs.any() else 1.0
     # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
     floor = max(config.min_value, scores.floor)
-    gains = (np.array(values) - floor) * np.maximum(costs, 1) / mean
+    gains = (rounded - floor) * np.maximum(costs, 1) / mean
     problem = Problem.of_arrays(
         Arrays(
             costs,
@@ -263,7 +267,7 @@ def build_candidates(
             gains,
             cut.joined,
         ),
-        run_cost=config.run_cost,
+        run_cost=config.span_cost(scores.scorer),
         ranks=values,
         documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
     )

@@ -7,18 +7,20 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
 from retrivex.prompts.apis import Api
 from retrivex.reorder.presets import PresetName
 from retrivex.retrieval.local import RetrievalMode
-from retrivex.service.requests import RequestError
 from retrivex.similarity.deduplicate import CompareWith, Keep
 
 DEFAULT_INDEX = "default"
 
 _Model = TypeVar("_Model", bound="Body")
 
-IndexName = Annotated[str, Field(description="of the indexes of this service; GET /readyz lists them")]
+IndexName = Annotated[
+    str, Field(description="one of the indexes of this service; an unknown name is answered with those there are")
+]
 ScopeOf = Annotated[
     str | list[str | None] | None,
     Field(description="narrows what the key may see; null in a list stands for what has no scope"),

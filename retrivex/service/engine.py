@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from retrivex.composer.composer import SpanComposer
+from retrivex.composer.requests import RequestError, compose_request, read_request
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
@@ -34,7 +35,6 @@ from retrivex.service.errors import NotFoundError
 from retrivex.service.index import Index
 from retrivex.service.playground.settings import Settings, without_files
 from retrivex.service.playground.view import Answer, write_view
-from retrivex.service.requests import RequestError, compose_request, read_request
 from retrivex.service.uploads import check_name, read_upload
 from retrivex.similarity.deduplicate import find_duplicates
 from retrivex.stores.sqlite.inspection import DocumentInfo

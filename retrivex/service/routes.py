@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
+from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Composition
 from retrivex.errors import LoadError, install_hint
 from retrivex.model.chunk import Chunk, ChunkKey
@@ -27,7 +28,6 @@ from retrivex.service.metrics import Metrics
 from retrivex.service.openapi import JSON, Operation, batch_of
 from retrivex.service.problems import problem_of
 from retrivex.service.quotas import Quotas
-from retrivex.service.requests import RequestError
 from retrivex.service.settings import Settings
 from retrivex.service.wire import read_json, write_json
 from retrivex.service.work import Work
@@ -86,13 +86,14 @@ class Service:
         return access
 
     async def run(self, access: Access, job: Callable[[], T]) -> T:
-        """Do a job in a thread, counted for its key."""
-        return await self.work.do(self._count, access, job)
-
-    def _count(self, access: Access, job: Callable[[], T]) -> T:
+        """Do a job in a thread, counted for its key: here as soon as it waits, over all workers once it runs."""
         if access.key is None:
-            return job()
-        with self.quotas.admit(access.key):
+            return await self.work.do(job)
+        with self.quotas.hold(access.key):
+            return await self.work.do(self._count, access.key, job)
+
+    def _count(self, key: str, job: Callable[[], T]) -> T:
+        with self.quotas.admit(key):
             return job()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
+from retrivex.composer.requests import RequestError
 from retrivex.service.errors import SyntaxProblemError
-from retrivex.service.requests import RequestError
 
 
 def read_json(raw: bytes) -> dict[str, Any]:

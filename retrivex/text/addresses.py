@@ -49,8 +49,8 @@ class Confidential:
 
     Examples
     --------
-    >>> place = Confidential("https://me:pass-1@host/v1?token=t-2", "key-3")
-    >>> place.address, place.hide("wrong key key-3 or t-2")
+    >>> place = Confidential("https://me:pass-1@host/v1?token=tok-2", "key-3")
+    >>> place.address, place.hide("wrong key key-3 or tok-2")
     ('https://host/v1', 'wrong key *** or ***')
     """
 

@@ -114,6 +114,8 @@ def test_json_and_page(results: Path, tmp_path: Path) -> None:
         (["--a", "composer=other"], "there are balanced, knn"),
         (["--set", "ants"], "the results hold bees"),
         (["--measure", "f1"], "not known of both sides"),
+        ([], "A and B are the same results: choose two ways, as in --a composer=balanced --b composer=knn"),
+        (["--a", "composer=knn", "--b", "composer=knn"], "A and B are the same results"),
     ],
 )
 def test_what_is_not_there_is_one_clear_error(results: Path, options: list[str], said: str) -> None:

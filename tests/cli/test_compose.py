@@ -183,9 +183,14 @@ def test_files_in_and_out(tmp_path: Path) -> None:
     same = run(app, ["compose", "--in", str(source), "--out", str(source)])
     assert same.exit_code == 2
     assert source.read_bytes()
-    missing = run(app, ["compose", "--in", str(tmp_path / "none.jsonl")])
-    assert missing.exit_code == 3
-    assert "none.jsonl: No such file" in missing.stderr
+
+
+def test_a_file_of_requests_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+    missing, out = tmp_path / "no.jsonl", tmp_path / "out.jsonl"
+    result = run(app, ["compose", "--in", str(missing), "--out", str(out)])
+    assert result.exit_code == 2
+    assert "no.jsonl': it does not exist; name a file of requests, or - for standard input" in result.stderr
+    assert not out.exists()
 
 
 def test_a_line_over_the_limit_is_skipped_without_losing_the_next() -> None:
@@ -312,6 +317,10 @@ def test_a_line_of_which_no_hit_can_be_read_is_an_error_with_the_way_out(hits: A
     ("more", "message"),
     [
         ({"queryEmbedding": [1.0]}, "the key 'queryEmbedding' is unknown: did you mean query_embedding? known are"),
+        (
+            {"token_budget": 50},
+            'the key \'token_budget\' is unknown: it is an option: write "config": {"token_budget":',
+        ),
         ({"Question": "Why?"}, "the key 'Question' is unknown: did you mean question? known are"),
         ({"chunks": [{"docId": "bees", "chunkIndex": 1, "text": "Bees."}]}, "did you mean chunk_id, doc_id? the known"),
         ({"chunks": [{**CHUNKS[1], "headingPath": ["A"]}]}, "unknown key 'headingPath': did you mean heading_path?"),

@@ -154,7 +154,7 @@ def test_everything_can_be_given_more_than_once(folder: Path) -> None:
     options = {
         "--composer": ["knn", str(folder / "mine.toml")], "--order": ["document", "shuffle"], "--seed": ["1", "2"],
         "--budget": ["40", "80"], "--hits": ["3", "6"], "--retriever": ["bm25", "dense", "fused"],
-        "--encoder": ["hashing-64"], "--questions": ["4"], "--chunk-tokens": ["15"], "--chunker": ["auto"],
+        "--embed": ["hashing-64"], "--questions": ["4"], "--chunk-tokens": ["15"], "--chunker": ["auto"],
     }  # fmt: skip
     args = [word for name, values in options.items() for value in values for word in (name, value)]
     result = evaluate(folder, *args, "--keep-contexts", "--json")

@@ -285,6 +285,23 @@ def test_numbers_beyond_the_machines_are_refused(folder: Path, args: list[str]) 
     assert b"a number here is at most" in done.stderr
 
 
+def test_a_warning_of_retrivex_is_a_note_without_a_path_and_those_of_others_stay() -> None:
+    program = (
+        "import sys, warnings\n"
+        "from retrivex.cli import application\n"
+        "from retrivex.tokens.tokenizer import TokenEstimateWarning\n"
+        "sys.argv = ['retrivex', '--version']\n"
+        "try: application.run()\n"
+        "except SystemExit: pass\n"
+        "warnings.warn('token counts are estimated', TokenEstimateWarning)\n"
+        "warnings.warn('of another package')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment(), check=True)
+    first, *others = done.stderr.decode().splitlines()
+    assert first == "note: token counts are estimated"
+    assert "UserWarning: of another package" in others[0]
+
+
 def test_escape_sequences_in_options_do_not_reach_the_terminal(folder: Path) -> None:
     red = "\x1b[31mred"
     (folder / "c.json").write_text(json.dumps({red: 1}))

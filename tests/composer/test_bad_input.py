@@ -12,7 +12,7 @@ import pytest
 from support.strategies import bare, compose, count_words, hits_of, make_chunk, make_store, sentences, shown_ids, tile
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
-from retrivex.errors import HitError, StoreError
+from retrivex.errors import ConfigError, HitError, StoreError
 from retrivex.model.chunk import MAX_CHUNK_ID
 from retrivex.stores import InMemoryChunkStore, SQLiteStore
 
@@ -35,6 +35,24 @@ def test_budget_0_and_negative() -> None:
     assert [hit.reason for hit in made.dropped] == ["budget"]
     with pytest.raises(ValueError, match="token_budget"):
         compose(hits_of(TEN, {5: 1.0}), TEN, token_budget=-1)
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [
+        ("qestion", "query"),
+        ("question", "query"),
+        ("querry", "query"),
+        ("query_embeding", "query_embedding"),
+        ("scopes", "scope"),
+        ("store", "chunk_store"),
+        ("token_buget", "token_budget"),
+        ("orderingstrategy", "ordering_strategy"),
+    ],
+)
+def test_a_misspelt_argument_names_the_one_that_is_meant(misspelt: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{misspelt}: there is no such (argument|option); did you mean {meant}\?$"):
+        SpanComposer(tokenizer=count_words).compose(hits_of(TEN, {5: 1.0}), TEN, **{misspelt: 5})
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])

@@ -70,7 +70,7 @@ def test_min_value() -> None:
 
 
 def test_effort() -> None:
-    texts = ["Bees live on honey in winter. ", *[f"Ships of {year} sailed to the cold north. " for year in range(9)]]
+    texts = ["Bees live on honey in winter. ", *[f"Ships of {year} sailed to the cold north. " for year in range(60)]]
     store = tile("d", texts)
     hits = hits_of(store, {at: 9.0 if at == 0 else 1.0 for at in range(len(texts))})
     tokens = [

@@ -14,10 +14,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow.parquet as pq
 from stores.sqlite.kill_ingest import ingest
+from support.batch_world import CONFIG, MadeStore, make_table, write_requests
 from support.whole_stores import assert_documents_are_whole, contents
 
+from retrivex.batch import (
+    ChunkWork,
+    ComposeWork,
+    FilesWork,
+    Job,
+    OutputFolder,
+    StoreAddress,
+    file_source,
+    open_writer,
+    parquet_source,
+    write_parts,
+)
+from retrivex.batch.folder import Done, part_name
 from retrivex.chunking import get_chunker
+from retrivex.loading import LoadReport
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.retrieval.indexing import Indexer
 from retrivex.stores import SQLiteStore
@@ -147,7 +163,76 @@ class CacheWriter:
         assert all(entry == self._entry(version, at) for (_, at), entry in found.items() if at >= ENTRIES - 4)
 
 
-WRITERS: dict[str, Callable[[], Writer]] = {"store": StoreWriter, "index": IndexWriter, "cache": CacheWriter}
+class BatchWriter:
+    """Jobs of a batch: requests to compositions, and files to chunks that are written into a store."""
+
+    def __init__(self) -> None:
+        self.address = "store.db"
+        self.chunks = FilesWork(ChunkWork("token", 20, tokenizer="estimate"))
+        self.composing = ComposeWork(CONFIG, MadeStore)
+        self.composing(make_table(1))  # what a child would import before it does anything
+
+    def _jobs(self, folder: Path) -> tuple[Job, Job]:
+        requests, pages = folder / "requests.parquet", folder / "pages"
+        if not requests.exists():
+            write_requests(requests, 30)
+            pages.mkdir()
+            for number in range(12):
+                (pages / f"page{number}.txt").write_text(f"Page {number} tells of bees. " * (3 + number))
+        files = file_source([pages], LoadReport(), files_per_part=2)
+        composing = Job(parquet_source(requests, self.composing, 5), self.composing, OutputFolder(folder / "contexts"))
+        return composing, Job(files, self.chunks, OutputFolder(folder / "chunks"))
+
+    def write(self, folder: Path, version: int) -> None:
+        jobs = self._jobs(folder)
+        for job in jobs:
+            with job.open() as missing:
+                if not missing:  # all done by an earlier version: begin anew
+                    for path in [*job.folder.path.glob("part-*"), *job.folder.path.glob("_written-*")]:
+                        path.unlink()
+                for number in missing or range(job.source.parts):
+                    made = job.make_part(number)
+                    assert isinstance(made, Done), made
+        writer = open_writer(StoreAddress("sqlite", str(folder / self.address)))
+        write_parts(jobs[1].folder, jobs[1].source.parts, writer)
+        writer.close()
+
+    def check(self, folder: Path) -> None:
+        for job in self._jobs(folder):
+            for number in range(job.source.parts):
+                if job.folder.has(number):
+                    made = pq.read_table(job.folder.path / part_name(number))
+                    assert made.equals(job.work(job.source.read(number)))
+        with SQLiteStore(folder / self.address) as store:
+            assert store.check() == []
+            for info in store.documents():
+                document = store.get_document(info.doc_id)
+                number = int(info.doc_id.removeprefix("page").removesuffix(".txt"))
+                assert document is not None
+                assert document.text.count("Page ") == 3 + number
+
+    def finish(self, folder: Path, undisturbed: Path, version: int) -> None:
+        for place in (folder, undisturbed):
+            self.write(place, version)
+        for name in ("contexts", "chunks"):
+            tables = [pq.read_table(place / name) for place in (folder, undisturbed)]
+            kept = [
+                column for column in tables[0].column_names if column not in ("source", "content_hash")
+            ]  # of the folder
+            assert tables[0].select(kept).equals(tables[1].select(kept))
+            assert not list((folder / name).glob(".part*"))
+        with SQLiteStore(folder / self.address) as killed, SQLiteStore(undisturbed / self.address) as other:
+            found = [sorted((i.doc_id, i.chunk_count) for i in store.documents()) for store in (killed, other)]
+        assert found[0] == found[1]
+        assert len(found[0]) == 12
+
+
+WRITERS: dict[str, Callable[[], Writer]] = {
+    "store": StoreWriter,
+    "index": IndexWriter,
+    "cache": CacheWriter,
+    "batch": BatchWriter,
+}
 
 
 @dataclass

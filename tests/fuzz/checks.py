@@ -392,7 +392,7 @@ def check_earned(config: RetrievalConfig, made: Composition, spare: int, count: 
             continue  # of several units, those at the edges may be torn
         # the mean is at most the largest
         least = (units[own[0]].value - floor) * tokens[own[0]] / tokens.max()
-        worth = least > config.run_cost + 1e-9 and tokens[own[0]] <= spare
+        worth = least > config.span_cost("calibrated") + 1e-9 and tokens[own[0]] <= spare
         expect(not worth, "budget left unused by a hit that is worth it", hit, least, spare)
 
 

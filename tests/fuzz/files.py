@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -60,6 +62,13 @@ ODD_VALUES: tuple[Any, ...] = (
     [0.1, 0.2],
     ["A", "B"],
 )
+
+
+def odd_value(rng: random.Random) -> Any:
+    """Draw a value as a copy: what a case puts into a list of it must not be in the next one's."""
+    return deepcopy(rng.choice(ODD_VALUES))
+
+
 """Values that a field may hold in a file from elsewhere."""
 
 
@@ -259,7 +268,7 @@ CHUNK_FIELDS = (
 def _make_record(rng: random.Random, fields: Sequence[str], usual: Mapping[str, Any]) -> dict[str, Any]:
     made = dict(usual)
     for name in rng.sample(fields, rng.choice((0, 0, 1, 2))):
-        made[name] = rng.choice((rng.choice(ODD_VALUES), make_text(rng), rng.randint(0, 9)))
+        made[name] = rng.choice((odd_value(rng), make_text(rng), rng.randint(0, 9)))
     if rng.random() < 0.05:
         made.pop(rng.choice(list(made)))
     return made
@@ -381,7 +390,16 @@ def _bases() -> dict[str, dict[str, bytes]]:
         file.save(stream)
         with zipfile.ZipFile(stream) as packed:
             made[suffix] = {name: packed.read(name) for name in packed.namelist()}
+    for name in ("word/styles.xml", "word/stylesWithEffects.xml"):
+        # the template's hundreds of styles would be most of the time of a case, and say nothing
+        made[".docx"][name] = re.sub(rb"<w:style .*?</w:style>", _keep_used, made[".docx"][name], flags=re.DOTALL)
     return made
+
+
+def _keep_used(style: re.Match[bytes]) -> bytes:
+    """Keep the styles of a paragraph, a heading and a table."""
+    used = re.search(rb'w:styleId="(Normal|Heading1|TableNormal)"', style[0])
+    return style[0] if used else b""
 
 
 MAIN_PARTS = {".docx": "word/document.xml", ".pptx": "ppt/slides/slide1.xml", ".xlsx": "xl/worksheets/sheet1.xml"}

@@ -334,7 +334,7 @@ def test_marks_of_every_branch_and_value_are_escaped(template: str, forged: str)
         ("{% macro m(n) %}{% for i in range(99) %}{{ m(n) if n else '' }}{% endfor %}{% endmacro %}{{ m(1) }}", "step"),
         ("{{ 'x' * 10 ** 9 }}", "more than 67,108,864 characters"),
         ("{{ [0] * 10 ** 9 }}", "more than 67,108,864 characters"),
-        ("{{ 9 ** 9 ** 9 }}", "more than 67,108,864 characters"),
+        ("{{ 9 ** (9 ** 9) }}", "more than 67,108,864 characters"),
         ("{% for a in range(9999) %}{{ 'x' * 9999 }}{% endfor %}", "makes more than 67,108,864 characters"),
     ],
 )

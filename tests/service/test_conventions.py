@@ -10,13 +10,13 @@ import pytest
 from support.service_world import make_engine, make_index
 
 from retrivex import Document
+from retrivex.composer.requests import RequestError
 from retrivex.errors import RetrivexError
 from retrivex.service.access import Access
 from retrivex.service.conventions.dify import retrieve_records
 from retrivex.service.conventions.openai import search_vector_store
 from retrivex.service.engine import Engine
 from retrivex.service.errors import AccessError, LimitError, NotFoundError
-from retrivex.service.requests import RequestError
 
 JULY = 1_782_864_000.0  # the first of July 2026, UTC
 ACME = Access("k1", frozenset({"acme"}))

@@ -9,6 +9,7 @@ import pytest
 from support.service_world import CHUNKS, COMPOSE, PASSAGES, make_engine, make_index
 
 from retrivex import Document, RetrievalConfig
+from retrivex.composer.requests import RequestError
 from retrivex.errors import ConfigError, LoadError, RetrivexError, StoreError
 from retrivex.scoring.calibrated import shipped_coefficients
 from retrivex.service.access import Access
@@ -16,7 +17,6 @@ from retrivex.service.bounds import Bounds
 from retrivex.service.engine import Engine
 from retrivex.service.errors import AccessError, ConflictError, LimitError, NotFoundError
 from retrivex.service.index import Index
-from retrivex.service.requests import RequestError
 from retrivex.tokens.tokenizer import get_tokenizer
 
 ACME = Access("k1", frozenset({"acme"}))

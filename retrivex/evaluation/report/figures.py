@@ -117,7 +117,12 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
             yield "What reaches the context", f"{measure}_by_budget", title, _by_budget(shown, measure)
     if "evidence_tokens_per_1000" in measures_of(shown):
         title = "tokens of evidence for each 1,000 tokens of context"
-        yield "What reaches the context", "evidence_per_token", title, _bars(shown, "evidence_tokens_per_1000", title)
+        yield (
+            "What reaches the context",
+            "evidence_per_token",
+            title,
+            _bars(shown, "evidence_tokens_per_1000", "evidence per 1,000 tokens"),
+        )
     for family, found in grouped(shown, family_of).items():
         for measure, *same in group_equal_measures(found, ("complete", "answer_in_context")):
             of = equal([measure, *same])

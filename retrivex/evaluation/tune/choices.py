@@ -66,7 +66,7 @@ class Choices:
     def _choose(self, config: RetrievalConfig) -> tuple[int, ...]:
         floor = max(config.min_value, self.floor)
         gains = np.asarray(self.problem.gains) - floor * self.weights
-        problem = replace(self.problem, gains=gains.tolist(), run_cost=config.run_cost)
+        problem = replace(self.problem, gains=gains.tolist(), run_cost=config.span_cost("calibrated"))
         cap, documents = config.max_tokens_per_document, problem.documents
         caps = None if cap is None or documents is None else [cap] * (max(documents) + 1)
         limits = Limits(config.token_budget, config.max_spans, caps)

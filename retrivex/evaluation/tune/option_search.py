@@ -151,7 +151,12 @@ class Search:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         try:
             study = optuna.create_study(direction="maximize", sampler=sampler)
-            first = {"model": AS_IT_IS, "run_cost": 0.25, "min_value": 0.0, "hedge": self.config.hedge}
+            first = {
+                "model": AS_IT_IS,
+                "run_cost": self.config.span_cost("calibrated"),
+                "min_value": 0.0,
+                "hedge": self.config.hedge,
+            }
             study.enqueue_trial(first, skip_if_exists=True)
             for done in range(trials):
                 self.report("searching", done, trials)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import Body, read_body
@@ -27,7 +28,6 @@ from retrivex.service.conventions.search import (
     split_scope,
 )
 from retrivex.service.engine import Engine
-from retrivex.service.requests import RequestError
 
 _TEXTS = {"contains": "contains", "start with": "starts", "end with": "ends"}
 _NUMBERS = {">": "above", "<": "below", "≥": "min", "≤": "max"}

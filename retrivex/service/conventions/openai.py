@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from retrivex.composer.requests import RequestError
 from retrivex.service.access import Access
 from retrivex.service.bodies import Body, read_body
 from retrivex.service.bounds import check_nesting
@@ -24,7 +25,6 @@ from retrivex.service.conventions.search import (
     split_scope,
 )
 from retrivex.service.engine import Engine
-from retrivex.service.requests import RequestError
 
 _MOST_ATTRIBUTES, _LONGEST_NAME, _LONGEST_TEXT = 16, 64, 512
 """Attributes of a result, as the convention limits them."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
 from retrivex.model.span import Span
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.engine import Engine
 from retrivex.service.errors import LimitError
-from retrivex.service.requests import RequestError
 from retrivex.stores import Where
 
 SCOPE = "scope"

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, unquote
 
+from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Citation
 from retrivex.errors import quoted
-from retrivex.service.requests import RequestError
 
 _CITATION = re.compile(r"(?P<doc_id>.+)#(?:(?P<start>\d{1,15})-(?P<end>\d{1,15})|chunk-(?P<chunk>\d{1,15}))", re.DOTALL)
 _ESCAPED = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029]")  # a name with these would not stay on its line

@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
+from retrivex.composer.requests import RequestError
 from retrivex.errors import install_hint
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
@@ -14,7 +15,6 @@ from retrivex.service.logs import LOGGER
 from retrivex.service.mcp import tools
 from retrivex.service.mcp.citations import write_uri
 from retrivex.service.problems import problem_of
-from retrivex.service.requests import RequestError
 from retrivex.version import __version__
 
 try:

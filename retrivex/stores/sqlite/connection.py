@@ -48,7 +48,7 @@ def sqlite_errors(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StoreError(f"{path}: {_explain(error)} (SQLite says: {error})") from error
-    except DamagedRowError as error:
+    except (DamagedRowError, UnicodeDecodeError) as error:  # SQLite's own messages may quote bytes of a damaged file
         raise StoreError(f"{path}: {_EXPLANATIONS[sqlite3.SQLITE_CORRUPT]} ({error})") from error
 
 
@@ -144,7 +144,7 @@ def _open(path: Path, mode: str, busy_timeout_s: float, cache_kib: int) -> sqlit
         connection.execute(f"PRAGMA journal_size_limit = {WRITER_CACHE_KIB * 1024}")
         if mode.startswith("ro"):
             connection.execute("PRAGMA schema_version").fetchone()  # the first look at the file
-    except sqlite3.Error:
+    except BaseException:
         connection.close()
         raise
     return connection

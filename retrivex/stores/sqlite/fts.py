@@ -46,22 +46,23 @@ def index_terms(text: str) -> str | None:
     return _UNSPACED_RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", unicodedata.normalize("NFKC", text))
 
 
-def match_expression(question: str) -> str | None:
-    """Return the FTS5 query for `question`: its terms, each quoted, joined by OR; None where it has no terms.
+def match_terms(question: str) -> list[str]:
+    """Return the terms of `question`, each quoted for an FTS5 query; a row matches where it holds any of them.
 
     Terms hold only letters, digits and marks, so nothing a user types can reach FTS5's query syntax.
 
     Examples
     --------
-    >>> match_expression('What does "NEAR(bees*" mean?')
-    '"near" OR "bees" OR "mean"'
-    >>> match_expression("全文检索")
-    '"全文" OR "文检" OR "检索"'
-    >>> match_expression("???")
+    >>> match_terms('What does "NEAR(bees*" mean?')
+    ['"near"', '"bees"', '"mean"']
+    >>> match_terms("全文检索")
+    ['"全文"', '"文检"', '"检索"']
+    >>> match_terms("???")
+    []
     """
     terms = list(dict.fromkeys(term for word in _words(question) for term in _query_terms(word)))
     telling = [term for term in terms if term.strip('"') not in _STOP_WORDS]
-    return " OR ".join((telling or terms)[:MAX_QUERY_TERMS]) or None
+    return (telling or terms)[:MAX_QUERY_TERMS]
 
 
 def _pairs(run: str) -> list[str]:

@@ -8,15 +8,15 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
-from retrivex.errors import StoreError, quoted
+from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.stores.sqlite.connection import DamagedRowError
 from retrivex.stores.sqlite.fts import index_terms
 from retrivex.stores.sqlite.record import Record
 from retrivex.stores.sqlite.rows import FIELDS
 from retrivex.stores.sqlite.schema import add_checksums
-from retrivex.stores.sqlite.vectors import Floats, to_blobs
+from retrivex.stores.sqlite.vector_file import VectorWriter
+from retrivex.stores.sqlite.vector_runs import add_run, check_vector_space, remove_run, vector_space
 
 PutResult: TypeAlias = Literal["added", "updated", "unchanged"]
 
@@ -54,7 +54,7 @@ def admit(connection: sqlite3.Connection, record: Record) -> None:
         check_vector_space(vector_space(connection), record.encoder, record.vectors.shape[1])
 
 
-def write(connection: sqlite3.Connection, record: Record) -> PutResult:
+def write(connection: sqlite3.Connection, writer: VectorWriter, record: Record) -> PutResult:
     """Write `record` in place of the document of the same name."""
     doc_id = record.document.doc_id
     old = connection.execute("SELECT id, content_hash FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
@@ -84,7 +84,8 @@ def write(connection: sqlite3.Connection, record: Record) -> PutResult:
         (document,),
     )
     if record.vectors is not None:
-        _write_vectors(connection, document, record.vectors, record.encoder)
+        assert record.encoder is not None  # `prepare` refuses vectors without
+        add_run(connection, writer, document, record.vectors, record.encoder)
     return "updated" if old else "added"
 
 
@@ -95,7 +96,7 @@ def remove(connection: sqlite3.Connection, document: int) -> None:
         "SELECT 'delete', id, body, heading FROM chunk_terms WHERE document = ?",
         (document,),
     )
-    connection.execute("DELETE FROM vectors WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)", (document,))
+    remove_run(connection, document)
     for table, column in (("chunks", "document"), ("parents", "document"), ("documents", "id")):
         connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (document,))
 
@@ -110,33 +111,6 @@ def missing_documents(
         for doc_id, document, source in rows
         if doc_id not in keep and (under is None or _lies_under(source, os.fspath(under)))
     }
-
-
-def vector_space(connection: sqlite3.Connection) -> tuple[str, int] | None:
-    """Return the model and the dimension of the file's vectors; None while it has none."""
-    known = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('vector_model', 'vector_dimension')"))
-    if not known:
-        return None
-    model, dimension = known.get("vector_model"), known.get("vector_dimension")
-    if not isinstance(model, str) or not isinstance(dimension, int) or dimension < 1:
-        raise DamagedRowError(f"its vectors are of the model {quoted(model)} and {quoted(dimension)} dimensions")
-    return model, dimension
-
-
-def check_vector_space(known: tuple[str, int] | None, model: str | None, dimension: int) -> None:
-    """Refuse vectors that cannot be compared with those of the file.
-
-    Raises
-    ------
-    StoreError
-        If the model's name (where given) or the dimension differs.
-    """
-    if known and ((model is not None and model != known[0]) or dimension != known[1]):
-        raise StoreError(
-            f"the store holds vectors of {known[0]!r} with {known[1]} dimensions, these are of "
-            f"{'an unnamed model' if model is None else repr(model)} with {dimension}: use the same encoder, "
-            "index into another file, or call drop_vectors() and index again"
-        )
 
 
 def _lies_under(source: str | None, root: str) -> bool:
@@ -192,14 +166,3 @@ def _insert_scope(connection: sqlite3.Connection, scope: str | None) -> int:
     row_id = connection.execute("INSERT INTO scopes (scope) VALUES (?)", (scope,)).lastrowid
     assert row_id is not None  # always set after an INSERT
     return row_id
-
-
-def _write_vectors(connection: sqlite3.Connection, document: int | None, rows: Floats, encoder: str | None) -> None:
-    if vector_space(connection) is None:
-        space = [("vector_model", encoder), ("vector_dimension", rows.shape[1])]
-        connection.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", space)
-    ids = connection.execute("SELECT id FROM chunks WHERE document = ? ORDER BY chunk_id", (document,)).fetchall()
-    connection.executemany(
-        "INSERT INTO vectors (chunk, vector) VALUES (?, ?)",
-        [(row[0], blob) for row, blob in zip(ids, to_blobs(rows), strict=True)],
-    )

@@ -14,7 +14,9 @@ from retrivex.errors import quoted
 from retrivex.model.document import Document
 from retrivex.stores.sqlite.connection import DamagedRowError, decoding
 from retrivex.stores.sqlite.rows import decode_mapping, decode_text
-from retrivex.stores.sqlite.schema import SCHEMA_VERSION
+from retrivex.stores.sqlite.schema import schema_version
+from retrivex.stores.sqlite.vector_file import VectorReader, VectorSpace
+from retrivex.stores.sqlite.vector_runs import find_vector_problems, vector_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +94,26 @@ _RULES = {
         (SELECT count(*) FROM chunks c WHERE c.document = d.id)""",
     "document {} lacks parents": """SELECT doc_id FROM documents d WHERE parent_count <>
         (SELECT count(*) FROM parents p WHERE p.document = d.id)""",
-    "document {} lacks vectors": """SELECT doc_id FROM documents d WHERE vector_count <>
-        (SELECT count(*) FROM chunks c JOIN vectors v ON v.chunk = c.id WHERE c.document = d.id)""",
     "chunk row {} belongs to no document": "SELECT id FROM chunks WHERE document NOT IN (SELECT id FROM documents)",
     "parent {} belongs to no document": "SELECT name FROM parents WHERE document NOT IN (SELECT id FROM documents)",
-    "vector {} belongs to no chunk": "SELECT chunk FROM vectors WHERE chunk NOT IN (SELECT id FROM chunks)",
     "chunk row {} has no scope row": "SELECT id FROM chunks WHERE scope NOT IN (SELECT id FROM scopes)",
+}
+
+_VECTOR_RULES = {
+    "document {} lacks vectors": """SELECT doc_id FROM documents d WHERE vector_count <>
+        coalesce((SELECT count FROM vector_runs r WHERE r.document = d.id), 0)""",
+    "the vectors of document {} are not those of its chunks": """SELECT d.doc_id FROM vector_runs r
+        JOIN documents d ON d.id = r.document WHERE r.count <> d.chunk_count OR EXISTS
+        (SELECT 1 FROM chunks c WHERE c.document = d.id AND c.id NOT BETWEEN r.chunk AND r.chunk + r.count - 1)""",
+    "vectors of row {} belong to no document": """SELECT document FROM vector_runs
+        WHERE document NOT IN (SELECT id FROM documents)""",
+}
+
+# vectors that stand in the database itself
+_BLOB_RULES = {
+    "document {} lacks vectors": """SELECT doc_id FROM documents d WHERE vector_count <>
+        (SELECT count(*) FROM chunks c JOIN vectors v ON v.chunk = c.id WHERE c.document = d.id)""",
+    "vector {} belongs to no chunk": "SELECT chunk FROM vectors WHERE chunk NOT IN (SELECT id FROM chunks)",
 }
 
 
@@ -136,23 +152,22 @@ def _decode_info(row: Sequence[Any]) -> DocumentInfo:
     return DocumentInfo(*row)
 
 
-def read_info(connection: sqlite3.Connection, path: Path, space: tuple[str, int] | None) -> StoreInfo:
+def read_info(connection: sqlite3.Connection, path: Path, space: VectorSpace | None) -> StoreInfo:
     """Return how much of everything there is."""
     documents, chunks, parents, vectors, characters = connection.execute(_SUMS).fetchone()
     tokenizers = connection.execute(
         "SELECT DISTINCT tokenizer FROM documents WHERE tokenizer IS NOT NULL ORDER BY tokenizer"
     )
-    model, dimension = space or (None, None)
     return StoreInfo(
         path,
-        SCHEMA_VERSION,
+        schema_version(connection),
         documents,
         chunks,
         parents,
         vectors,
         characters,
-        model,
-        dimension,
+        None if space is None else space.model,
+        None if space is None else space.dimension,
         tuple(decode_text(row[0]) for row in tokenizers),
         tuple(
             None if row[0] is None else decode_text(row[0])
@@ -162,11 +177,14 @@ def read_info(connection: sqlite3.Connection, path: Path, space: tuple[str, int]
     )
 
 
-def find_problems(connection: sqlite3.Connection) -> list[str]:
+def find_problems(connection: sqlite3.Connection, vectors: VectorReader) -> list[str]:
     """Return what is wrong, in words: SQLite's own check, half documents, and an index that differs from the text."""
     problems = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-    for words, query in _RULES.items():
+    space = vector_space(connection)
+    rules = {**_RULES, **({} if space is None else _VECTOR_RULES if space.generation else _BLOB_RULES)}
+    for words, query in rules.items():
         problems += [words.format(repr(row[0])) for row in connection.execute(query)]
+    problems += find_vector_problems(connection, vectors)
     try:
         # rank 1: compare the index with the texts it was made from, not only with itself
         connection.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 1)")

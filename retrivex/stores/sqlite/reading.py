@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
-from retrivex.stores.sqlite.connection import decoding
 from retrivex.stores.sqlite.filters import Where, compile_where
-from retrivex.stores.sqlite.ingest import vector_space
 from retrivex.stores.sqlite.rows import FIELDS, decode_chunk, decode_text
 from retrivex.stores.sqlite.schema import has_checksums
-from retrivex.stores.sqlite.vectors import Floats, from_blob, nearest, row_blocks
+from retrivex.stores.sqlite.text_ranking import MATCH_JOINS, promising
+from retrivex.stores.sqlite.vector_file import VectorReader, VectorSpace
+from retrivex.stores.sqlite.vector_reading import Scored, rank_vectors, read_embeddings, vector_columns
+from retrivex.stores.sqlite.vector_runs import vector_space
+from retrivex.stores.sqlite.vectors import Floats
 from retrivex.tokens.stored import StoredCount
 
-Scored: TypeAlias = list[tuple[int, float]]
-"""(row id of a chunk, score)."""
-
 _MAX_K = 2**31
+
+_TIES = 1000
+"""Rows that are looked at beyond the last one, so that those that tie with it need not be searched again."""
+
+# + keeps SQLite from asking for each row by itself
+_PROMISING = " AND +f.rowid IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
 
 _CHUNK = ", ".join(f"c.{field}" for field in FIELDS)
 _PARENT = ", ".join(f"p.{field}" for field in FIELDS)
@@ -61,13 +66,14 @@ WHERE p.scope IN ({_SCOPE_IDS})
 """
 
 
-def fetch_statement(*, with_embeddings: bool, with_tokens: bool, with_checksums: bool = True) -> str:
+def fetch_statement(space: VectorSpace | None, *, with_tokens: bool, with_checksums: bool = True) -> str:
     """Return the SQL that `fetch` runs; a test reads its query plan."""
+    vector, join = vector_columns(space)
     return _FETCH.format(
-        vector="v.vector" if with_embeddings else "NULL",
+        vector=vector,
         tokens="CASE WHEN d.tokenizer = ? THEN c.tokens END" if with_tokens else "NULL",
         checksum="c.tokens_checksum" if with_tokens and with_checksums else "NULL",
-        join="LEFT JOIN vectors v ON v.chunk = c.id" if with_embeddings else "",
+        join=join,
     )
 
 
@@ -76,17 +82,23 @@ def fetch(
     windows: Sequence[Window],
     scope: Scope,
     *,
-    with_embeddings: bool,
+    vectors: VectorReader | None,
     tokenizer: str | None = None,
-) -> Iterator[tuple[Chunk, StoredCount | None]]:
-    """Yield the chunks of `windows` that `scope` may see, with the token counts stored for `tokenizer`."""
+) -> list[tuple[Chunk, StoredCount | None]]:
+    """Return the chunks of `windows` that `scope` may see, with the token counts stored for `tokenizer`.
+
+    Parameters
+    ----------
+    vectors : where the chunks' vectors are read; None for chunks without
+    """
     with_tokens = tokenizer is not None
     with_checksums = with_tokens and has_checksums(connection)
-    sql = fetch_statement(with_embeddings=with_embeddings, with_tokens=with_tokens, with_checksums=with_checksums)
+    space = None if vectors is None else vector_space(connection)
+    sql = fetch_statement(space, with_tokens=with_tokens, with_checksums=with_checksums)
     values = [_windows_json(windows), _scopes_json(scope)]
-    dimension = _dimension(connection, with_embeddings=with_embeddings)
-    for row in connection.execute(sql, values if tokenizer is None else [tokenizer, *values]):
-        yield _chunk(row, dimension), None if row[3] is None else StoredCount(row[3], row[4])
+    rows = connection.execute(sql, values if tokenizer is None else [tokenizer, *values]).fetchall()
+    counts = (None if row[3] is None else StoredCount(row[3], row[4]) for row in rows)
+    return list(zip(_chunks(rows, space, vectors), counts, strict=True))
 
 
 def fetch_parents(connection: sqlite3.Connection, parent_ids: Sequence[str], scope: Scope) -> dict[str, Chunk | str]:
@@ -100,60 +112,76 @@ def fetch_parents(connection: sqlite3.Connection, parent_ids: Sequence[str], sco
     return found
 
 
-def rank_text(connection: sqlite3.Connection, expression: str, k: int, scope: Scope, where: Where | None) -> Scored:
+def rank_text(
+    connection: sqlite3.Connection, terms: Sequence[str], k: int, scope: Scope, where: Where | None
+) -> Scored:
     """Return the best `k` rows by BM25, higher is better, inside the caller's snapshot."""
     k = min(k, _MAX_K)
     restriction, values = _restriction(connection, scope, where)
-    joins = "CROSS JOIN chunks c ON c.id = f.rowid CROSS JOIN documents d ON d.id = c.document"
-    found = connection.execute(
-        f"SELECT f.rowid, -f.rank FROM chunk_fts f {joins if restriction else ''} "
-        f"WHERE f.chunk_fts MATCH ?{restriction} ORDER BY f.rank LIMIT ?",
-        (expression, *values, k + 1),
-    ).fetchall()
-    if len(found) > k and found[k][1] == found[k - 1][1]:
-        # Which of the rows that tie for the last places come in must not depend on the order of indexing.
-        found = connection.execute(
-            f"SELECT f.rowid, -f.rank FROM chunk_fts f {joins} "
-            f"WHERE f.chunk_fts MATCH ?{restriction} ORDER BY f.rank, d.doc_id, c.chunk_id LIMIT ?",
-            (expression, *values, k),
-        ).fetchall()
-    return found[:k]
+    chosen = promising(connection, terms, k, restriction, values)
+    if chosen is not None:
+        found = _rank_matches(connection, terms, k, f"{restriction}{_PROMISING}", [*values, chosen])
+        # a restriction may leave few of the promising rows
+        if len(found) == k:
+            return found
+    return _rank_matches(connection, terms, k, restriction, values)
 
 
-def rank_vectors(connection: sqlite3.Connection, query: Floats, k: int, scope: Scope, where: Where | None) -> Scored:
-    """Return the `k` rows nearest to the unit vector `query` by cosine, inside the caller's snapshot."""
-    restriction, values = _restriction(connection, scope, where)
-    joins = "JOIN chunks c ON c.id = v.chunk JOIN documents d ON d.id = c.document" if restriction else ""
-    rows = connection.execute(f"SELECT v.chunk, v.vector FROM vectors v {joins} WHERE 1{restriction}", values)
-    ids, scores = nearest(row_blocks(rows, len(query)), query, min(k, _MAX_K))
-    found = list(zip(ids.tolist(), scores.tolist(), strict=True))
-    keys = _keys(connection, ids.tolist()) if len(found) > k else {}
-    return sorted(found, key=lambda row: (-row[1], keys.get(row[0], ("", 0))))[:k]
-
-
-def load_hits(connection: sqlite3.Connection, ranked: Scored, *, with_embeddings: bool) -> list[SeedHit]:
-    """Return the chunks of `ranked` with their scores, best first, ties by document and chunk id."""
-    sql = _HITS.format(
-        vector="v.vector" if with_embeddings else "NULL",
-        join="LEFT JOIN vectors v ON v.chunk = c.id" if with_embeddings else "",
+def _rank_matches(
+    connection: sqlite3.Connection, terms: Sequence[str], k: int, restriction: str, values: Sequence[Any]
+) -> Scored:
+    expression = " OR ".join(terms)
+    statement = (
+        "SELECT f.rowid, -f.rank AS score FROM chunk_fts f {} "
+        f"WHERE f.chunk_fts MATCH ?{restriction} ORDER BY {{}} LIMIT ?"
     )
-    rows = connection.execute(sql, (json.dumps([row_id for row_id, _ in ranked]),))
-    dimension = _dimension(connection, with_embeddings=with_embeddings)
-    hits = [SeedHit(_chunk(row, dimension), ranked[row[3]][1]) for row in rows]
+    # ordered by `rank` itself, FTS5 would score what the restriction leaves out, too
+    best_first = "score DESC" if restriction else "f.rank"
+    found = connection.execute(
+        statement.format("" if restriction in ("", _PROMISING) else MATCH_JOINS, best_first),
+        (expression, *values, k + _TIES),
+    ).fetchall()
+    if len(found) <= k or found[k][1] < found[k - 1][1]:
+        return found[:k]
+    # Which of the rows that tie for the last places come in must not depend on the order of indexing.
+    last = found[k - 1][1]
+    if len(found) < k + _TIES or found[-1][1] < last:
+        tied = [row for row in found if row[1] == last]
+        keys = _keys(connection, [row_id for row_id, _ in tied])
+        return [*(row for row in found if row[1] > last), *sorted(tied, key=lambda row: keys[row[0]])][:k]
+    return connection.execute(
+        statement.format(MATCH_JOINS, "score DESC, d.doc_id, c.chunk_id"), (expression, *values, k)
+    ).fetchall()
+
+
+def rank_nearest(
+    connection: sqlite3.Connection, vectors: VectorReader, query: Floats, k: int, scope: Scope, where: Where | None
+) -> Scored:
+    """Return the `k` rows nearest to the unit vector `query` by cosine, inside the caller's snapshot."""
+    space = vector_space(connection)
+    if space is None or k == 0:
+        return []
+    restriction, values = _restriction(connection, scope, where)
+    return rank_vectors(connection, space, vectors, query, min(k, _MAX_K), restriction, values)
+
+
+def load_hits(connection: sqlite3.Connection, ranked: Scored, *, vectors: VectorReader | None) -> list[SeedHit]:
+    """Return the chunks of `ranked` with their scores, best first, ties by document and chunk id."""
+    space = None if vectors is None else vector_space(connection)
+    vector, join = vector_columns(space)
+    sql = _HITS.format(vector=vector, join=join)
+    rows = connection.execute(sql, (json.dumps([row_id for row_id, _ in ranked]),)).fetchall()
+    found = zip(_chunks(rows, space, vectors), rows, strict=True)
+    hits = [SeedHit(chunk, ranked[row[3]][1]) for chunk, row in found]
     return sorted(hits, key=lambda hit: (-hit.similarity_score, hit.key))
 
 
-def _dimension(connection: sqlite3.Connection, *, with_embeddings: bool) -> int:
-    space = vector_space(connection) if with_embeddings else None
-    return 0 if space is None else space[1]
-
-
-def _chunk(row: Sequence[Any], dimension: int) -> Chunk:
-    chunk = decode_chunk(row[0], row[1], row[5:])
-    if row[2] is not None:
-        with decoding(f"the vector of chunk {chunk.key!r}"):
-            chunk.embedding = from_blob(row[2]).reshape(dimension)
-    return chunk
+def _chunks(rows: Sequence[Sequence[Any]], space: VectorSpace | None, vectors: VectorReader | None) -> list[Chunk]:
+    chunks = [decode_chunk(row[0], row[1], row[5:]) for row in rows]
+    if space is not None and vectors is not None:
+        for chunk, vector in zip(chunks, read_embeddings(space, vectors, [row[2] for row in rows]), strict=True):
+            chunk.embedding = vector
+    return chunks
 
 
 def _keys(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, ChunkKey]:

@@ -11,7 +11,10 @@ from retrivex.stores.sqlite.fts import TOKENIZER
 APPLICATION_ID = 0x52565831
 """`RVX1` in the file's header: distinguishes a store from other SQLite databases."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2 has vectors in a file of their own; files without vectors are written as 1, which earlier versions read, too."""
+
+_FIRST_VERSION = 1
 
 # What a chunk and a parent section have in common. Long texts stand last: SQLite reads a row from its beginning.
 _CHUNK_FIELDS = """
@@ -82,10 +85,23 @@ _TABLES = (
       text TEXT NOT NULL
     )""",
     "CREATE INDEX parents_document ON parents (document)",
+    # of version 1; empty, and dropped with the first vector
     "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
     *_VIEWS.values(),
     # Merging 16 pieces of the index at once instead of 4 writes each word less often: a third faster, no slower to ask.
     "INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('automerge', 16)",
+)
+
+_VECTOR_TABLES = (
+    # rows `place` to `place + count` of the file are the vectors of the chunks from row id `chunk` on
+    """CREATE TABLE IF NOT EXISTS vector_runs (
+      document INTEGER PRIMARY KEY,
+      chunk INTEGER NOT NULL,
+      place INTEGER NOT NULL UNIQUE,
+      count INTEGER NOT NULL,
+      checksum INTEGER NOT NULL
+    )""",
+    "CREATE TABLE IF NOT EXISTS vector_gaps (place INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
 )
 
 
@@ -114,7 +130,7 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
         for statement in _TABLES:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute(f"PRAGMA user_version = {_FIRST_VERSION}")
     connection.execute("COMMIT")
 
 
@@ -133,10 +149,28 @@ def add_checksums(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE chunks ADD COLUMN tokens_checksum INTEGER")
 
 
+def add_vector_tables(connection: sqlite3.Connection) -> None:
+    """Turn a file into one whose vectors lie beside it, inside the caller's transaction."""
+    for statement in _VECTOR_TABLES:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def drop_vector_blobs(connection: sqlite3.Connection) -> None:
+    """Remove the table in which version 1 kept vectors, inside the caller's transaction."""
+    connection.execute("DROP TABLE IF EXISTS vectors")
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """Return the version of the file's tables."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
 def _is_current(connection: sqlite3.Connection, path: str) -> bool:
     """Whether the file is a store of this version; False where it is still empty."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    version = schema_version(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if application == 0 and tables == 0:
         return False

@@ -1,4 +1,4 @@
-"""The embedded store: documents, chunks, parents, full-text index and vectors in one SQLite file."""
+"""The embedded store: documents, chunks, parents and full-text index in one SQLite file, vectors in one beside it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,7 @@ from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
 from retrivex.stores.sqlite import reading
 from retrivex.stores.sqlite.connection import (
+    SUFFIXES,
     WRITER_CACHE_KIB,
     ReaderPool,
     connect,
@@ -30,14 +32,12 @@ from retrivex.stores.sqlite.connection import (
     store_path,
 )
 from retrivex.stores.sqlite.filters import Where
-from retrivex.stores.sqlite.fts import match_expression
+from retrivex.stores.sqlite.fts import match_terms
 from retrivex.stores.sqlite.ingest import (
     PutResult,
     admit,
-    check_vector_space,
     missing_documents,
     remove,
-    vector_space,
     write,
 )
 from retrivex.stores.sqlite.inspection import (
@@ -52,8 +52,32 @@ from retrivex.stores.sqlite.inspection import (
 from retrivex.stores.sqlite.record import prepare
 from retrivex.stores.sqlite.rows import decode_text
 from retrivex.stores.sqlite.schema import ensure_schema
+from retrivex.stores.sqlite.vector_file import (
+    MissingVectorFileError,
+    VectorFileError,
+    VectorReader,
+    VectorWriter,
+    current_file,
+    vector_files,
+)
+from retrivex.stores.sqlite.vector_runs import (
+    check_vector_space,
+    compact,
+    drop_runs,
+    should_compact,
+    move_out,
+    vector_identity,
+    vector_space,
+)
 from retrivex.stores.sqlite.vectors import unit_rows
 from retrivex.tokens.stored import StoredCount
+
+_Answer = TypeVar("_Answer")
+
+
+def store_files(path: Path) -> list[Path]:
+    """Return every file that a store at `path` may consist of: the database, its log, and its vectors."""
+    return [*(Path(f"{path}{suffix}") for suffix in SUFFIXES), *vector_files(path)]
 
 
 class SQLiteStore:
@@ -106,6 +130,9 @@ class SQLiteStore:
         self._pending = 0
         self._read_only = read_only
         self._busy_timeout_s = busy_timeout_s
+        self._vectors = VectorReader(self.path)
+        self._vector_writer = VectorWriter(self.path)
+        self._is_tidy = False  # what killed processes left beside the file is looked for once
         self._readers = ReaderPool(self.path, read_only=read_only, busy_timeout_s=busy_timeout_s)
         self._writer: sqlite3.Connection | None = None
         mode = "ro" if read_only else "rwc"
@@ -137,6 +164,8 @@ class SQLiteStore:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+                self._vector_writer.close()
+        self._vectors.close()
         if self._read_only:
             remove_empty_log(self.path, self._busy_timeout_s)
 
@@ -194,7 +223,7 @@ class SQLiteStore:
         )
         with self._transaction(len(record.chunks)) as connection:
             admit(connection, record)
-            return write(connection, record)
+            return write(connection, self._vector_writer, record)
 
     def is_current(self, doc_id: str, content_hash: str) -> bool:
         """Whether the store holds `doc_id` with this `content_hash()`, so that it need not be chunked again."""
@@ -228,9 +257,9 @@ class SQLiteStore:
 
     def drop_vectors(self) -> None:
         """Delete all vectors, so that another model's can be stored; every document then counts as changed."""
-        with self._transaction() as connection:
-            connection.execute("DELETE FROM vectors")
-            connection.execute("DELETE FROM meta WHERE key IN ('vector_model', 'vector_dimension', 'model_folder')")
+        with self._transaction(move=False) as connection:
+            drop_runs(connection, self._vector_writer)
+            connection.execute("DELETE FROM meta WHERE key = 'model_folder'")
             connection.execute("UPDATE documents SET content_hash = '', vector_count = 0 WHERE vector_count > 0")
 
     @contextmanager
@@ -300,12 +329,15 @@ class SQLiteStore:
         _check_k(k)
         if not isinstance(question, str):
             raise StoreError(f"question is {question!r}: it must be text; a vector goes to search_vector")
-        expression = match_expression(question)
-        if expression is None or k == 0:
+        terms = match_terms(question)
+        if not terms or k == 0:
             return []
-        with self._readers.snapshot() as connection:
-            ranked = reading.rank_text(connection, expression, k, scope, where)
-            return reading.load_hits(connection, ranked, with_embeddings=self._with_embeddings)
+
+        def ask(connection: sqlite3.Connection) -> list[SeedHit]:
+            ranked = reading.rank_text(connection, terms, k, scope, where)
+            return reading.load_hits(connection, ranked, vectors=self._embeddings())
+
+        return self._read(ask)
 
     def search_vector(
         self,
@@ -335,13 +367,16 @@ class SQLiteStore:
         query = unit_rows(np.asarray(vector)[np.newaxis], what="the question")[0]
         if not query.any():
             raise StoreError("the question's vector is zero: it is similar to nothing; search by text instead")
-        with self._readers.snapshot() as connection:
+
+        def ask(connection: sqlite3.Connection) -> list[SeedHit]:
             space = vector_space(connection)
             if space is None:
                 raise StoreError(f"{self.path} holds no vectors: index with an encoder, or search by text")
             check_vector_space(space, encoder, len(query))
-            ranked = reading.rank_vectors(connection, query, k, scope, where) if k else []
-            return reading.load_hits(connection, ranked, with_embeddings=self._with_embeddings)
+            ranked = reading.rank_nearest(connection, self._vectors, query, k, scope, where)
+            return reading.load_hits(connection, ranked, vectors=self._embeddings())
+
+        return self._read(ask)
 
     # -- inspection
 
@@ -350,7 +385,7 @@ class SQLiteStore:
         """Name of the model whose vectors the file holds; None while it has none."""
         with self._readers.connection() as connection:
             space = vector_space(connection)
-        return space[0] if space else None
+        return None if space is None else space.model
 
     @property
     def model_folder(self) -> str | None:
@@ -361,7 +396,7 @@ class SQLiteStore:
 
     def set_model_folder(self, folder: str) -> None:
         """Remember the folder that the vectors' model is read from."""
-        with self._transaction() as connection:
+        with self._transaction(move=False) as connection:
             connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('model_folder', ?)", (folder,))
 
     def get_document(self, doc_id: str, scope: Scope = None) -> Document | None:
@@ -392,34 +427,57 @@ class SQLiteStore:
 
     def check(self) -> list[str]:
         """Return what is wrong with the file, in words; empty where all is well. Reads all of it."""
-        with self._transaction() as connection:
-            return find_problems(connection)
+        with self._transaction(move=False) as connection:
+            return find_problems(connection, self._vectors)
 
     # -- inner workings
 
     def _fetch(
         self, windows: Sequence[Window], scope: Scope, tokenizer: str | None
     ) -> list[tuple[Chunk, StoredCount | None]]:
-        with self._readers.connection() as connection:
-            found = list(
-                reading.fetch(connection, windows, scope, with_embeddings=self._with_embeddings, tokenizer=tokenizer)
-            )
+        def ask(connection: sqlite3.Connection) -> list[tuple[Chunk, StoredCount | None]]:
+            return reading.fetch(connection, windows, scope, vectors=self._embeddings(), tokenizer=tokenizer)
+
         # rows come in this order already, but SQL promises none; sorting what is sorted costs next to nothing
-        return sorted(found, key=lambda item: item[0].key)
+        return sorted(self._read(ask), key=lambda item: item[0].key)
+
+    def _embeddings(self) -> VectorReader | None:
+        return self._vectors if self._with_embeddings else None
+
+    def _read(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Ask within one snapshot; once more where the file of vectors was replaced between the snapshot and it."""
+        try:
+            with self._readers.snapshot() as connection:
+                return ask(connection)
+        except MissingVectorFileError:
+            with self._readers.snapshot() as connection:
+                return ask(connection)
 
     @contextmanager
-    def _transaction(self, size: int = 0) -> Iterator[sqlite3.Connection]:
-        """Lend the writing connection inside a transaction that covers this change, or the batch it belongs to."""
+    def _transaction(self, size: int = 0, *, move: bool = True) -> Iterator[sqlite3.Connection]:
+        """Lend the writing connection inside a transaction that covers this change, or the batch it belongs to.
+
+        Parameters
+        ----------
+        size : chunks that the change writes
+        move : whether vectors that stand in the database are first moved beside it
+        """
         with self._lock, sqlite_errors(str(self.path)):
             connection = self._writing_connection()
             if not connection.in_transaction:
                 connection.execute("BEGIN IMMEDIATE")
+                self._tidy_up(connection)
             try:
+                if move:
+                    move_out(connection, self._vector_writer)
                 yield connection
+            except VectorFileError:
+                self._rollback(connection)
+                raise
             except StoreError:
                 # refused before anything was written: a batch goes on
                 if not self._batch_limit:
-                    connection.execute("ROLLBACK")
+                    self._rollback(connection)
                 raise
             except BaseException:
                 self._rollback(connection)
@@ -433,13 +491,28 @@ class SQLiteStore:
             self._pending = 0
             if self._writer is not None and self._writer.in_transaction:
                 try:
+                    if should_compact(self._writer):
+                        compact(self._writer, self._vector_writer, self._vectors)
+                    self._vector_writer.sync()
                     self._writer.execute("COMMIT")
                 except BaseException:
                     self._rollback(self._writer)
                     raise
+                self._vector_writer.committed()
+
+    def _tidy_up(self, connection: sqlite3.Connection) -> None:
+        """Remove files of vectors that belong to no committed state; the caller holds the write lock."""
+        if self._is_tidy:
+            return
+        current = current_file(self.path, vector_space(connection))
+        # where the current one is missing, an older copy of the database was put here, perhaps
+        if current is None or current.exists():
+            self._vector_writer.remove_others(vector_identity(connection), current)
+        self._is_tidy = True
 
     def _rollback(self, connection: sqlite3.Connection) -> None:
         self._pending = 0
+        self._vector_writer.rolled_back()
         # a full disk makes SQLite roll back by itself
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -1,18 +1,15 @@
-"""Exact nearest-neighbour search over float32 unit vectors, stored as bytes and read in blocks."""
+"""Unit vectors of float32, and the highest of their cosines."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import StoreError
 from retrivex.similarity.vectors import as_array
-from retrivex.stores.sqlite.connection import decoding
 
-_BLOCK_BYTES = 1024 * 1024  # what stays in the processor's cache: four times as fast as blocks of 32 MB
+_LOWEST = 2.0  # no cosine is below -1
+_ROUNDING = 2e-6  # more than rounding can lift a score
 
 Floats = NDArray[np.float32]
 
@@ -49,55 +46,28 @@ def unit_rows(vectors: ArrayLike, *, what: str) -> Floats:
     return unit
 
 
-def row_blocks(rows: Any, dimension: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-    """Yield ids and matrix, shape (n, dimension), of a cursor over (id, bytes), some 1 MB at a time."""
-    per_block = max(1, _BLOCK_BYTES // (4 * dimension))
-    while block := rows.fetchmany(per_block):
-        ids, blobs = zip(*block, strict=True)
-        with decoding(f"the vectors of {dimension} dimensions"):
-            rows_of_block = np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(ids), dimension)
-        yield np.array(ids, dtype=np.int64), rows_of_block
-
-
-def nearest(
-    blocks: Iterable[tuple[NDArray[np.int64], Floats]], query: Floats, k: int
-) -> tuple[NDArray[np.int64], Floats]:
-    """Return ids and cosines of the `k` rows most similar to `query`, plus all that tie with the last of them.
+def nearest(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
+    """Return places and scores of the `k` highest, plus all that tie with the last of them, in the order of places.
 
     Scores are rounded to six decimals, what float32 sums are good for: equal texts then tie, wherever they lie.
 
     Parameters
     ----------
-    blocks : ids, shape (n,), and unit rows, shape (n, d)
-    query : shape (d,), of length one
+    scores : shape (n,), cosines; -inf for what must not be found
     k : at least 1
 
     Examples
     --------
-    >>> rows = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
-    >>> ids, scores = nearest([(np.array([7, 8, 9]), rows)], rows[0], 2)
-    >>> sorted(zip(ids.tolist(), scores.round(2).tolist()))
-    [(7, 1.0), (9, 0.6000000238418579)]
+    >>> places, scores = nearest(np.array([0.1, 0.9, 0.5, 0.5], dtype=np.float32), 2)
+    >>> places.tolist(), scores.round(2).tolist()
+    ([1, 2, 3], [0.8999999761581421, 0.5, 0.5])
     """
-    best_ids = np.empty(0, dtype=np.int64)
-    best: Floats = np.empty(0, dtype=np.float32)
-    cut = -np.inf
-    for ids, rows in blocks:
-        scores = np.round(rows @ query, 6)
-        good = scores >= cut
-        best_ids, best = np.concatenate([best_ids, ids[good]]), np.concatenate([best, scores[good]])
-        if len(best) > k:
-            cut = np.partition(best, len(best) - k)[len(best) - k]
-            good = best >= cut
-            best_ids, best = best_ids[good], best[good]
-    return best_ids, best
+    places = np.flatnonzero(scores >= _highest(scores, k) - _ROUNDING)
+    found: Floats = np.round(scores[places], 6)
+    tied = found >= max(_highest(found, k), -_LOWEST)
+    return places[tied], found[tied]
 
 
-def to_blobs(rows: Floats) -> Sequence[bytes]:
-    """Return the bytes of each row, little-endian on every machine."""
-    return [row.tobytes() for row in rows.astype("<f4")]
-
-
-def from_blob(blob: bytes) -> Floats:
-    """Return the row that `to_blobs` wrote, read-only."""
-    return np.frombuffer(blob, dtype="<f4")
+def _highest(scores: Floats, k: int) -> float:
+    """Return the `k`th highest; the lowest cosine there is where there are fewer."""
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) > k else -_LOWEST

@@ -525,3 +525,4 @@ def test_the_composition_is_at_hand_with_numbered_sources(vectors: InMemoryVecto
     assert QUESTION in made.prompt(QUESTION)
     alone = RetriVexRetriever(vectors.as_retriever(), CONFIG).compose(QUESTION)
     assert alone.warnings[0].startswith("no chunk store: hits cannot grow")
+    assert "after a restart a store over the collection, whose chunks `retrivex backfill STORE" in alone.warnings[0]

@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.report_rows import needles, section, write
@@ -71,6 +72,25 @@ def test_tasks_and_lengths_are_a_map_and_depths_only_where_the_same_was_asked_at
 
     assert [path.name for path in (folder / "figures").glob("ruler*")] == ["ruler_complete_by_task.png"]
     assert "ruler_complete_by_task.png" in section((folder / "report.md").read_text(encoding="utf-8"), "By task")
+
+
+def test_no_label_is_cut_at_the_edge_of_a_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = pytest.importorskip("retrivex.evaluation.report.figures")
+    text_kind = pytest.importorskip("matplotlib.text").Text
+    cut = []
+    draw = figures.png
+
+    def check(figure: Any) -> bytes:
+        made: bytes = draw(figure)
+        for text in figure.findobj(text_kind):
+            box = text.get_window_extent()
+            if text.get_text() and text.get_visible() and not (box.y0 >= -1 and box.y1 <= figure.bbox.y1 + 1):
+                cut.append(text.get_text())
+        return made
+
+    monkeypatch.setattr(figures, "png", check)
+    assert write_report(write(tmp_path / "run", needles(lambda composer, depth, *_: float(depth != 50)))) == []
+    assert cut == []
 
 
 def test_plots_keep_their_colours_and_are_small() -> None:

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from retrivex import Citation
+from retrivex.composer.requests import RequestError
 from retrivex.service.mcp.citations import list_sources, read_citation, read_uri, write_citation, write_uri
-from retrivex.service.requests import RequestError
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1)
 OFFSETS = st.integers(0, 10**15 - 1)

@@ -16,10 +16,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
+from support.early_files import with_vectors_inside
 
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
+from retrivex.stores.sqlite import vector_runs
 
 DOCUMENTS = 16
 DIMENSION = 16
@@ -43,7 +45,8 @@ def documents(version: int) -> Iterator[tuple[Document, list[Chunk]]]:
 
 
 def ingest(path: Path, version: int) -> None:
-    """Bring the store to `version`: every second version in batches."""
+    """Bring the store to `version`: every second version in batches; the file of vectors is compacted often."""
+    vector_runs.MIN_GAPS = 20
     with SQLiteStore(path) as store, store.batch(40) if version % 2 else nullcontext():
         kept = []
         for document, chunks in documents(version):
@@ -54,7 +57,12 @@ def ingest(path: Path, version: int) -> None:
 
 
 def run(path: Path, version: int, delay: float) -> str:
-    """Ingest in a child that is killed after `delay` seconds; say how it ended."""
+    """Ingest in a child that is killed after `delay` seconds; say how it ended.
+
+    Every third version begins with a database as 0.2.0 wrote it, from which the vectors are moved.
+    """
+    if version % 3 == 2:
+        with_vectors_inside(path)
     began = time.perf_counter()
     child = os.fork()
     if child == 0:

@@ -42,6 +42,7 @@ def ingester() -> Iterator[Ingester]:
     script = Path(__file__).with_name("kill_ingest.py")
     # threads of numpy's own would have to survive the fork
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = str(script.parents[2])
     with subprocess.Popen(
         [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.early_files import with_vectors_inside
 from typer.testing import CliRunner
 
 from retrivex.cli import app
@@ -87,9 +88,11 @@ DAMAGE = [
     ("documents", "chunk_count", "x"),
     ("documents", "title", b"\xff"),
     ("documents", "tokenizer", b"\xff"),
-    ("vectors", "vector", b"\x00" * 8),
-    ("vectors", "vector", b"\x00" * 3),
-    ("vectors", "vector", "text"),
+    ("vector_runs", "chunk", 99),
+    ("vector_runs", "chunk", -99),
+    ("vector_runs", "place", "text"),
+    ("vector_runs", "place", -1),
+    ("vector_runs", "place", 2**62),
     ("scopes", "scope", b"\xff"),
 ]
 
@@ -100,6 +103,42 @@ def test_damage_is_told_with_the_file_and_the_way_out(tmp_path: Path, table: str
     change(path, f"UPDATE {table} SET {column} = ?", value)
     with pytest.raises(StoreError, match=r"s\.db: .*(restore a copy, or index again into a new file|the store could)"):
         read_everything(path)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_schema_that_sqlite_cannot_even_quote_is_damage(tmp_path: Path, read_only: bool) -> None:
+    path = write_store(tmp_path / "s.db")
+    raw = path.read_bytes()
+    assert b"CREATE INDEX chunks_scope ON" in raw
+    path.write_bytes(raw.replace(b"CREATE INDEX chunks_scope ON", b"CREATE INDEX chunks_scope \xceN"))
+    with pytest.raises(StoreError, match=r"s\.db: the file is damaged: restore a copy"):
+        SQLiteStore(path, read_only=read_only)
+
+
+@pytest.mark.parametrize("value", [b"\x00" * 8, b"\x00" * 3, "text"])
+def test_a_damaged_vector_inside_the_database_is_told(tmp_path: Path, value: Any) -> None:
+    path = with_vectors_inside(write_store(tmp_path / "s.db"))
+    change(path, "UPDATE vectors SET vector = ?", value)
+    with pytest.raises(StoreError, match=r"s\.db: .*restore a copy, or index again into a new file"):
+        read_everything(path)
+
+
+@pytest.mark.parametrize("value", [-1, 2**62, "text", None])
+@pytest.mark.parametrize("key", ["vector_generation", "vector_identity", "vector_rows"])
+def test_a_wrong_note_about_the_file_of_vectors_is_damage(tmp_path: Path, key: str, value: Any) -> None:
+    path = write_store(tmp_path / "s.db")
+    change(path, "UPDATE meta SET value = ? WHERE key = ?", value, key)
+    with pytest.raises(StoreError, match="index again"):
+        read_everything(path)
+
+
+@pytest.mark.parametrize(("place", "count"), [(-1, 1), (0, 9), (0, -1), (0, 2**62), ("x", 1), (0, b"x")])
+def test_a_gap_outside_of_the_file_of_vectors_is_damage(tmp_path: Path, place: Any, count: Any) -> None:
+    path = write_store(tmp_path / "s.db")
+    with suppress(sqlite3.IntegrityError):
+        change(path, "INSERT INTO vector_gaps VALUES (?, ?)", place, count)
+        with pytest.raises(StoreError, match="index again into a new file"):
+            read_everything(path)
 
 
 @pytest.mark.parametrize("key", ["vector_model", "vector_dimension"])

@@ -1,4 +1,4 @@
-"""Reads a request of `retrivex compose` or of the service: hits and chunks as JSON, as the composer takes them."""
+"""Reads a request of `retrivex compose`, of a batch or of the service: JSON in, what the composer takes out."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ from typing import Any
 
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
-from retrivex.errors import ChunkError, HitError, RetrivexError
+from retrivex.config import RetrievalConfig
+from retrivex.errors import ChunkError, HitError, RetrivexError, quoted
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.numbers import number_of, parse_whole_number
 from retrivex.model.options import closest_name
 from retrivex.model.serialization import check_metadata, chunk_from_dict, is_finite, mapping
 from retrivex.model.window import Window
+from retrivex.ordering import PROFILES
+from retrivex.scoring.calibrated import EARLIER
 from retrivex.stores import fetch_from_mapping
 from retrivex.stores.memory import index_chunks
 
 _WORDS = {"list": "a list", "dict": "an object", "str": "a string"}
+
+# options that are read from files or the network, and the values that are not
+_SOURCES = {"coefficients": tuple(EARLIER), "position_profile": tuple(PROFILES), "tokenizer": ("estimate",)}
 
 _HIT_KEYS = ("doc_id", "chunk_id", "score")
 _NO_POSITION = "their chunk_id is no whole number; number the chunks of a document 0, 1, 2, ... and hits can grow"
@@ -122,6 +128,8 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
     if unknown:
         near = closest_name(unknown[0], KEYS)
         hint = "" if near is None else f"did you mean {near}? "
+        if unknown[0] in RetrievalConfig.model_fields:
+            hint = f'it is an option: write "config": {{{json.dumps(unknown[0])}: ...}}; '
         raise RequestError(f"the key {unknown[0]!r} is unknown: {hint}known are {', '.join(KEYS)}")
     if "hits" not in given:
         raise RequestError(f"'hits' is missing: give a list of hits; the line has {sorted(given)}")
@@ -162,7 +170,46 @@ def compose_request(composer: SpanComposer, request: Request, scope: Scope) -> C
         scope=scope,
         **request.overrides,
     )
+    return add_losses(made, request)
+
+
+def add_losses(made: Composition, request: Request) -> Composition:
+    """Return the composition of a request, with what could not be read of the request among its drops and warnings."""
     return replace(made, dropped=(*made.dropped, *request.lost), warnings=(*request.problems, *made.warnings))
+
+
+def compose_record(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[ChunkKey, Chunk]) -> Composition:
+    """Return the composition of a line's object; parameters and errors as in `read_request` and `compose`."""
+    request = read_checked(record, composer, shared)
+    return compose_request(composer, request, request.scope)
+
+
+def read_checked(record: Mapping[str, Any], composer: SpanComposer, shared: Mapping[ChunkKey, Chunk]) -> Request:
+    """Read a line's object for a composer: `strict` is as the line or the composer says, and sources are refused.
+
+    Raises
+    ------
+    RequestError
+        As in `read_request`, and for an option that names a file of the machine or a download.
+    ChunkError, HitError
+        As in `read_request`.
+    """
+    overrides = record.get("config") or {}
+    strict = overrides.get("strict", composer.config.strict) if isinstance(overrides, dict) else False
+    request = read_request(record, shared, strict=strict is True)
+    _check_sources(request.overrides, composer)
+    return request
+
+
+def _check_sources(options: Mapping[str, Any], composer: SpanComposer) -> None:
+    """Refuse options of a line that name a file of the machine or a download: the command line says what is read."""
+    for name, known in _SOURCES.items():
+        value = options.get(name)
+        if isinstance(value, str) and value not in known and value != str(getattr(composer.config, name)):
+            raise RequestError(
+                f"{name} is {quoted(value)}: a line may name {', '.join(known)} or what the command line names, and no "
+                f"file or download of its own; use --set {name}=... for all lines"
+            )
 
 
 def _describe_no_hit(problems: Sequence[str], lost: Sequence[DroppedHit]) -> str:

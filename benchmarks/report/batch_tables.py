@@ -1,0 +1,89 @@
+"""The tables of batches: rates of engines beside processes by themselves, and long runs."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report.evidence_tables import table
+
+RESULTS = Path(__file__).parents[1] / "results" / "batch.json"
+NAMES = {
+    "loop": "two processes, `compose` in a loop",
+    "table": "two processes, `compose_table`",
+    "local": "`--engine local`, two workers",
+    "ray": "`--engine ray`, two workers",
+    "spark": "`--engine spark`, two workers",
+}
+
+
+def batch() -> str:
+    """Return the rates with their ratios, and what long runs and kills came to."""
+    result: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    rounds = result["rounds"]
+    rows = [
+        [
+            title,
+            f"{statistics.median(one[name] for one in rounds):.0f}",
+            _ratio(rounds, name),
+            *_processor(rounds, name),
+        ]
+        for name, title in NAMES.items()
+    ]
+    head = [
+        f"median of {len(rounds)} rounds",
+        "requests a second",
+        "against local",
+        "processor, ms each",
+        "against local",
+    ]
+    parts = [table(head, rows)]
+    long = [_long(name, account) for name, account in result.get("long", {}).items()]
+    if long:
+        parts.append(table(["long run", "requests", "memory, first and last tenth", "same as a loop"], long))
+    killed = [_killed(name, account) for name, account in result.get("killed", {}).items()]
+    if killed:
+        parts.append(table(["a worker killed every 30 s", "requests", "killed", "same bytes"], killed))
+    jobs = result.get("job_kills")
+    if jobs:
+        wrong = len(jobs["violations"])
+        parts.append(
+            f"{jobs['killed']} jobs were killed at random moments while they made parts and wrote them into a store; "
+            f"{wrong if wrong else 'nothing'} was lost, doubled or half done when they had been run on."
+        )
+    return "\n\n".join(parts)
+
+
+def _median(rounds: list[dict[str, float]], name: str) -> float:
+    return statistics.median(one[name] for one in rounds)
+
+
+def _ratio(rounds: list[dict[str, float]], name: str) -> str:
+    return f"{statistics.median(one[name] / one['local'] for one in rounds):.2f}"
+
+
+def _processor(rounds: list[dict[str, float]], name: str) -> tuple[str, str]:
+    own = [one[f"{name}, ms of processor"] for one in rounds]
+    ratios = [one["local, ms of processor"] / spent for one, spent in zip(rounds, own, strict=True)]
+    return f"{statistics.median(own):.1f}", f"{statistics.median(ratios):.2f}"
+
+
+def _long(name: str, account: dict[str, Any]) -> list[str]:
+    state = "" if account.get("done") else " (so far)"
+    memory = account["memory"]
+    known = isinstance(memory, list) and memory and isinstance(memory[0], dict)
+    shown = f"{memory[0]['mb']:,.0f} MB, {memory[-1]['mb']:,.0f} MB" if known else "not measured yet"
+    return [f"`{name}`", f"{account['rows']:,}{state}", shown, _said(account.get("as_loop"))]
+
+
+def _killed(name: str, account: dict[str, Any]) -> list[str]:
+    return [f"`{name}`", f"{account['requests']:,}", str(account["killed"]), _said(account["same_bytes"])]
+
+
+def _said(value: bool | None) -> str:
+    return {None: "not compared yet", True: "yes", False: "NO"}[value]
+
+
+TABLES = {"batch": batch}

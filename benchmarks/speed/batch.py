@@ -1,0 +1,459 @@
+"""Batches on three engines: how many requests a second, beside two processes that know nothing of batches.
+
+    python -m benchmarks.speed.batch            # 200,000 requests on processes, 20,000 on Ray and on Spark
+    python -m benchmarks.speed.batch --demo     # 20,000 on each, compared; no results are written
+
+Run: `make bench-batch`; writes `results/batch.json`. A run that is stopped goes on where it was. Everything is made
+from seeds: 20,000 chunks of the store that latency is measured on, in one file of SQLite, and requests of 20 hits at
+500 tokens, which name their hits and nothing more.
+
+Ratios come from rounds in which all take turns on the same 1,000 requests. A rate counts from the moment when the first
+part of each worker is done, so that starting Python, Java or a cluster is no part of it. Beside it stands the processor
+time of a request, in all processes and counted from the same moment: what else the machine does is not in it, and where
+it does much, the rates of sessions of their own, as Ray's, are better than those of others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+from faults.kills import kill
+from support.worker_kills import killing
+
+from benchmarks.speed.latency import WORDS, machine, make_queries, make_store
+from retrivex import Document, RetrievalConfig, SeedHit, SpanComposer, Window
+from retrivex.batch import ComposeWork, Job, OutputFolder, StoreAddress, compose_table, parquet_source, record_of
+from retrivex.stores import SQLiteStore
+from retrivex.tokens.tokenizer import get_tokenizer
+
+RESULTS = Path(__file__).parents[1] / "results" / "batch.json"
+FOLDER = Path(__file__).parents[2] / ".venv" / "bench-batch"
+CHUNKS, HITS, BUDGET = 20_000, 20, 500
+MANY, FEW, ROUND = 200_000, 20_000, 1_000
+ROUNDS, ROUND_PART = 5, 50
+KILLED, EVERY_S, KILLED_PART = 2_000, 30.0, 100
+JOB_KILLS = 200
+COMPARED = 500
+"""Requests of a run that are compared with `compose` in a loop."""
+
+CONFIG = RetrievalConfig(token_budget=BUDGET)
+ENGINES = ("local", "ray", "spark")
+WORKERS = 2
+ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+_LOOK_S = 5.0
+_AT_ONCE = 10_000  # requests that are made together: a row group
+
+
+# ---- the world
+
+
+def make_world(folder: Path, requests: int) -> Path:
+    """Write the store, and so many requests beside it; return the requests. What is there is kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = random.Random(22)
+    store = make_store(CHUNKS, rng, dimension=0)
+    database = folder / "store.db"
+    if not database.exists():
+        made = folder / "store.tmp"
+        made.unlink(missing_ok=True)
+        counter = get_tokenizer("auto")
+        with SQLiteStore(made) as written, written.batch():
+            for doc_id, group in groupby(store.values(), key=lambda chunk: chunk.metadata.doc_id):
+                chunks = list(group)
+                counts = counter.count_many([chunk.text for chunk in chunks])  # as an index has them
+                written.put(Document(doc_id, ""), chunks, token_counts=counts, tokenizer=counter.name)
+        made.rename(database)
+    path = folder / f"requests-{requests}.parquet"
+    if not path.exists():
+        words, unfinished = WORDS.split(), path.with_suffix(".tmp")
+        writer = None
+        for first in range(0, requests, _AT_ONCE):
+            rows = [
+                {
+                    "id": first + number,
+                    "question": " ".join(rng.sample(words, 10)),
+                    "hits": [
+                        {"doc_id": hit.key[0], "chunk_id": hit.key[1], "score": hit.similarity_score} for hit in hits
+                    ],
+                }
+                for number, hits in enumerate(make_queries(store, HITS, min(_AT_ONCE, requests - first), rng))
+            ]
+            table = pa.Table.from_pylist(rows)
+            writer = writer or pq.ParquetWriter(unfinished, table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+        unfinished.rename(path)
+    return path
+
+
+def take(path: Path, rows: int) -> Path:
+    """Write the first rows of a file of requests into another one."""
+    made = path.with_name(f"first-{rows}.parquet")
+    if not made.exists():
+        batch = next(pq.ParquetFile(path).iter_batches(batch_size=rows))
+        pq.write_table(pa.Table.from_batches([batch]), made)
+    return made
+
+
+def make_job(requests: Path, out: Path, rows_per_part: int) -> Job:
+    work = ComposeWork(CONFIG, StoreAddress("sqlite", str(requests.parent / "store.db")))
+    return Job(parquet_source(requests, work, rows_per_part), work, OutputFolder(out))
+
+
+# ---- what engines are compared with: processes by themselves
+
+
+def compose_alone(how: str, requests: Path, part: int, start: int, rows: int, out: Path) -> None:
+    """Compose rows as somebody would without batches, and print the time after each part of them.
+
+    Parameters
+    ----------
+    how : `loop` calls `compose` for each request, `table` calls `compose_table` for each part
+    requests : file of requests
+    part : rows after which the time is printed
+    start, rows : which of them
+    out : file of JSON lines, or of Parquet
+    """
+    store = SQLiteStore(requests.parent / "store.db", read_only=True)
+    composer = SpanComposer(CONFIG)
+    table = pq.read_table(requests).slice(start, rows)
+    with open(out, "wb") as written:
+        for at in range(0, rows, part):
+            piece = table.slice(at, part)
+            if how == "table":
+                pq.write_table(compose_table(piece, composer, store), written)
+            else:
+                for row in piece.to_pylist():
+                    written.write(json.dumps(compose_one(row, composer, store)).encode() + b"\n")
+            sys.stdout.write(f"{time.time()} {piece.num_rows} {time.process_time()}\n")
+            sys.stdout.flush()
+
+
+def compose_one(row: dict[str, Any], composer: SpanComposer, store: SQLiteStore) -> dict[str, Any]:
+    """Do what a loop does with a request: its hits out of the store, and then the context."""
+    found = store.fetch([Window(hit["doc_id"], hit["chunk_id"], hit["chunk_id"] + 1) for hit in row["hits"]])
+    chunks = {chunk.key: chunk for chunk in found}
+    hits = [SeedHit(chunks[hit["doc_id"], hit["chunk_id"]], hit["score"]) for hit in row["hits"]]
+    return {"id": row["id"], **composer.compose(hits, store, query=row["question"]).to_dict()}
+
+
+def run_alone(how: str, requests: Path, rows: int, folder: Path) -> tuple[float, float]:
+    """Let processes compose rows, each its share; return requests a second, and processor seconds of one."""
+    share = rows // WORKERS
+    command = [sys.executable, "-m", "benchmarks.speed.batch", "--alone", how, str(requests), str(ROUND_PART)]
+    processes = [
+        subprocess.Popen(
+            [*command, str(number * share), str(share), str(folder / f"alone-{number}")],
+            stdout=subprocess.PIPE, text=True, env=os.environ | ONE_CORE,
+        )
+        for number in range(WORKERS)
+    ]  # fmt: skip
+    printed = [process.communicate()[0] for process in processes]
+    if any(process.returncode for process in processes):
+        raise SystemExit("a process that composes by itself failed: its error stands above")
+    lines = [[tuple(map(float, line.split())) for line in text.splitlines()] for text in printed]
+    spent = sum(of_one[-1][2] - of_one[0][2] for of_one in lines)
+    done = [(when, int(count)) for of_one in lines for when, count, _ in of_one]
+    return rate(done), spent / (rows - sum(of_one[0][1] for of_one in lines))
+
+
+def rate(done: Sequence[tuple[float, int]]) -> float:
+    """Return requests a second, of (time, requests) after each part, once every worker has done one."""
+    times = sorted(done)
+    return sum(count for _, count in times[WORKERS:]) / (times[-1][0] - times[WORKERS - 1][0])
+
+
+# ---- engines
+
+
+class ProcessorWatch:
+    """Takes note of the processor time of all processes below this one whenever a part is done."""
+
+    def __init__(self) -> None:
+        self._spent: dict[int, float] = {}
+        self.looks: list[tuple[int, float]] = []
+
+    def __call__(self, done: int, total: int) -> None:
+        """Note what has been used."""
+        for process in psutil.Process().children(recursive=True):
+            try:
+                used = process.cpu_times()
+            except psutil.Error:  # it ended meanwhile
+                continue
+            self._spent[process.pid] = used.user + used.system
+        self.looks.append((done, sum(self._spent.values())))
+
+    def of_a_part(self) -> float:
+        """Processor seconds of a part, once every worker has done one."""
+        begun = [look for look in self.looks if look[0] >= WORKERS]
+        (first, before), (last, after) = begun[0], begun[-1]
+        return (after - before) / (last - first)
+
+
+def run_engine(engine: str, requests: Path, rows_per_part: int, out: Path) -> tuple[float, float]:
+    """Run a job; return requests a second, and processor seconds of one."""
+    watch = ProcessorWatch()
+    run = import_module(f"retrivex.batch.{engine}").run
+    run(make_job(requests, out, rows_per_part), workers=WORKERS, on_part=watch)
+    parts = [(path.stat().st_mtime, pq.read_metadata(path).num_rows) for path in out.glob("part-*")]
+    return rate(parts), watch.of_a_part() / rows_per_part
+
+
+def play_rounds(requests: Path, folder: Path, known: list[dict[str, float]]) -> Iterator[list[dict[str, float]]]:
+    """Let all take turns; yield the rates of the rounds so far after each."""
+    some = take(requests, ROUND)
+    names = ["loop", "table", *ENGINES]
+    while len(known) < ROUNDS:
+        order = names[len(known) % len(names) :] + names[: len(known) % len(names)]
+        found: dict[str, float] = {}
+        for name in order:
+            out = folder / f"round-{name}"
+            shutil.rmtree(out, ignore_errors=True)
+            out.mkdir()
+            run = run_engine if name in ENGINES else run_alone
+            part = ROUND_PART if name in ENGINES else ROUND
+            found[name], spent = run(name, some, part, out)
+            found[f"{name}, ms of processor"] = round(1000 * spent, 2)
+            print(f"round {len(known) + 1}, {name}: {found[name]:.1f} requests a second", flush=True)
+        known = [*known, found]
+        yield known
+
+
+def run_long(engine: str, requests: Path, out: Path, known: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Run a long job in one go or several; yield its account now and then."""
+    job = make_job(requests, out, 1_000)
+    account = {"rows": 0, "seconds": 0.0, "runs": 0, "memory": [], **known}
+    if account.get("done"):
+        return
+    account["runs"] += 1
+    began, spent = time.perf_counter(), account["seconds"]
+    over = threading.Event()
+    looks: list[tuple[int, float]] = []
+    looking = threading.Thread(target=_look, args=(over, looks, out), daemon=True)
+    looking.start()
+    thread = threading.Thread(target=_run_quietly, args=(engine, job, account), daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(20.0)
+        done = len(list(out.glob("part-*"))) * 1_000
+        account |= {"rows": done, "seconds": round(spent + time.perf_counter() - began, 1)}
+        account["memory"] = [*known.get("memory", []), *looks]
+        print(f"{engine}: {done:,} requests, {account['seconds']:,.0f} s", flush=True)
+        yield account
+    over.set()
+    if "error" in account:
+        raise SystemExit(account["error"])
+    yield account | {"done": True}
+
+
+def _run_quietly(engine: str, job: Job, account: dict[str, Any]) -> None:
+    try:
+        made = import_module(f"retrivex.batch.{engine}").run(job, workers=WORKERS)
+    except Exception as error:  # noqa: BLE001 - said by the thread that waits
+        account["error"] = str(error)
+    else:
+        account |= {"failed": made.failed, "parts": made.parts}
+
+
+def _look(over: threading.Event, looks: list[tuple[int, float]], out: Path) -> None:
+    """Note rows done and the memory of this process and all below it, in MB, now and then."""
+    own = psutil.Process()
+    while not over.wait(_LOOK_S):
+        total = 0
+        for process in [own, *own.children(recursive=True)]:
+            try:
+                total += process.memory_info().rss
+            except psutil.Error:  # it ended meanwhile
+                continue
+        looks.append((len(list(out.glob("part-*"))) * 1_000, round(total / 1e6, 1)))
+
+
+def thin(looks: Sequence[tuple[int, float]], tenths: int = 10) -> list[dict[str, float]]:
+    """Return the median memory of each tenth of a run."""
+    most = max((rows for rows, _ in looks), default=0)
+    made = []
+    for tenth in range(tenths):
+        inside = [mb for rows, mb in looks if most * tenth / tenths <= rows < most * (tenth + 1) / tenths]
+        if inside:
+            made.append({"rows": round(most * (tenth + 1) / tenths), "mb": round(statistics.median(inside), 1)})
+    return made
+
+
+def run_killed(engine: str, requests: Path, folder: Path) -> dict[str, Any]:
+    """Run a job while a worker is killed every `EVERY_S`; return how many were, and whether the bytes are the same."""
+    some, out, plain = take(requests, KILLED), folder / f"killed-{engine}", folder / "killed-none"
+    if not (plain / "part-00000.parquet").exists():
+        run_engine("local", some, KILLED_PART, plain)
+    shutil.rmtree(out, ignore_errors=True)
+    began = time.perf_counter()
+    with killing(engine, EVERY_S) as killed:
+        run_engine(engine, some, KILLED_PART, out)
+    seconds = time.perf_counter() - began
+    return {"requests": KILLED, "killed": len(killed), "seconds": round(seconds, 1), "same_bytes": same(out, plain)}
+
+
+# ---- comparing
+
+
+def same(out: Path, other: Path) -> bool:
+    """Whether two folders have the same parts, byte for byte."""
+    names = sorted(path.name for path in out.glob("part-*"))
+    others = sorted(path.name for path in other.glob("part-*"))
+    return names == others and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+def begins_like(out: Path, other: Path) -> bool:
+    """Whether the parts of a folder are the first ones of another one, byte for byte."""
+    names = sorted(path.name for path in out.glob("part-*"))
+    return bool(names) and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+def as_loop(requests: Path, out: Path, rows: int = COMPARED) -> bool:
+    """Whether the first rows of a job are what `compose` in a loop gives, as JSON."""
+    store, composer = SQLiteStore(requests.parent / "store.db", read_only=True), SpanComposer(CONFIG)
+    given = next(pq.ParquetFile(requests).iter_batches(batch_size=rows)).to_pylist()
+    made: list[dict[str, Any]] = []
+    for path in sorted(out.glob("part-*")):
+        made += pq.read_table(path).slice(0, rows - len(made)).to_pylist()
+        if len(made) >= rows:
+            break
+    return [json.dumps(record_of(row)) for row in made] == [
+        json.dumps(compose_one(row, composer, store)) for row in given
+    ]
+
+
+# ---- all of it
+
+
+def measure(folder: Path) -> None:
+    """Measure what is not measured yet, and write it as it comes."""
+    results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    requests = make_world(folder, MANY)
+    results |= {**machine(), "chunks": CHUNKS, "hits": HITS, "budget": BUDGET, "workers": WORKERS}
+
+    def keep() -> None:
+        results["code"] = import_module("retrivex.version").__version__
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+    for rounds in play_rounds(requests, folder, results.get("rounds", [])):
+        results["rounds"] = rounds
+        results["ratios"] = _ratios(rounds)
+        keep()
+    results.setdefault("killed", {})
+    for engine in ENGINES:
+        if engine not in results["killed"]:
+            results["killed"][engine] = run_killed(engine, requests, folder)
+            keep()
+    if "job_kills" not in results:
+        results["job_kills"] = _kill_jobs()
+        keep()
+    results.setdefault("long", {})
+    for engine, count in (("ray", FEW), ("spark", FEW), ("local", MANY)):
+        some = requests if count == MANY else take(requests, count)
+        out = folder / f"long-{engine}"
+        for account in run_long(engine, some, out, results["long"].get(engine, {})):
+            results["long"][engine] = account
+            keep()
+        account = results["long"][engine]
+        if "as_loop" not in account:
+            account["as_loop"] = as_loop(some, out)
+            account["memory"] = thin(account["memory"])
+            keep()
+    for engine in ("ray", "spark"):
+        results["long"][engine]["same_bytes"] = begins_like(folder / f"long-{engine}", folder / "long-local")
+    keep()
+
+
+def _kill_jobs() -> dict[str, Any]:
+    """Kill jobs while they make parts and write them into a store; return how often, and what was wrong after."""
+    with TemporaryDirectory() as folder:
+        made = kill("batch", JOB_KILLS, 0, Path(folder))
+    return {"killed": made.killed, "violations": made.violations}
+
+
+def _ratios(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
+    def median(over: str, under: tuple[str, ...]) -> float:
+        return round(statistics.median(one[over] / max(one[name] for name in under) for one in rounds), 3)
+
+    return {
+        "local/loop": median("local", ("loop",)),
+        "local/table": median("local", ("table",)),
+        "ray/local": median("ray", ("local",)),
+        "spark/local": median("spark", ("local",)),
+        **{
+            f"{over}/{under}, by processor time": median(f"{under}, ms of processor", (f"{over}, ms of processor",))
+            for over, under in (("local", "loop"), ("local", "table"), ("ray", "local"), ("spark", "local"))
+        },
+    }
+
+
+def demo(folder: Path, count: int) -> None:
+    """Compose requests on all engines, and compare them with one another and with a loop."""
+    requests = make_world(folder, count)
+    for engine in ENGINES:
+        out = folder / f"demo-{engine}"
+        shutil.rmtree(out, ignore_errors=True)
+        began = time.perf_counter()
+        per_second, _ = run_engine(engine, requests, max(100, min(1_000, count // 10)), out)
+        seconds = time.perf_counter() - began
+        print(f"{engine}: {count:,} requests in {seconds:.0f} s, {per_second:.0f} a second once begun", flush=True)
+    agree = [engine for engine in ENGINES if same(folder / f"demo-{engine}", folder / "demo-local")]
+    print(f"the same bytes: {', '.join(agree)}")
+    looped = as_loop(requests, folder / "demo-local")
+    print(f"the first {COMPARED} as compose in a loop gives them: {'yes' if looped else 'NO'}")
+    if len(agree) < len(ENGINES) or not looped:
+        raise SystemExit("the engines do not agree")
+
+
+@contextmanager
+def _path_of_workers() -> Iterator[None]:
+    """Let workers find the modules of this benchmark."""
+    root = Path(__file__).parents[2]
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = f"{root}{os.pathsep}{root / 'tests'}"
+    yield
+    if before is not None:
+        os.environ["PYTHONPATH"] = before
+
+
+def main() -> None:
+    """Measure, or show."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--demo", action="store_true", help="compose on all engines and compare; nothing is written")
+    parser.add_argument("--requests", type=int, default=FEW, help="of the demo")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where store, requests and outputs lie")
+    parser.add_argument("--alone", nargs=6, metavar="", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.alone:
+        how, requests, part, start, rows, out = given.alone
+        compose_alone(how, Path(requests), int(part), int(start), int(rows), Path(out))
+        return
+    with _path_of_workers():
+        if given.demo:
+            demo(given.folder, given.requests)
+        else:
+            measure(given.folder)
+
+
+if __name__ == "__main__":
+    main()

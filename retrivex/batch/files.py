@@ -1,0 +1,91 @@
+"""Files and folders as the source of a job."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from retrivex.errors import BatchError
+from retrivex.loading import LoadReport, find_files
+
+FILES_PER_PART = 100
+"""Files of a part, at most."""
+
+BYTES_PER_PART = 32 * 1024 * 1024
+"""Bytes after which a part ends, so that large files do not make large parts."""
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Files in parts.
+
+    Parameters
+    ----------
+    groups : of each part, absolute paths with the names of their documents
+    digest : of all names, sizes and times of change
+    """
+
+    groups: tuple[tuple[tuple[str, str], ...], ...]
+    digest: str
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return len(self.groups)
+
+    def read(self, number: int) -> pa.Table:
+        """Return the files of a part: `path` and `doc_id`."""
+        paths, names = zip(*self.groups[number], strict=True)
+        return pa.table({"path": list(paths), "doc_id": list(names)})
+
+    def describe(self) -> dict[str, Any]:
+        """Return how many files there are, and their digest."""
+        return {"files": sum(map(len, self.groups)), "parts": self.parts, "digest": self.digest}
+
+
+def file_source(
+    paths: Iterable[str | os.PathLike[str]],
+    report: LoadReport,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    files_per_part: int = FILES_PER_PART,
+) -> FileSource:
+    """Return files and folders as the source of a job.
+
+    Parameters
+    ----------
+    paths, include, exclude : as in `retrivex.loading.iter_documents`
+    report : gets what was passed over, and what cannot be listed
+    files_per_part : files of a part at most, at least 1
+
+    Raises
+    ------
+    BatchError
+        If there is no file to read.
+    """
+    if files_per_part < 1:
+        raise BatchError(f"files_per_part is {files_per_part}: a part has at least one file")
+    given = list(paths)
+    found = find_files(given, report, include=include, exclude=exclude)
+    if not found:
+        raise BatchError(f"{', '.join(map(str, given))}: no file of a known kind; name files, or folders with some")
+    groups: list[list[tuple[str, str]]] = [[]]
+    digest, size = hashlib.sha256(), 0
+    for file in found:
+        there = os.path.isfile(file.path)
+        status = os.stat(file.path) if there else None
+        length = 0 if status is None else status.st_size
+        if groups[-1] and (len(groups[-1]) >= files_per_part or size + length > BYTES_PER_PART):
+            groups.append([])
+            size = 0
+        size += length
+        groups[-1].append((os.path.abspath(file.path), file.doc_id))
+        changed = 0 if status is None else status.st_mtime_ns
+        digest.update(f"{os.path.abspath(file.path)}\0{file.doc_id}\0{length}\0{changed}\n".encode(errors="replace"))
+    return FileSource(tuple(map(tuple, groups)), digest.hexdigest())

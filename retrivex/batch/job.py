@@ -1,0 +1,310 @@
+"""A job: what is read, what is done with it, where its parts go. Every engine runs one and the same."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from retrivex.batch.folder import Done, OutputFolder, part_name
+from retrivex.errors import BatchError, StoreError
+from retrivex.text.lines import describe_error
+
+ROWS_PER_PART = 1_000
+"""Requests of a part: what a killed worker loses at most, some seconds of work."""
+
+_PAUSES_S = (1.0, 3.0)  # before a part is tried again whose store failed
+_FOOTER = 8  # bytes at the end of a Parquet file: the length of the footer before them, and a magic number
+
+
+class Work(Protocol):
+    """A function from a table to a table that can be sent to another process."""
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return what the table becomes, with a column `error`."""
+
+    def schema(self, given: pa.Schema) -> pa.Schema:
+        """Return the schema of what a table of this schema becomes, or raise BatchError."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return all that the result depends on, as plain JSON types without secrets."""
+
+
+class Source(Protocol):
+    """What a job reads, part by part; it can be sent to another process."""
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are, at least one."""
+
+    def read(self, number: int) -> pa.Table:
+        """Return a part, from 0."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what identifies the input, as plain JSON types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A part that could not be made.
+
+    Parameters
+    ----------
+    number : of the part
+    kind : type of the error
+    message : what it says
+    """
+
+    number: int
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The result of a job.
+
+    Parameters
+    ----------
+    parts : of the whole output
+    made : parts that this run made; the others were there
+    rows, failed, warned : of the whole output: rows, those with an error, those with a warning
+    seconds : that this run took
+    """
+
+    parts: int
+    made: int
+    rows: int
+    failed: int
+    warned: int
+    seconds: float
+
+
+OnPart: TypeAlias = Callable[[int, int], None]
+"""Is given how many parts are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that any engine can run, at once or in several runs.
+
+    Parameters
+    ----------
+    source : what is read
+    work : what is done with each part
+    folder : where the parts go
+    target : what they are written into afterwards, without secrets; None: nothing
+    """
+
+    source: Source
+    work: Work
+    folder: OutputFolder
+    target: str | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[list[int]]:
+        """Make the output folder or go on with it; give the parts that are missing.
+
+        Raises
+        ------
+        BatchError
+            If the folder is another job's, see `OutputFolder.open`.
+        """
+        manifest = {"input": self.source.describe(), **self.work.describe(), "target": self.target}
+        with self.folder.open(manifest):
+            yield [number for number in range(self.source.parts) if not self.folder.has(number)]
+
+    def make_part(self, number: int) -> Done | Failed:
+        """Make a part and write it, in whichever process: a store that fails is asked again after a pause."""
+        for pause in (*_PAUSES_S, None):
+            try:
+                return self.folder.write(number, self.work(self.source.read(number)))
+            except StoreError as error:
+                if pause is None:
+                    return _failed(number, error)
+                time.sleep(pause)
+            except Exception as error:  # noqa: BLE001 - it ends the job, in another process than this one
+                return _failed(number, error)
+        raise AssertionError("the last pause is None")
+
+    def summarize(self, missing: Sequence[int], began: float) -> Summary:
+        """Return the result, read from the parts; `missing` were made in this run, which began at `began`."""
+        done = [self.folder.read_done(number) for number in range(self.source.parts)]
+        rows, failed, warned = (sum(getattr(part, name) for part in done) for name in ("rows", "failed", "warned"))
+        return Summary(len(done), len(missing), rows, failed, warned, time.perf_counter() - began)
+
+    def stop(self, failed: Failed) -> BatchError:
+        """Return the error that ends a job."""
+        total = self.source.parts
+        kept = sum(self.folder.has(number) for number in range(total))
+        return BatchError(
+            f"{part_name(failed.number)}: {failed.kind}: {failed.message}; {kept} of {total} parts are done and stay "
+            f"in {self.folder.path}: see to it, and run the same again to go on"
+        )
+
+
+@lru_cache(maxsize=1)
+def job_of(pickled: bytes) -> Job:
+    """Return a job that was sent to this process, the same each time: its composer is made once."""
+    job: Job = pickle.loads(pickled)
+    return job
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    usable = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(usable(0)) if usable is not None else os.cpu_count() or 1
+
+
+def _failed(number: int, error: Exception) -> Failed:
+    return Failed(number, type(error).__name__, describe_error(error))
+
+
+# ---- Parquet
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """Rows of Parquet files, in parts of so many rows; a part never spans two files.
+
+    Parameters
+    ----------
+    files : paths with their rows
+    digests : of the files' footers, in the same order
+    rows_per_part : at least 1
+    """
+
+    files: tuple[tuple[str, int], ...]
+    digests: tuple[str, ...]
+    rows_per_part: int
+    _reader: list[Any] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return max(1, sum(self._parts_of(rows) for _, rows in self.files))
+
+    def describe(self) -> dict[str, Any]:
+        """Return names, rows and digests of the files."""
+        files = [
+            {"name": Path(path).name, "rows": rows, "digest": digest}
+            for (path, rows), digest in zip(self.files, self.digests, strict=True)
+        ]
+        return {"files": files, "rows_per_part": self.rows_per_part}
+
+    def read(self, number: int) -> pa.Table:
+        """Return the rows of a part; parts that are read in ascending order read each file once."""
+        for path, rows in self.files:
+            if number < self._parts_of(rows):
+                return self._read(path, number)
+            number -= self._parts_of(rows)
+        return pq.read_table(self.files[0][0])  # the only part of files without a row
+
+    def _parts_of(self, rows: int) -> int:
+        return -(-rows // self.rows_per_part)
+
+    def _read(self, path: str, number: int) -> pa.Table:
+        if not self._reader or self._reader[0].path != path or self._reader[0].at > number:
+            self._reader[:] = [_Batches(path, self.rows_per_part)]
+        batches: _Batches = self._reader[0]
+        return batches.read(number)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_reader": []}
+
+
+class _Batches:
+    """The parts of a Parquet file, one after the other.
+
+    Parameters
+    ----------
+    path : of the file
+    rows : of a part
+    """
+
+    def __init__(self, path: str, rows: int) -> None:
+        self.path = path
+        self.at = 0
+        self._rows = rows
+        self._waiting: list[pa.RecordBatch] = []
+        file = pq.ParquetFile(path)
+        self._schema = file.schema_arrow
+        self._batches = file.iter_batches(batch_size=rows)
+
+    def read(self, number: int) -> pa.Table:
+        """Return a part that was not read yet; those before it are passed over."""
+        while True:
+            table = self._next()
+            self.at += 1
+            if self.at > number:
+                return table
+
+    def _next(self) -> pa.Table:
+        # a batch may end with its row group
+        have = sum(batch.num_rows for batch in self._waiting)
+        while have < self._rows and (batch := next(self._batches, None)) is not None:
+            self._waiting.append(batch)
+            have += batch.num_rows
+        table = pa.Table.from_batches(self._waiting, self._schema)
+        self._waiting = table.slice(self._rows).to_batches()
+        return table.slice(0, self._rows)
+
+
+def parquet_source(path: str | os.PathLike[str], work: Work, rows_per_part: int = ROWS_PER_PART) -> ParquetSource:
+    """Return a Parquet file, or all of a folder, as the source of a job.
+
+    Parameters
+    ----------
+    path : of a file, or of a folder whose `*.parquet` files are read in the order of their names
+    work : what will be done with the rows: it says which columns they may have
+    rows_per_part : rows of a part, at least 1
+
+    Raises
+    ------
+    BatchError
+        If there is no such file, it is not Parquet, or its rows are not what `work` takes.
+    """
+    if rows_per_part < 1:
+        raise BatchError(f"rows_per_part is {rows_per_part}: a part has at least one row; {ROWS_PER_PART} are usual")
+    found = sorted(Path(path).glob("*.parquet")) if os.path.isdir(path) else [Path(path)]
+    found = [file for file in found if not file.name.startswith((".", "_"))]
+    if not found:
+        raise BatchError(f"{path} is a folder without *.parquet files: name a Parquet file, or a folder of them")
+    opened = [_open_parquet(file) for file in found]
+    made = [work.schema(schema) for schema, _ in opened]
+    for file, schema in zip(found, made, strict=True):
+        if schema != made[0]:
+            raise BatchError(f"{file} and {found[0]} have ids of different types: give all files of one job the same")
+    files = tuple((os.path.abspath(file), rows) for file, (_, rows) in zip(found, opened, strict=True))
+    return ParquetSource(files, tuple(_digest(file) for file in found), rows_per_part)
+
+
+def _open_parquet(path: Path) -> tuple[pa.Schema, int]:
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.schema_arrow, file.metadata.num_rows
+    except FileNotFoundError as error:
+        raise BatchError(f"{path} does not exist: name a Parquet file, or a folder of them") from error
+    except pa.ArrowException as error:
+        raise BatchError(
+            f"{path} is not a Parquet file ({describe_error(error)}): write one with pyarrow or pandas"
+        ) from error
+
+
+def _digest(path: Path) -> str:
+    """Return the digest of a Parquet file's footer, which tells where everything in it lies and how long it is."""
+    with open(path, "rb") as file:
+        file.seek(-_FOOTER, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(-_FOOTER - length, os.SEEK_END)
+        return hashlib.sha256(f"{os.path.getsize(path)} ".encode() + file.read()).hexdigest()

@@ -1,0 +1,158 @@
+"""Ray: tables of a Ray dataset, and jobs whose parts are made by Ray's actors."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import time
+from typing import Any
+
+import pyarrow as pa
+
+from retrivex.batch.folder import Done
+from retrivex.batch.job import Failed, Job, OnPart, Summary, Work
+from retrivex.errors import BatchError, install_hint
+
+try:
+    import ray
+    from ray.data import ActorPoolStrategy, DataContext, Dataset
+except ImportError as error:
+    raise ImportError(f"retrivex.batch.ray needs ray: {install_hint('ray')}") from error
+
+ROWS_AT_ONCE = 200
+"""Rows that an actor gets at once."""
+
+
+def map_dataset(
+    dataset: Dataset, work: Work, *, workers: int | None = None, rows_at_once: int = ROWS_AT_ONCE
+) -> Dataset:
+    """Return a dataset of what the rows of another one become, such as compositions of requests.
+
+    Parameters
+    ----------
+    dataset : of rows that `work` takes, such as `ray.data.read_parquet(...)`
+    work : such as `ComposeWork(...)`; each actor makes one composer
+    workers : actors; None: one for each CPU of the cluster. Together they reserve all CPUs but one, as reading takes
+        some, too: a pool that holds all of them would wait for ever
+    rows_at_once : rows that an actor gets at once
+
+    Raises
+    ------
+    BatchError
+        If `workers` is less than 1.
+    """
+    count, share = _shares(workers)
+    return dataset.map_batches(
+        _TableActor,
+        fn_constructor_args=(pickle.dumps(work),),
+        batch_size=rows_at_once,
+        batch_format="pyarrow",
+        compute=ActorPoolStrategy(size=count),
+        num_cpus=share,
+    )
+
+
+def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) -> Summary:
+    """Make the missing parts of a job with Ray: on its cluster where `ray.init` was called, else on this machine.
+
+    The output folder has to be one that all nodes reach by the same path. An actor that dies is started anew by Ray,
+    and its part made again.
+
+    Parameters
+    ----------
+    job : what to do
+    workers : as in `map_dataset`
+    on_part : is given how many parts are done, and of how many
+
+    Raises
+    ------
+    BatchError
+        If the output folder is another job's, or a part fails. Parts that are done stay.
+    """
+    began = time.perf_counter()
+    with job.open() as missing:
+        if missing:
+            _make(job, missing, workers, on_part)
+        return job.summarize(missing, began)
+
+
+def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | None) -> None:
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+    try:
+        count, share = _shares(workers)
+        parts = ray.data.from_items(missing, override_num_blocks=len(missing)).map_batches(
+            _PartActor,
+            fn_constructor_args=(pickle.dumps(job),),
+            batch_size=1,
+            batch_format="pyarrow",
+            compute=ActorPoolStrategy(size=min(count, len(missing))),
+            num_cpus=share,
+        )
+        total = job.source.parts
+        for done, row in enumerate(parts.iter_rows(), start=total - len(missing) + 1):
+            if row["kind"] is not None:
+                raise job.stop(Failed(row["number"], row["kind"], row["message"]))
+            if on_part is not None:
+                on_part(done, total)
+    finally:
+        if is_ours:
+            ray.shutdown()
+
+
+def _shares(workers: int | None) -> tuple[int, float]:
+    """Return how many actors there are, and how many CPUs each of them reserves."""
+    if workers is not None and workers < 1:
+        raise BatchError(f"workers is {workers}: it takes at least one actor")
+    if not ray.is_initialized():
+        ray.init()
+    cpus = int(ray.cluster_resources().get("CPU", 1))
+    count = cpus if workers is None else min(workers, cpus)
+    # Ray starts an actor once its share is free, and reads with what is left
+    free = 0.5 if cpus == 1 else 1.0
+    return count, int((cpus - free) / count * 100) / 100
+
+
+class _TableActor:
+    """An actor that does work with tables.
+
+    Parameters
+    ----------
+    work : pickled
+    """
+
+    def __init__(self, work: bytes) -> None:
+        self._work: Work = pickle.loads(work)
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return what a table becomes."""
+        return self._work(table)
+
+
+class _PartActor:
+    """An actor that makes parts of a job.
+
+    Parameters
+    ----------
+    job : pickled
+    """
+
+    def __init__(self, job: bytes) -> None:
+        self._job: Job = pickle.loads(job)
+
+    def __call__(self, numbers: pa.Table) -> pa.Table:
+        """Make the parts of these numbers, and say how it went."""
+        return pa.Table.from_pylist(
+            [_report(self._job.make_part(number)) for number in numbers.column(0).to_pylist()],
+            schema=pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())]),
+        )
+
+
+def _report(made: Done | Failed) -> dict[str, Any]:
+    """Return how a part went as a row."""
+    if isinstance(made, Done):
+        return {"number": made.number}
+    return {"number": made.number, "kind": made.kind, "message": made.message}

@@ -1,0 +1,173 @@
+"""Rows of Arrow tables as the JSON objects that the rest of RetriVex reads and writes, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from retrivex.composer.requests import RequestError
+from retrivex.composition.composition import SCHEMA, Composition
+from retrivex.errors import RetrivexError
+from retrivex.model.chunk import Chunk
+from retrivex.model.serialization import chunk_to_dict, escape_halves
+from retrivex.text.lines import describe_error
+
+_AS_JSON = ("parents", "config")
+
+
+def request_record(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of requests as the object that a line of `retrivex compose` holds.
+
+    Raises
+    ------
+    RequestError
+        If a column of JSON holds something else.
+    """
+    record = {name: value for name, value in row.items() if value is not None}
+    for name in _AS_JSON:
+        if name in record:
+            record[name] = read_json(record[name], name)
+    if "hits" in record:
+        record["hits"] = [_with_metadata(hit) for hit in record["hits"]]
+    if "chunks" in record:
+        record["chunks"] = [_with_metadata(chunk) for chunk in record["chunks"]]
+    return record
+
+
+def read_json(text: str, name: str) -> Any:
+    """Return what a text of JSON holds.
+
+    Raises
+    ------
+    RequestError
+        If it is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"{name!r} is not JSON ({error}): write an object as text") from error
+
+
+def _with_metadata(given: Any) -> Any:
+    """Return a hit or a chunk with its metadata and links as JSON has them; one of several lists of hits as a list."""
+    if isinstance(given, list):
+        return [_with_metadata(hit) for hit in given]
+    if given is None:
+        return None
+    made = given
+    if given.get("metadata") is not None:
+        made = {**made, "metadata": read_json(given["metadata"], "metadata")}
+    if given.get("links") is not None:
+        made = {**made, "links": [_pair(link) for link in given["links"]]}
+    return made
+
+
+def _pair(link: Mapping[str, Any] | None) -> list[Any] | None:
+    return None if link is None else [link.get("doc_id"), link.get("chunk_id")]
+
+
+def chunk_row(chunk: Chunk) -> dict[str, Any]:
+    """Return a chunk as a row has it, without its vector."""
+    return _chunk_row(chunk_to_dict(chunk, embedding=False))
+
+
+def _chunk_row(record: dict[str, Any]) -> dict[str, Any]:
+    if "metadata" in record:
+        record["metadata"] = write_json(record["metadata"])
+    if "links" in record:
+        record["links"] = [{"doc_id": doc_id, "chunk_id": chunk_id} for doc_id, chunk_id in record["links"]]
+    return record
+
+
+def write_json(value: Any) -> str:
+    """Return JSON that Arrow can hold."""
+    return escape_halves(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def composition_row(made: Composition) -> dict[str, Any]:
+    """Return a composition as a row, without its id.
+
+    Raises
+    ------
+    RetrivexError
+        If the custom metadata of a shown chunk holds something that JSON cannot.
+    """
+    row = made.to_dict()
+    del row["schema"]
+    for span in row["spans"]:
+        span["chunks"] = [_chunk_row(chunk) for chunk in span["chunks"]]
+    for coverage in row["coverage"]:
+        coverage["ranges"] = [{"first": first, "last": last} for first, last in coverage["ranges"]]
+        coverage["matched"] = [{"chunk_id": chunk_id, "score": score} for chunk_id, score in coverage["matched"]]
+    return row
+
+
+def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of compositions, as `table.to_pylist()` gives it, as `retrivex compose` writes it: a line's object.
+
+    Without its `id`, it is what `Composition.to_dict` returned, which `Composition.from_dict` reads.
+
+    Parameters
+    ----------
+    row : of a table of compositions
+
+    Raises
+    ------
+    RetrivexError
+        If the row is of another schema.
+    """
+    try:
+        if row["error"] is not None:
+            return {"id": row["id"], "error": dict(row["error"])}
+        record = {"id": row["id"], "schema": SCHEMA, **{k: v for k, v in row.items() if k not in ("id", "error")}}
+        record["spans"] = [{**span, "chunks": [_chunk_record(c) for c in span["chunks"]]} for span in row["spans"]]
+        record["coverage"] = [
+            {
+                **coverage,
+                "ranges": [[pair["first"], pair["last"]] for pair in coverage["ranges"]],
+                "matched": [[pair["chunk_id"], pair["score"]] for pair in coverage["matched"]],
+            }
+            for coverage in row["coverage"]
+        ]
+    except (KeyError, TypeError) as error:
+        raise RetrivexError(f"not a row of compositions: {error!r}; give a row that compose_table made") from error
+    return record
+
+
+def _chunk_record(row: Mapping[str, Any]) -> dict[str, Any]:
+    record = {name: value for name, value in row.items() if value is not None}
+    return _with_metadata(record)  # type: ignore[no-any-return]
+
+
+def error_of(error: BaseException) -> dict[str, str]:
+    """Return an error as a row has it, in the words of `retrivex compose`."""
+    return {"type": type(error).__name__, "message": describe_error(error)}
+
+
+def make_table(rows: Sequence[dict[str, Any]], schema: pa.Schema, kept: Iterable[str] = ()) -> pa.Table:
+    """Return rows as a table; a row that Arrow cannot hold becomes its error.
+
+    Parameters
+    ----------
+    rows : plain types by column; a missing column is null
+    schema : of the table, with a column `error`
+    kept : columns that such a row keeps
+    """
+    try:
+        return pa.Table.from_pylist(list(rows), schema=schema)
+    except (pa.ArrowException, UnicodeError, OverflowError, TypeError):
+        names = tuple(kept)
+        return pa.concat_tables([_one_row(row, schema, names) for row in rows])
+
+
+def _one_row(row: dict[str, Any], schema: pa.Schema, kept: tuple[str, ...]) -> pa.Table:
+    try:
+        return pa.Table.from_pylist([row], schema=schema)
+    except UnicodeError:
+        error = RetrivexError("a text holds half a surrogate pair, which Arrow cannot: replace it by U+FFFD")
+    except (pa.ArrowException, OverflowError, TypeError) as problem:
+        error = RetrivexError(f"the answer holds something that Arrow cannot: {problem}")
+    return pa.Table.from_pylist([{**{name: row.get(name) for name in kept}, "error": error_of(error)}], schema=schema)

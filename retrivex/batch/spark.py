@@ -1,0 +1,164 @@
+"""Spark: DataFrames through `mapInArrow`, and jobs whose parts are made by Spark's tasks."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from retrivex.batch.job import Failed, Job, OnPart, Summary, Work, count_cores, job_of
+from retrivex.errors import BatchError, install_hint
+
+try:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+except ImportError as error:
+    raise ImportError(f"retrivex.batch.spark needs pyspark: {install_hint('spark')}") from error
+
+MOST_FAILURES = 5
+"""Times that Spark tries a task on this machine whose worker dies; a cluster has its own `spark.task.maxFailures`."""
+
+_MOST_SAID = 500  # characters of what Spark says: it quotes whole stacks
+_LOOK_S = 0.5  # between looks at which parts are there
+_REPORT = "number long, kind string, message string"
+
+
+def map_frame(frame: DataFrame, work: Work) -> DataFrame:
+    """Return a DataFrame of what the rows of another one become, such as compositions of requests.
+
+    Parameters
+    ----------
+    frame : of rows that `work` takes, such as `spark.read.parquet(...)`; its partitions are kept
+    work : such as `ComposeWork(...)`; each Python worker of Spark makes one composer
+
+    Raises
+    ------
+    BatchError
+        If the columns are not what `work` takes.
+    """
+    pickled = pickle.dumps(work)
+    made = work.schema(to_arrow_schema(frame.schema))
+
+    def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from _work_of(pickled)(pa.Table.from_batches([batch])).to_batches()
+
+    return frame.mapInArrow(compute, from_arrow_schema(made))
+
+
+def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) -> Summary:
+    """Make the missing parts of a job with Spark: in the session that is active, else on this machine.
+
+    The output folder has to be one that all executors reach by the same path. A task whose worker dies is tried again
+    by Spark.
+
+    Parameters
+    ----------
+    job : what to do
+    workers : cores of this machine to use, where no session is active; None: all
+    on_part : is reported how many parts are done, and of how many
+
+    Raises
+    ------
+    BatchError
+        If the output folder is another job's, a part fails, or Spark gives up on one. Parts that are done stay.
+    """
+    if workers is not None and workers < 1:
+        raise BatchError(f"workers is {workers}: it takes at least one core")
+    began = time.perf_counter()
+    with job.open() as missing:
+        if missing:
+            with _session(workers) as spark, _watching(job, missing, on_part):
+                _make(spark, job, missing)
+        return job.summarize(missing, began)
+
+
+def _make(spark: SparkSession, job: Job, missing: list[int]) -> None:
+    pickled = pickle.dumps(job)
+
+    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                yield _make_part(pickled, missing[at])
+
+    # a task for each part
+    parts = spark.range(0, len(missing), 1, len(missing)).mapInArrow(make, _REPORT)
+    try:
+        failed = parts.where("kind IS NOT NULL").collect()
+    except Exception as error:  # what Spark raises depends on where it gave up
+        number = next((number for number in missing if not job.folder.has(number)), missing[0])
+        raise job.stop(Failed(number, type(error).__name__, str(error)[:_MOST_SAID])) from error
+    if failed:
+        raise job.stop(Failed(failed[0]["number"], failed[0]["kind"], failed[0]["message"]))
+
+
+def _make_part(pickled: bytes, number: int) -> pa.RecordBatch:
+    made = job_of(pickled).make_part(number)
+    kind, message = (made.kind, made.message) if isinstance(made, Failed) else (None, None)
+    schema = pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())])
+    return pa.RecordBatch.from_pylist([{"number": number, "kind": kind, "message": message}], schema=schema)
+
+
+@lru_cache(maxsize=1)
+def _work_of(pickled: bytes) -> Work:
+    """Return the work that was sent to this process, the same each time: its composer is made once."""
+    work: Work = pickle.loads(pickled)
+    return work
+
+
+@contextmanager
+def _session(workers: int | None) -> Iterator[SparkSession]:
+    """Give the active session, or one on this machine that ends with the block."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    spark = (
+        SparkSession.builder.master(f"local[{workers or count_cores()},{MOST_FAILURES}]")
+        .appName("retrivex batch")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _watching(job: Job, missing: list[int], on_part: OnPart | None) -> Iterator[None]:
+    """Tell meanwhile how many parts are done, as far as the folder shows."""
+    if on_part is None:
+        yield
+        return
+    over = threading.Event()
+
+    def watch(tell: Callable[[int, int], Any]) -> None:
+        reported, total = -1, job.source.parts
+        while reported < total and not over.wait(_LOOK_S):
+            done = total - sum(not job.folder.has(number) for number in missing)
+            if done != reported:
+                tell(done, total)
+                reported = done
+
+    thread = threading.Thread(target=watch, args=(on_part,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,148 @@
+"""Writes the parts of an index job into a store: each part once, and again without harm where a run was stopped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from retrivex.batch.documents import prepared_of
+from retrivex.batch.folder import OutputFolder, part_name
+from retrivex.batch.job import OnPart
+from retrivex.batch.stores import KEY_VARIABLE, SQLITE, StoreAddress
+from retrivex.errors import StoreError
+from retrivex.retrieval.indexing import PreparedDocument
+from retrivex.stores import SQLiteStore
+
+_MOST_PROBLEMS = 1_000  # that are kept word by word
+
+
+class Writer(Protocol):
+    """What takes documents, whole ones in place of what they had: writing them again changes nothing."""
+
+    def put(self, documents: Sequence[PreparedDocument]) -> None:
+        """Write documents with their chunks."""
+
+    def close(self) -> None:
+        """Close the store."""
+
+
+@dataclass(slots=True)
+class Written:
+    """The result of writing.
+
+    Parameters
+    ----------
+    documents, chunks, tokens : in all parts
+    problems : name or file, and why it is not in the store; the first thousand
+    failed : how many there are
+    """
+
+    documents: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    failed: int = 0
+
+    def refuse(self, name: str, reason: str) -> None:
+        """Note a document that is not in the store."""
+        self.failed += 1
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append((name, reason))
+
+
+def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPart | None = None) -> Written:
+    """Write the documents of all parts that are not in the store yet, part after part.
+
+    A part is marked once all of it is in the store. A run that is stopped in between writes that part again, which
+    changes nothing: its documents take the place of themselves.
+
+    Parameters
+    ----------
+    folder : of the job, all of whose parts are made
+    parts : how many there are
+    writer : takes them
+    on_part : is given how many parts are written, and of how many
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be written.
+    """
+    made, seen = Written(), set[str]()
+    for number in range(parts):
+        mark = folder.path / f"_written-{number:05}"
+        rows = pq.read_table(folder.path / part_name(number)).to_pylist()
+        kept = []
+        for row in rows:
+            if row["error"] is not None:
+                made.refuse(row["source"] or row["doc_id"] or part_name(number), row["error"]["message"])
+            elif row["doc_id"] in seen:
+                reason = f"doc_id {row['doc_id']!r} was used before: it must be unique; rename one of the two"
+                made.refuse(row["source"] or row["doc_id"], reason)
+            else:
+                seen.add(row["doc_id"])
+                kept.append(row)
+        if not mark.exists():
+            writer.put([prepared_of(row) for row in kept])
+            mark.touch()
+        made.documents += len(kept)
+        made.chunks += sum(len(row["chunks"]) for row in kept)
+        made.tokens += sum(chunk["tokens"] for row in kept for chunk in row["chunks"])
+        if on_part is not None:
+            on_part(number + 1, parts)
+    return made
+
+
+def open_writer(address: StoreAddress) -> Writer:
+    """Open a store for writing; it is made where there is none.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be opened, or stores of this kind are not filled by RetriVex.
+    ImportError
+        If its client is not installed; the message names the extra.
+    """
+    if address.kind == SQLITE:
+        return _SQLiteWriter(SQLiteStore(address.address))
+    opening = import_module("retrivex.adapters.base.opening")
+    key = os.environ.get(KEY_VARIABLE)
+    return _CollectionWriter(
+        opening.open_collection(address.kind, address.address, address.collection, address.layout, key)
+    )
+
+
+class _SQLiteWriter:
+    def __init__(self, store: SQLiteStore) -> None:
+        self._store = store
+
+    def put(self, documents: Sequence[PreparedDocument]) -> None:
+        with self._store.batch():
+            for document in documents:
+                document.put_into(self._store)
+
+    def close(self) -> None:
+        self._store.close()
+
+
+class _CollectionWriter:
+    def __init__(self, collection: Any) -> None:
+        self._collection = collection
+
+    def put(self, documents: Sequence[PreparedDocument]) -> None:
+        chunks = [chunk for document in documents for chunk in document.chunks]
+        vectors = [document.vectors for document in documents if document.vectors is not None]
+        if sum(map(len, vectors)) != len(chunks):
+            raise StoreError(f"{self._collection.name} keeps vectors: name a model with --embed")
+        if documents:
+            flat = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
+            self._collection.put([document.document.doc_id for document in documents], chunks, flat)
+
+    def close(self) -> None:
+        self._collection.close()

@@ -1,0 +1,267 @@
+"""`retrivex batch`: many compositions, or an index of many documents, on the engine that is there."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from retrivex.chunking import CHUNKER_NAMES
+from retrivex.cli.collections import StoreKind
+from retrivex.cli.commands import Command
+from retrivex.cli.failures import SOME_FAILED
+from retrivex.cli.options import (
+    AsJson,
+    Budget,
+    ConfigFile,
+    EffortLevel,
+    Order,
+    Preset,
+    Settings,
+    WindowSize,
+    describe_options,
+    make_config,
+)
+from retrivex.cli.terminal import note, one_line, progress, write_json, write_text
+from retrivex.errors import ChunkError
+from retrivex.loading.report import LoadReport, describe_kinds
+
+if TYPE_CHECKING:
+    from retrivex.batch import Job, StoreAddress, Summary, Written
+
+_MOST_LISTED = 20  # problems that are listed one by one; --json lists more
+
+
+class Engine(StrEnum):
+    """What runs a job: the modules of `retrivex.batch` with a function `run`."""
+
+    LOCAL = "local"
+    RAY = "ray"
+    SPARK = "spark"
+
+
+class Source(StrEnum):
+    """Where chunks are: the embedded store, or a vector store."""
+
+    SQLITE = "sqlite"
+    vars().update((kind.name, kind.value) for kind in StoreKind)
+
+
+Out: TypeAlias = Annotated[
+    Path,
+    typer.Option("--out", "-o", metavar="FOLDER", help="Where parts go; a run that was stopped goes on there."),
+]
+Engines: TypeAlias = Annotated[Engine, typer.Option("--engine", help="What runs it.")]
+Workers: TypeAlias = Annotated[
+    int | None, typer.Option("--workers", min=1, metavar="N", help="Processes; all cores if left out.")
+]
+Layout: TypeAlias = Annotated[
+    str, typer.Option("--layout", help="Who filled the collection: retrivex, langchain, llamaindex, ...")
+]
+
+batch = typer.Typer(name="batch", add_completion=False, rich_markup_mode="rich", no_args_is_help=True)
+
+
+@batch.callback()
+def jobs() -> None:
+    """Compose many contexts, or index many documents, on processes of this machine, Ray or Spark."""
+
+
+@batch.command("compose", cls=Command, epilog=describe_options())
+def compose(
+    requests: Annotated[
+        Path, typer.Argument(metavar="REQUESTS", help="A Parquet file of requests, or a folder of them.")
+    ],
+    out: Out,
+    engine: Engines = Engine.LOCAL,
+    workers: Workers = None,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Requests of a part.")] = 1_000,
+    store: Annotated[
+        Source | None, typer.Option("--store", help="Where hits and neighbours are, beside what rows bring.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", metavar="ADDRESS", help="File, URL, folder or connection string.")
+    ] = None,
+    collection: Annotated[
+        str, typer.Option("--collection", metavar="NAME", help="Collection, table or index; SQLite has none.")
+    ] = "",
+    layout: Layout = "retrivex",
+    budget: Budget = None,
+    window: WindowSize = None,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options"),
+    ] = None,
+    effort: EffortLevel = None,
+    order: Order = None,
+    preset: Preset = None,
+    config: ConfigFile = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compose a context for every row of requests; a row that fails carries its error, and the others go on.
+
+    The output is FOLDER/part-*.parquet, the same on every engine. A key of a server is read from RETRIVEX_API_KEY.
+    Exit code 1: some rows failed.
+
+    \b
+    Examples:
+      retrivex batch compose requests.parquet -o contexts/
+      retrivex batch compose requests/ -o contexts/ --engine ray --store sqlite --address handbook.db
+    """
+    if (store is None) != (address is None):
+        raise typer.BadParameter("--store and --address go together: what the store is, and where")
+    retrieval = make_config(
+        preset, config, settings, token_budget=budget, window=window, k=k, effort=effort, ordering_strategy=order
+    )
+    batches = import_module("retrivex.batch")
+    place = None if store is None else batches.StoreAddress(store.value, address, collection, layout)
+    if place is not None:
+        place.check()
+    work = batches.ComposeWork(retrieval, place)
+    job = batches.Job(batches.parquet_source(requests, work, rows), work, batches.OutputFolder(out))
+    _report(_run(job, engine, workers, "composing"), out, as_json=as_json)
+
+
+@batch.command("index", cls=Command)
+def index(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    out: Out,
+    engine: Engines = Engine.LOCAL,
+    workers: Workers = None,
+    files: Annotated[int, typer.Option("--files", min=1, metavar="N", help="Most files of a part.")] = 100,
+    store: Annotated[Source | None, typer.Option("--store", help="What the chunks are written into.")] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", metavar="ADDRESS", help="File, URL, folder or connection string.")
+    ] = None,
+    collection: Annotated[
+        str, typer.Option("--collection", metavar="NAME", help="Collection or table; SQLite has none.")
+    ] = "",
+    chunker: Annotated[
+        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
+    ] = "auto",
+    size: Annotated[
+        int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
+    ] = None,
+    overlap: Annotated[
+        int | None, typer.Option("--overlap", metavar="N", help="Tokens that neighbouring chunks share.")
+    ] = None,
+    embed: Annotated[
+        str | None,
+        typer.Option("--embed", metavar="MODEL", help="'hashing', or a sentence-transformers model; none: no vectors."),
+    ] = None,
+    tokenizer: Annotated[str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted.")] = "auto",
+    scope: Annotated[
+        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with this scope see the documents.")
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="No such files or folders; repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read, cut and encode files on an engine, and write the chunks into a store.
+
+    FOLDER/part-*.parquet has a document a row, with its chunks; a file that cannot be read carries its error, and the
+    others go on. The store gets each part once, by one writer. Exit code 1: some files are not in the store.
+
+    \b
+    Examples:
+      retrivex batch index docs/ -o chunks/ --store sqlite --address docs.db
+      retrivex batch index docs/ -o chunks/ --engine ray --embed hashing --store lancedb --address lance/ \\
+        --collection docs
+    """
+    if (store is None) != (address is None):
+        raise typer.BadParameter("--store and --address go together: what the store is, and where")
+    batches = import_module("retrivex.batch")
+    place = None if store is None else batches.StoreAddress(store.value, address, collection)
+    if place is not None and place.kind != Source.SQLITE and embed is None:
+        raise typer.BadParameter(f"--store {place.kind} keeps vectors: name a model with --embed")
+    report = LoadReport()
+    source = batches.file_source(paths, report, include=include or (), exclude=exclude or (), files_per_part=files)
+    try:
+        work = batches.FilesWork(batches.ChunkWork(chunker, size, overlap, tokenizer, embed), scope)
+    except ChunkError as error:
+        raise typer.BadParameter(str(error)) from error
+    job = batches.Job(source, work, batches.OutputFolder(out), None if place is None else str(place))
+    made = _run(job, engine, workers, "cutting")
+    written = batches.Written() if place is None else _write(job, place)
+    _report_index(made, written, report, out, place, as_json=as_json)
+
+
+def _write(job: Job, place: StoreAddress) -> Written:
+    batches = import_module("retrivex.batch")
+    writer = batches.open_writer(place)
+    try:
+        with progress("writing") as bar:
+            made: Written = batches.write_parts(
+                job.folder,
+                job.source.parts,
+                writer,
+                lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
+            )
+    finally:
+        writer.close()
+    return made
+
+
+def _report_index(
+    made: Summary, written: Written, report: LoadReport, out: Path, place: StoreAddress | None, *, as_json: bool
+) -> None:
+    failed = max(made.failed, written.failed) + len(report.problems)
+    if as_json:
+        problems = [{"path": name, "reason": reason} for name, reason in written.problems]
+        problems += [{"path": problem.path, "reason": problem.reason} for problem in report.problems]
+        counts = {"documents": written.documents, "chunks": written.chunks, "tokens": written.tokens}
+        write_json({"out": str(out), **asdict(made), **counts, "failed": failed, "problems": problems})
+    else:
+        write_text(_line(made, out))
+        if place is not None:
+            write_text(
+                f"{place}: {written.documents:,} documents, {written.chunks:,} chunks, {written.tokens:,} tokens"
+            )
+        if report.passed_over:
+            note(f"{describe_kinds(report.passed_over)} passed over")
+        for name, reason in [*written.problems, *((one.path, one.reason) for one in report.problems)][:_MOST_LISTED]:
+            note(f"{name}: {reason}")
+    if failed:
+        note(f"{failed:,} documents failed: the column error says why")
+        raise typer.Exit(SOME_FAILED)
+
+
+def _run(job: Job, engine: Engine, workers: int | None, what: str) -> Summary:
+    runner = import_module(f"retrivex.batch.{engine.value}")
+    with progress(what) as bar:
+        made: Summary = runner.run(
+            job, workers=workers, on_part=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total)
+        )
+    return made
+
+
+def _report(made: Summary, out: Path, *, as_json: bool) -> None:
+    if as_json:
+        write_json({"out": str(out), **asdict(made)})
+    else:
+        write_text(_line(made, out))
+    if made.failed:
+        rows = "1 row" if made.failed == 1 else f"{made.failed:,} rows"
+        note(f"{rows} failed: the column error says why")
+        raise typer.Exit(SOME_FAILED)
+
+
+def _line(made: Summary, out: Path) -> str:
+    parts = f"{made.parts:,} part{'' if made.parts == 1 else 's'}"
+    if made.made < made.parts:
+        parts += f", {made.parts - made.made:,} of them there already"
+    problems = "".join(f", {count:,} {what}" for count, what in _counts(made) if count)
+    return f"{one_line(str(out))}: {made.rows:,} rows{problems} in {parts}, {made.seconds:,.1f} s"
+
+
+def _counts(made: Summary) -> tuple[tuple[int, Any], ...]:
+    return (made.failed, "failed"), (made.warned, "with warnings")

@@ -1,0 +1,45 @@
+"""Pieces that nothing but the order in which they were given puts in order."""
+
+import random
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrivex.adapters.base.documents import Passage, number_passages
+from retrivex.adapters.base.fields import FieldMap
+
+DOCUMENTS = 20
+PIECES = 12
+REPEATED = "and so the keeper said"
+
+
+def _pieces() -> list[Passage]:
+    """Pieces, one in each document of which repeats the end of the one before: most end with their paragraphs."""
+    made = []
+    for doc in range(DOCUMENTS):
+        texts = [f"Garden {doc} has {n * 7919 % 1000} bees in hive {n}." for n in range(PIECES)]
+        shared = f"{doc * 31 + 7} times, {REPEATED} {doc}."
+        texts[4] += f" It was counted {shared}"
+        texts[5] = f"{shared} {texts[5]}"
+        made += [Passage(text, {}, FieldMap(), doc_id=f"garden{doc}") for text in texts]
+    return made
+
+
+def test_pieces_in_order_are_neighbours() -> None:
+    pieces = _pieces()
+    store = number_passages(pieces)
+    assert store.warnings == ()
+    assert [chunk.text for chunk in store.values()] == [piece.text for piece in pieces]
+
+
+@given(st.integers(0, 1000))
+def test_a_shuffled_list_is_seen_by_all_of_its_documents_together(seed: int) -> None:
+    shuffled = random.Random(seed).sample(_pieces(), DOCUMENTS * PIECES)
+    store = number_passages(shuffled)
+    assert f"of {DOCUMENTS} documents" in store.warnings[0]
+    assert "are not in the text's order" in store.warnings[0]
+    for doc_id in {piece.doc_id for piece in shuffled}:
+        chunks = sorted(chunk.metadata.chunk_id for (name, _), chunk in store.items() if name == doc_id)
+        for left, right in pairwise(chunks):
+            assert right > left + 1 or store[doc_id, right].text[:20] in store[doc_id, left].text

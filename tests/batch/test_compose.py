@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from fuzz.stores import OddStore
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.batch_world import (
+    CONFIG,
+    FailingStore,
+    MadeStore,
+    compose_loop,
+    make_chunks,
+    make_rows,
+    make_table,
+)
+from support.strategies import budgets, count_words, make_chunk, option_choices, scores, worlds
+
+from retrivex import Composition, RetrievalConfig, SpanComposer, Window
+from retrivex.batch import ComposeWork, compose_table, record_of
+from retrivex.cli.compose import answer_line
+from retrivex.composer.requests import add_losses, read_checked
+from retrivex.errors import StoreError, TokenizerError
+from retrivex.model.serialization import chunk_to_dict
+from retrivex.stores import InMemoryChunkStore
+
+
+def composed(table: pa.Table, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
+    return [record_of(row) for row in compose_table(table, *arguments, **options).to_pylist()]
+
+
+def test_rows_are_what_compose_in_a_loop_gives_and_two_requests_are_sent() -> None:
+    store = MadeStore()
+    rows = composed(make_table(30), SpanComposer(CONFIG), store)
+    assert [json.dumps(row) for row in rows] == compose_loop(make_rows(30))
+    assert store.calls == 2  # the hits of all rows, and then their neighbours
+
+
+def test_more_rows_than_are_held_at_once_give_the_same() -> None:
+    store = MadeStore()
+    rows = composed(make_table(30), SpanComposer(CONFIG), store, rows_at_once=7)
+    assert [json.dumps(row) for row in rows] == compose_loop(make_rows(30))
+    assert store.calls <= 2 * 5
+
+
+def test_a_row_reads_as_the_composition_that_it_is() -> None:
+    record = composed(make_table(1), SpanComposer(CONFIG), MadeStore())[0]
+    made = Composition.from_dict({key: value for key, value in record.items() if key != "id"})
+    assert made.text == record["text"]
+    assert made.tokens <= 60
+
+
+def table_of(rows: list[dict[str, Any]]) -> pa.Table:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows])
+
+
+HIT = {"doc_id": "bees", "chunk_id": 0, "score": 0.8}
+CHUNK = {"doc_id": "bees", "chunk_id": 0, "text": "Bees sleep.", "metadata": '{"year": 1792}', "page": 3}
+LINES = [
+    {
+        "id": 1,
+        "question": "Do bees sleep?",
+        "hits": [{"doc_id": "bees", "chunk_id": 0, "score": 0.8}],
+        "chunks": [CHUNK],
+    },
+    {"id": 2, "hits": [{"doc_id": "bees", "chunk_id": 0, "score": 0.8}]},
+    {"id": 3, "hits": None},
+    {"id": 4, "hits": []},
+    {"id": 5, "hits": [None, {"doc_id": "bees", "chunk_id": None, "score": 0.1}], "chunks": [CHUNK]},
+    {"id": 6, "hits": [{"doc_id": "bees", "chunk_id": 0, "score": float("nan")}], "chunks": [CHUNK]},
+    {"id": 7, "hits": [HIT], "chunks": [CHUNK], "config": '{"window": -1}'},
+    {"id": 8, "hits": [HIT], "chunks": [CHUNK], "config": "[1]"},
+    {"id": 9, "hits": [HIT], "chunks": [CHUNK], "scope": ["acme", None]},
+    {"id": 10, "hits": [HIT], "chunks": [CHUNK, CHUNK | {"text": "No."}]},
+    {"id": 11, "hits": [HIT], "chunks": [CHUNK], "parents": '{"p": 5}'},
+    {"id": 12, "hits": [HIT], "config": '{"tokenizer": "no/file.json"}'},
+    {"id": None, "hits": [HIT], "chunks": [CHUNK], "query_embedding": []},
+]
+
+
+def as_line(row: Mapping[str, Any]) -> bytes:
+    given = {name: json.loads(row[name]) if name in ("config", "parents") else row[name] for name in row}
+    if "chunks" in given:
+        given["chunks"] = [chunk | {"metadata": json.loads(chunk["metadata"])} for chunk in given["chunks"]]
+    return json.dumps(given).encode()
+
+
+def test_a_row_is_answered_in_the_words_of_retrivex_compose() -> None:
+    composer = SpanComposer(CONFIG)
+    lines = [answer_line(as_line(row), 1, composer, {}) for row in LINES]
+    for line in lines:
+        line.get("error", {}).pop("line", None)
+    assert json.dumps(composed(table_of(LINES), composer)) == json.dumps(lines)
+    assert [line["id"] for line in lines if "error" in line] == [2, 3, 5, 6, 7, 8, 10, 11, 12, None]
+
+
+def test_over_a_store_a_row_may_bring_chunks_of_its_own() -> None:
+    own = [{"doc_id": "doc-0", "chunk_id": 3, "text": "The bee of this row."}, CHUNK]
+    rows = make_rows(3)
+    rows[1]["hits"] = [
+        {"doc_id": "doc-0", "chunk_id": 2, "score": 0.9},
+        {"doc_id": "bees", "chunk_id": 0, "score": 0.8},
+    ]
+    rows[1]["chunks"] = own
+    rows[1]["config"] = '{"effort": "full", "token_budget": 100}'
+    first, second, third = composed(table_of(rows), SpanComposer(CONFIG), MadeStore())
+    assert [json.dumps(first), json.dumps(third)] == compose_loop([rows[0], rows[2]])
+    assert "The bee of this row." in second["text"]
+    assert "Bees sleep." in second["text"]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()), pa.int32()])
+def test_an_id_comes_back_as_text_or_number(kind: pa.DataType) -> None:
+    table = make_table(4)
+    table = table.set_column(0, "id", table.column("id").cast(pa.string()).cast(kind))
+    made = compose_table(table, SpanComposer(CONFIG), MadeStore())
+    assert made.column("id").type == (pa.int64() if kind == pa.int32() else pa.string())
+    assert [str(one) for one in made.column("id").to_pylist()] == ["0", "1", "2", "3"]
+
+
+def test_a_table_without_ids_or_rows_is_a_table() -> None:
+    assert compose_table(make_table(2).drop_columns(["id"]), SpanComposer(CONFIG), MadeStore())["id"].null_count == 2
+    assert compose_table(make_table(2).slice(2), SpanComposer(CONFIG), MadeStore()).num_rows == 0
+
+
+def test_half_a_surrogate_pair_is_an_escape_in_columns_of_json() -> None:
+    half = LINES[0] | {"chunks": [CHUNK | {"metadata": '{"half": "\\ud83d"}'}]}
+    [made] = composed(table_of([half]), SpanComposer(CONFIG))
+    assert made["spans"][0]["chunks"][0]["metadata"] == {"half": "\ud83d"}
+
+
+def test_a_store_that_dies_ends_the_table_and_no_row_goes_without_neighbours() -> None:
+    for left in (0, 1):
+        with pytest.raises(StoreError, match="no route to host"):
+            compose_table(make_table(5), SpanComposer(CONFIG), FailingStore(left))
+
+
+def test_a_store_that_dies_when_a_row_follows_links_ends_the_table_too() -> None:
+    class Linked(InMemoryChunkStore):
+        calls = 0
+
+        def fetch(self, windows: Any, scope: Any = None) -> Any:
+            self.calls += 1
+            if self.calls > 2:
+                raise ConnectionError("no route to host")
+            return super().fetch(windows, scope)
+
+    store = Linked([make_chunk("a", 0, "Bees sleep.", links=[("b", 0)]), make_chunk("b", 0, "Wasps do not.")])
+    row = {"hits": [{"doc_id": "a", "chunk_id": 0, "score": 0.9}], "config": '{"follow_links": 1}'}
+    with pytest.raises(StoreError, match="no route to host"):
+        compose_table(table_of([row]), SpanComposer(CONFIG), store)
+    assert store.calls == 3
+
+
+def test_work_goes_to_another_process_without_its_composer() -> None:
+    work = ComposeWork(CONFIG, MadeStore)
+    made = work(make_table(3))
+    again = pickle.loads(pickle.dumps(work))
+    assert again == work
+    assert again(make_table(3)).equals(made)
+    assert len(pickle.dumps(work)) < 10_000
+
+
+def test_a_worker_with_another_tokenizer_refuses() -> None:
+    work = ComposeWork(CONFIG, MadeStore)
+    object.__setattr__(work, "tokenizer", "cl100k_base")
+    with pytest.raises(TokenizerError, match=r"counts with 'estimate.*', the job with 'cl100k_base'"):
+        work(make_table(1))
+
+
+# ---- whatever the documents, the options and the store
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]], str]:
+    """A world, requests over it, and how its store behaves."""
+    world = draw(worlds())
+    keys = st.sampled_from(list(world.chunks))
+    hits = st.lists(
+        st.builds(lambda key, score: {"doc_id": key[0], "chunk_id": key[1], "score": score}, keys, scores), max_size=5
+    )
+    options = option_choices.map(
+        lambda given: {name: value for name, value in given.items() if _is_plain(value) and name != "position_profile"}
+    )
+    rows = draw(
+        st.lists(
+            st.fixed_dictionaries(
+                {
+                    "question": st.sampled_from((None, "bees in winter", "what of the honey?")),
+                    "hits": hits,
+                    "scope": st.sampled_from((None, ["acme"], ["acme", None])),
+                    "config": st.builds(lambda given, budget: {**given, "token_budget": budget}, options, budgets),
+                }
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    )
+    return world, rows, draw(st.sampled_from(("memory", "limited", "ignores scope", "gives everything")))
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        return bool(json.loads(json.dumps(value)) == value or isinstance(value, tuple)) and not callable(value)
+    except TypeError:
+        return False
+
+
+def alone(row: dict[str, Any], composer: SpanComposer, store: Any) -> dict[str, Any]:
+    """What a row becomes by itself, its hits asked for one by one."""
+    scope = None if row["scope"] is None else frozenset(row["scope"])
+    windows = [Window(hit["doc_id"], hit["chunk_id"], hit["chunk_id"] + 1) for hit in row["hits"]]
+    allowed = {None} if scope is None else set(scope)
+    found = [chunk for window in windows for chunk in store.fetch([window], scope)]
+    known = {chunk.key: chunk for chunk in found if chunk.metadata.scope in allowed}
+    given = {name: value for name, value in row.items() if value is not None}
+    try:
+        request = read_checked(given, composer, known)
+        made = composer.compose(request.hits, store, query=request.question, scope=request.scope, **request.overrides)
+        return json.loads(json.dumps(add_losses(made, request).to_dict()))  # type: ignore[no-any-return]
+    except Exception as error:  # noqa: BLE001 - compared with what the batch says
+        return {"error": {"type": type(error).__name__}}
+
+
+@given(batches())
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_a_batch_over_a_store_is_the_same_as_its_rows_alone(case: tuple[Any, list[dict[str, Any]], str]) -> None:
+    world, rows, behaviour = case
+    with_parents = InMemoryChunkStore(world.store.values(), world.parents)
+    stores = [with_parents, OddStore(world.store, behaviour, 2 if behaviour == "limited" else None)]
+    composer = SpanComposer(RetrievalConfig(), tokenizer=count_words)
+    table = pa.Table.from_pylist([{**row, "config": json.dumps(row["config"])} for row in rows])
+    for store in stores:
+        made = composed(table, composer, store)
+        for record in made:
+            del record["id"]
+            record.get("error", {}).pop("message", None)
+        assert made == [alone(row, composer, store) for row in rows]
+
+
+def test_chunks_of_rows_and_of_a_store_are_the_same_context() -> None:
+    chunks = [chunk_to_dict(chunk) for chunk in make_chunks()]
+    rows = [{**row, "chunks": chunks} for row in make_rows(5)]
+    assert [json.dumps(row) for row in composed(table_of(rows), SpanComposer(CONFIG))] == compose_loop(make_rows(5))

@@ -1,0 +1,182 @@
+"""Ray and Spark: the same bytes as the local engine and as a loop, also where workers are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from support.batch_world import CONFIG, FailingStore, MadeStore, Slow, compose_loop, make_job, make_rows, make_table
+from support.worker_kills import find_workers, killing
+
+from retrivex.batch import ComposeWork, local, record_of
+from retrivex.errors import BatchError
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[2]
+ENGINES = ("local", "ray", "spark")
+OTHERS = ("ray", "spark")
+
+
+@pytest.fixture(autouse=True)
+def _path_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    # what is sent to a worker names modules of the tests
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'tests'}")
+
+
+def runner(engine: str) -> Callable[..., Any]:
+    run: Callable[..., Any] = import_module(f"retrivex.batch.{engine}").run
+    return run
+
+
+def composed(folder: Path) -> list[str]:
+    return [json.dumps(record_of(row)) for row in pq.read_table(folder / "out").to_pylist()]
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_an_engine_writes_the_bytes_of_the_local_one(tmp_path: Path, engine: str) -> None:
+    told: list[tuple[int, int]] = []
+    (tmp_path / "local").mkdir()
+    (tmp_path / engine).mkdir()
+    local.run(make_job(tmp_path / "local", 55), workers=2)
+    made = runner(engine)(make_job(tmp_path / engine, 55), on_part=lambda done, total: told.append((done, total)))
+    assert (made.parts, made.made, made.rows, made.failed) == (6, 6, 55, 0)
+    for number in range(6):
+        name = f"out/part-{number:05}.parquet"
+        assert (tmp_path / engine / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
+    assert composed(tmp_path / engine) == compose_loop(make_rows(55))
+    assert told == sorted(told)
+    assert all(total == 6 for _, total in told)
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_an_engine_goes_on_with_what_another_one_began(tmp_path: Path, engine: str) -> None:
+    local.run(make_job(tmp_path, 25), workers=1)
+    (tmp_path / "out" / "part-00001.parquet").unlink()
+    assert runner(engine)(make_job(tmp_path, 25), workers=1).made == 1
+    assert composed(tmp_path) == compose_loop(make_rows(25))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_2000_requests_with_workers_killed_are_what_a_loop_gives(tmp_path: Path, engine: str) -> None:
+    # a part takes a quarter of a second at least, so that kills meet parts that are being made
+    job = make_job(tmp_path, 2000, rows_per_part=100, open_store=Slow(0.1))
+    with killing(engine, 3.0, most=3) as killed:
+        made = runner(engine)(job)
+    assert (made.rows, made.failed) == (2000, 0)
+    assert killed
+    assert composed(tmp_path) == compose_loop(make_rows(2000))
+    assert not list((tmp_path / "out").glob(".part*"))
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_a_store_that_is_gone_ends_the_job_in_the_same_words(tmp_path: Path, engine: str) -> None:
+    with pytest.raises(
+        BatchError, match=r"part-0000\d.*StoreError: the store failed: ConnectionError: no route to host"
+    ):
+        runner(engine)(make_job(tmp_path, 12, open_store=FailingStore))
+    assert not list((tmp_path / "out").glob("part*"))
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_an_engine_takes_at_least_one_worker(tmp_path: Path, engine: str) -> None:
+    with pytest.raises(BatchError, match="workers is 0"):
+        runner(engine)(make_job(tmp_path, 2), workers=0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_jobs_that_are_killed_again_and_again_lose_and_double_nothing(tmp_path: Path, engine: str) -> None:
+    make_job(tmp_path, 400, rows_per_part=20)
+    script = (
+        "import sys; from importlib import import_module; from pathlib import Path\n"
+        "from support.batch_world import Slow, make_job\n"
+        "if __name__ == '__main__':\n"
+        "    job = make_job(Path(sys.argv[1]), 400, rows_per_part=20, open_store=Slow(0.05))\n"
+        "    import_module(f'retrivex.batch.{sys.argv[2]}').run(job)\n"
+    )
+    (tmp_path / "run.py").write_text(script)
+    out = tmp_path / "out"
+    for _ in range(2):
+        before = len(list(out.glob("part*")))
+        process = subprocess.Popen([sys.executable, tmp_path / "run.py", tmp_path, engine], start_new_session=True)
+        until = time.monotonic() + 90
+        while len(list(out.glob("part*"))) <= before and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        left = find_workers(engine, process.pid)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pid in left:  # Ray's have sessions of their own
+            _kill_quietly(pid)
+        assert all(pq.read_metadata(part).num_rows == 20 for part in out.glob("part*"))
+    runner(engine)(make_job(tmp_path, 400, rows_per_part=20, open_store=Slow(0.05)))
+    assert composed(tmp_path) == compose_loop(make_rows(400))
+    assert not list(out.glob(".part*"))
+
+
+def _kill_quietly(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+# ---- tables of the engines' own
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = ComposeWork(CONFIG, MadeStore)(make_table(60)).to_pylist()
+    return made
+
+
+@pytest.fixture
+def ray_session() -> Iterator[Any]:
+    import ray  # noqa: PLC0415 - of the environment of this file alone
+
+    ray.init(include_dashboard=False, log_to_driver=False)
+    yield ray
+    ray.shutdown()
+
+
+def test_a_ray_dataset_of_requests_becomes_one_of_compositions(
+    ray_session: Any, expected: list[dict[str, Any]]
+) -> None:
+    map_dataset = import_module("retrivex.batch.ray").map_dataset
+    dataset = ray_session.data.from_arrow(make_table(60))
+    made = map_dataset(dataset, ComposeWork(CONFIG, MadeStore), rows_at_once=25)
+    rows = sorted(made.take_all(), key=lambda row: row["id"])
+    assert [row["text"] for row in rows] == [row["text"] for row in expected]
+    assert [len(row["spans"]) for row in rows] == [len(row["spans"]) for row in expected]
+
+
+@pytest.fixture
+def spark_session() -> Iterator[Any]:
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - of the environment of this file alone
+
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    yield spark
+    spark.stop()
+
+
+def test_a_spark_frame_of_requests_becomes_one_of_compositions(
+    spark_session: Any, expected: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    map_frame = import_module("retrivex.batch.spark").map_frame
+    pq.write_table(make_table(60), tmp_path / "requests.parquet")
+    frame = spark_session.read.parquet(str(tmp_path / "requests.parquet")).repartition(3)
+    made = map_frame(frame, ComposeWork(CONFIG, MadeStore)).orderBy("id")
+    made.write.parquet(str(tmp_path / "made"))
+    rows = sorted(pq.read_table(tmp_path / "made").to_pylist(), key=lambda row: row["id"])
+    assert [record_of(row) for row in rows] == [record_of(row) for row in expected]
+    with pytest.raises(BatchError, match="column 'text' of the requests is unknown"):
+        map_frame(made, ComposeWork(CONFIG, MadeStore))

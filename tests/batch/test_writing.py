@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from retrivex import Window
+from retrivex.batch import (
+    ChunkWork,
+    FilesWork,
+    Job,
+    OutputFolder,
+    StoreAddress,
+    file_source,
+    open_writer,
+    write_parts,
+)
+from retrivex.batch.job import Failed
+from retrivex.errors import BatchError, StoreError
+from retrivex.loading import LoadReport
+from retrivex.retrieval.indexing import PreparedDocument
+from retrivex.stores import SQLiteStore
+
+WORK = FilesWork(ChunkWork(size=20, tokenizer="estimate"))
+
+
+def make_files(folder: Path, count: int = 7) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(count):
+        (folder / f"{number}.txt").write_text(f"Document {number} tells of bees. " * (number + 1))
+    return folder
+
+
+def make_parts(folder: Path) -> Job:
+    job = Job(file_source([folder / "docs"], LoadReport(), files_per_part=3), WORK, OutputFolder(folder / "out"))
+    with job.open() as missing:
+        assert not any(isinstance(job.make_part(number), Failed) for number in missing)
+    return job
+
+
+def test_files_are_in_parts_in_their_order_and_another_file_is_another_job(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    source = file_source([tmp_path / "docs"], LoadReport(), files_per_part=3)
+    assert [source.read(n).column("doc_id").to_pylist() for n in range(source.parts)] == [
+        ["0.txt", "1.txt", "2.txt"], ["3.txt", "4.txt", "5.txt"], ["6.txt"],
+    ]  # fmt: skip
+    (tmp_path / "docs" / "0.txt").write_text("Another one.")
+    assert file_source([tmp_path / "docs"], LoadReport(), files_per_part=3).describe() != source.describe()
+    with pytest.raises(BatchError, match="no file of a known kind"):
+        file_source([tmp_path / "docs"], LoadReport(), include=["*.pdf"])
+
+
+def test_large_files_make_parts_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrivex.batch.files.BYTES_PER_PART", 100)
+    source = file_source([make_files(tmp_path)], LoadReport())
+    assert [source.read(n).num_rows for n in range(source.parts)] == [2, 1, 1, 1, 1, 1]
+
+
+def test_parts_are_written_once_and_a_document_of_a_name_that_is_taken_is_reported(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    (tmp_path / "docs" / "lines.jsonl").write_text('{"doc_id": "0.txt", "text": "Taken."}\n')
+    job = make_parts(tmp_path)
+    address = StoreAddress("sqlite", str(tmp_path / "store.db"))
+    told: list[tuple[int, int]] = []
+    for again in (False, True):
+        writer = open_writer(address)
+        made = write_parts(job.folder, job.source.parts, writer, lambda done, total: told.append((done, total)))
+        writer.close()
+        assert (made.documents, made.failed) == (7, 1), again
+        assert "doc_id '0.txt' was used before" in made.problems[0][1]
+    assert told[:3] == [(1, 3), (2, 3), (3, 3)]
+    with SQLiteStore(tmp_path / "store.db", read_only=True) as store:
+        assert sum(info.chunk_count for info in store.documents()) == made.chunks
+        assert store.fetch([Window("0.txt", 0, 1)])[0].text.startswith("Document 0 tells")
+
+
+class Dying:
+    """A store that is gone after some parts."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self.put_in: list[str] = []
+
+    def put(self, documents: Sequence[PreparedDocument]) -> None:
+        if len(self.put_in) >= self.left:
+            raise StoreError("the store is gone")
+        self.put_in.append(documents[0].document.doc_id)
+
+    def close(self) -> None:
+        return
+
+
+def test_writing_goes_on_with_the_part_at_which_the_store_was_gone(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    job = make_parts(tmp_path)
+    first, second = Dying(1), Dying(9)
+    with pytest.raises(StoreError, match="the store is gone"):
+        write_parts(job.folder, 3, first)
+    assert write_parts(job.folder, 3, second).documents == 7
+    assert (first.put_in, second.put_in) == (["0.txt"], ["3.txt", "6.txt"])
+
+
+def test_addresses_that_cannot_be_are_refused_and_secrets_stay_hidden() -> None:
+    with pytest.raises(StoreError, match="store is 'redis': it must be one of sqlite, qdrant"):
+        StoreAddress("redis", "x")
+    address = StoreAddress("pgvector", "postgresql://me:secret@host/rag", "docs")
+    assert "secret" not in f"{address} {address!r}"
+    assert "host" in str(address)
+
+
+def test_a_table_of_chunks_has_a_schema_with_its_version(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs", 1)
+    job = make_parts(tmp_path)
+    table = WORK(job.source.read(0))
+    assert table.schema.metadata[b"retrivex.schema"] == b"retrivex.batch.chunks/1"
+    assert isinstance(table, pa.Table)
