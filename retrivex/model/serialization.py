@@ -297,7 +297,8 @@ def check_types(made: Any, where: str) -> None:
     RetrivexError
         If a value is of another type, or a number is not finite. The message names its place.
     """
-    for name, hint in _types_of(type(made)).items():
+    kind: type = type(made)
+    for name, hint in _types_of(kind).items():
         value = getattr(made, name)
         if not fits(value, hint, f"{where}.{name}"):
             raise RetrivexError(f"{where}.{name} is {value!r}: it must be {getattr(hint, '__name__', hint)}")
@@ -325,6 +326,9 @@ def fits(value: Any, hint: Any, where: str) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
-    if is_dataclass(hint) and hint is not Chunk and isinstance(value, hint):
+    kind: type = origin or hint
+    if not isinstance(value, kind):
+        return False
+    if is_dataclass(value) and not isinstance(value, Chunk):
         check_types(value, where)
-    return isinstance(value, origin or hint)
+    return True
