@@ -13,6 +13,7 @@ from retrivex.errors import EncoderError, EndpointError, RerankError, RetrivexEr
 from retrivex.service.errors import (
     AccessError,
     BusyError,
+    CollectionError,
     ConflictError,
     DrainingError,
     LimitError,
@@ -48,6 +49,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (RateError, 429, "rate", "Too many requests"),
     (DrainingError, 503, "ending", "The service is ending"),
     (BusyError, 503, "busy", "The service is busy"),
+    (CollectionError, 503, "store", "The index does not answer"),
     (StoreTimeoutError, 503, "store", "The index does not answer"),
     (EncoderError, 503, "model", "A model does not answer"),
     (EndpointError, 503, "model", "A model does not answer"),
