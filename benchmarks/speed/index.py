@@ -36,7 +36,7 @@ from benchmarks.speed.store import VOCABULARY, document, documents, resident_mb,
 from retrivex.stores import SQLiteStore
 
 ROOT = Path(__file__).parents[2]
-ROUNDS = 3
+ROUNDS = 2
 QUESTIONS = 20
 HITS = 50
 CHUNKS_PER_DOCUMENT = 50
@@ -164,12 +164,12 @@ def real_documents(count: int, rng: np.random.Generator) -> Iterator[tuple[Any, 
         yield document(f"real/{number}", [" ".join(sentences[i] for i in row) for row in drawn.tolist()])
 
 
-def write_words(folder: Path, count: int) -> None:
+def write_words(folder: Path, count: int, real_count: int) -> None:
     """Write both indexes of words, where they are not there yet, and the questions to them."""
-    for name, pages in (("zipf.db", documents), ("real.db", real_documents)):
+    for name, pages, size in (("zipf.db", documents, count), ("real.db", real_documents, real_count)):
         if not (folder / name).exists():
             with SQLiteStore(folder / f"{name}.part") as store, store.batch():
-                for page, chunks in pages(count, np.random.default_rng(1)):
+                for page, chunks in pages(size, np.random.default_rng(1)):
                     store.put(page, chunks)
             (folder / f"{name}.part").rename(folder / name)
     from benchmarks.evidence.index import SETS, load, sampled  # noqa: PLC0415 - needs the sets' files
@@ -185,7 +185,7 @@ def write_words(folder: Path, count: int) -> None:
         "two frequent, four rare": drawn((0, 300, 2), (300, VOCABULARY, 4)),
         "four frequent": drawn((0, 300, 4)),
         "four rare": drawn((1000, VOCABULARY, 4)),
-        "real": [real[place] for place in rng.permutation(len(real))[: 2 * QUESTIONS]],
+        "real": [real[place] for place in rng.permutation(len(real))[:QUESTIONS]],
     }
     (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
 
@@ -250,9 +250,9 @@ def compare_vectors(trees: dict[str, Path], folder: Path, count: int) -> dict[st
     return made
 
 
-def compare_words(trees: dict[str, Path], folder: Path, count: int) -> dict[str, Any]:
-    write_words(folder, count)
-    made: dict[str, Any] = {"chunks": count}
+def compare_words(trees: dict[str, Path], folder: Path, count: int, real_count: int) -> dict[str, Any]:
+    write_words(folder, count, real_count)
+    made: dict[str, Any] = {"chunks": count, "real_chunks": real_count}
     for kind in json.loads((folder / "asked.json").read_text(encoding="utf-8")):
         runs: dict[str, list[Any]] = {version: [] for version in trees}
         for _ in range(ROUNDS):
@@ -274,6 +274,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="a checkout of an earlier commit")
     parser.add_argument("--chunks", type=int, default=1_000_000)
+    parser.add_argument("--real-chunks", type=int, default=800_000)
+    parser.add_argument("--only", choices=("dense", "words"), help="measure one, and leave the other as it was")
     parser.add_argument("--vectors", type=int, default=100_000)
     parser.add_argument("--folder", type=Path, help="where the indexes are built and kept; some 4 GB at full size")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "index.json")
@@ -291,21 +293,22 @@ def main() -> None:
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
             sqlite_version = connection.execute("SELECT sqlite_version()").fetchone()[0]
-        results = {
+        results: dict[str, Any] = {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
             "sqlite": sqlite_version,
             "numpy": np.__version__,
             "load_average": os.getloadavg()[0],
-            "dense": compare_vectors(trees, folder, options.vectors),
-            "words": compare_words(trees, folder, options.chunks),
-            "load_average_at_end": os.getloadavg()[0],
         }
+        if options.only != "words":
+            results["dense"] = compare_vectors(trees, folder, options.vectors)
+        if options.only != "dense":
+            results["words"] = compare_words(trees, folder, options.chunks, options.real_chunks)
+        results["load_average_at_end"] = os.getloadavg()[0]
     finally:
         if options.folder is None:
             shutil.rmtree(folder)
-    if options.out.exists():  # what the kills came to stays
-        known = json.loads(options.out.read_text(encoding="utf-8"))
-        results |= {key: value for key, value in known.items() if key == "kills"}
+    if options.out.exists():  # what the kills came to stays, and what was not measured
+        results = json.loads(options.out.read_text(encoding="utf-8")) | results
     options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(results, indent=1))
 

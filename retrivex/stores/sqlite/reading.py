@@ -120,10 +120,7 @@ def rank_text(
     restriction, values = _restriction(connection, scope, where)
     chosen = promising(connection, terms, k, restriction, values)
     if chosen is not None:
-        found = _rank_matches(connection, terms, k, f"{restriction}{_PROMISING}", [*values, chosen])
-        # a restriction may leave few of the promising rows
-        if len(found) == k:
-            return found
+        restriction, values = f"{restriction}{_PROMISING}", [*values, chosen]
     return _rank_matches(connection, terms, k, restriction, values)
 
 

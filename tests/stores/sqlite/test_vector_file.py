@@ -256,6 +256,7 @@ def test_deleted_rows_go_once_they_are_many_and_readers_go_on(path: Path) -> Non
         before = found(reader)
         store.delete("d0")
         assert vector_files(path) == [path.with_name("store.db-vectors-1")]
+        assert found(store) == found(reader) == [hit for hit in before if hit[0][0] != "d0"]
         store.delete("d3")
         assert vector_files(path) == [path.with_name("store.db-vectors-2")]
         assert vector_files(path)[0].stat().st_size == 64 + 12 * 4 * DIMENSION
