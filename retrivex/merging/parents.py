@@ -105,11 +105,10 @@ def with_children(
         chunk = None
         for at in row:
             key = (parent.doc_id, at)
-            if key in hidden:
-                return None
-            chunk = seen.get(key)
+            # a hidden chunk counts as a missing one, so that nothing tells them apart: all of the text has to be seen
+            chunk = None if key in hidden else seen.get(key)
             if chunk is None:
-                complete = complete or count is None or at < count
+                complete = complete or key in hidden or count is None or at < count
                 continue
             if row is not inner and not _stands_in(chunk, parent):
                 break
