@@ -32,6 +32,7 @@ NOT_RUN = {
     "mcp.md": [_NETWORK],
     "migrating.md": [_NETWORK],
     "service.md": [_NETWORK, "a free port", *[_SERVICE] * 6, _NETWORK, *[_SERVICE] * 4],
+    "playground.md": ["a free port"],
     "probe.md": [_ENDPOINT, _ENDPOINT],
 }
 """Blocks that are not run, and the reason that their page gives, in the order of the page."""

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import retrivex
 from benchmarks.evidence.reference import prepare, reference
 from retrivex import RetrievalConfig, SeedHit, SpanComposer
+from retrivex.config import PRESETS
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.run import Case, RangeSystem
 from retrivex.evaluation.run.measures import ranges_of
@@ -141,7 +142,7 @@ def retrivex_systems(set_name: str) -> list[RangeSystem]:
     """
     model = {"coefficients": coefficients(set_name)}
     fitted: dict[str, Any] = {"scoring": "calibrated", "effort": "full", **model}
-    earlier = {"coefficients": coefficients(set_name, "0.2"), "effort": "full"}
+    earlier = {**PRESETS["0.2"], "coefficients": coefficients(set_name, "0.2")}
     version = code_and_model(set_name)
     return [
         RangeSystem("RetriVex weighted", RetriVex(scoring="weighted"), code(), _warm),
@@ -150,7 +151,7 @@ def retrivex_systems(set_name: str) -> list[RangeSystem]:
         RangeSystem("RetriVex calibrated, default windows", RetriVex("default", **fitted), version, _warm),
         RangeSystem("RetriVex default", RetriVex("default", **model), version, _warm),
         RangeSystem("RetriVex lean", RetriVex("default", effort="lean", **model), version, _warm),
-        RangeSystem("RetriVex 0.2", RetriVex("default", **earlier), code(), _warm),
+        RangeSystem("RetriVex 0.2", RetriVex("default", **earlier), f"preset {code()}", _warm),
     ]
 
 

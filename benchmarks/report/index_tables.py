@@ -15,7 +15,9 @@ _VERSIONS = ("before", "now")
 
 def index_dense() -> str:
     """Return the table of exact search by vectors."""
-    made = _read()["dense"]
+    made = _read().get("dense")
+    if made is None:  # not measured yet
+        return table(["vectors", *_VERSIONS], [])
     rows = [
         [name, *(show(made[version]) for version in _VERSIONS)]
         for name, show in (
@@ -32,7 +34,9 @@ def index_dense() -> str:
 
 def index_words() -> str:
     """Return the table of search by words."""
-    made = _read()["words"]
+    made = _read().get("words")
+    if made is None:
+        return table(["words", *_VERSIONS], [])
     rows = []
     for kind in ("two frequent, four rare", "four frequent", "four rare", "real"):
         row = made[kind]

@@ -65,4 +65,39 @@ def determinism() -> str:
     return table(["machine", "as", "Python", "numpy", head, "fractions apart, at most"], rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {"fuzzed": fuzzed, "faults": faults, "determinism": determinism}
+def growing() -> str:
+    """Return the table of how time grows with the length of a text, by step: the worst of all kinds of text."""
+    rows = []
+    found = _read("growth")
+    steps = dict.fromkeys(row["step"] for row in found.get("rows", ()))
+    for step in steps:
+        own = [row for row in found["rows"] if row["step"] == step]
+        known = [row for row in own if row["exponent"] is not None]
+        longest = max(int(length) for row in own for length in row["seconds"])
+        worst = max(known, key=lambda row: row["exponent"], default=None)
+        said = "" if worst is None else f"{worst['exponent']:.2f} ({worst['kind']})"
+        rows.append([step, f"{len(own)}", f"{longest:,}", said])
+    return table(["step", "kinds of text", "characters, at most", "exponent, at most"], rows)
+
+
+def checks() -> str:
+    """Return the table of what the checks cost: processor time against the commit before them."""
+    rows = [
+        [row["case"], f"{row['before_ms']:.2f}", f"{row['now_ms']:.2f}", _change(row)]
+        for row in _read("against").get("rows", ())
+    ]
+    return table(["composing", "before, ms", "now, ms", "change, %"], rows)
+
+
+def _change(row: dict[str, Any]) -> str:
+    ratio, low, high = (100 * (value - 1) for value in (row["ratio"], *row["interval"]))
+    return f"{ratio:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "fuzzed": fuzzed,
+    "faults": faults,
+    "determinism": determinism,
+    "growing": growing,
+    "checks": checks,
+}

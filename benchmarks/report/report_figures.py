@@ -191,7 +191,7 @@ def effort() -> Figure:
         at = mean["tokens"], 100 * mean["recall"]
         panel.plot(*at, marker, color=colour, markersize=8)
         # full effort stands right above version 0.2
-        offset = {WIDENING: (-10, 4), EARLIER: (6, -20)}.get(system, (-10, -12))
+        offset = {WIDENING: (-10, 4), EARLIER: (6, -20)}.get(system, (-10, 4))
         panel.annotate(name.replace("**", ""), at, xytext=offset, textcoords="offset points", fontsize=9, ha="right")
     panel.set_xlim(0, 1060)
     panel.set_ylim(50, 80)

@@ -41,7 +41,7 @@ REPAIRED = ("covid_qa", "evidence_inference")
 CHUNK_TOKENS = 200
 HITS = 20
 BUDGET = 1000
-GAMMA = RetrievalConfig().run_cost
+GAMMA = RetrievalConfig().span_cost("calibrated")
 # set, where tuning starts from, tokens of the context
 SHUFFLED = (("covid_qa", 10 * GAMMA, BUDGET), ("chunking_evaluation", GAMMA, 4 * BUDGET))
 

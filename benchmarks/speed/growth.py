@@ -1,9 +1,10 @@
 """How the time of each step grows with the length of a text, for texts that nobody writes by hand.
 
 Run `python -m benchmarks.speed.growth`; `--largest 100000` stops earlier and writes nothing. Each step reads each kind
-of text in lengths from 10,000 characters to 10 million, ten times as long each, and stops before a length that would
-take more than `MAX_SECONDS`. The exponent is that of the last two lengths: 1 is linear, 2 quadratic. Processor time of
-all threads; a process of its own for each kind. Results go to `benchmarks/results/growth.json`.
+of text in lengths from 2,500 characters to 10 million, four times as long each, and stops before a length that would
+take more than `MAX_SECONDS`, or `--seconds`: the result says which. The exponent is that of the last two lengths: 1 is
+linear, 2 quadratic. Processor time of all threads; a process of its own for each kind. Results go to
+`benchmarks/results/growth.json`.
 """
 
 from __future__ import annotations
@@ -231,11 +232,11 @@ def seconds(work: Callable[[str], object], text: str) -> float:
     return time.process_time() - began
 
 
-def measure(step: str, kind: str, largest: int) -> Row:
+def measure(step: str, kind: str, largest: int, longest: float = MAX_SECONDS) -> Row:
     """Return how the time of a step grows."""
     work, found, length = STEPS[step], {}, SMALLEST
     expected = 0.0
-    while length <= largest and expected <= MAX_SECONDS:
+    while length <= largest and expected <= longest:
         found[length] = seconds(work, make_text(kind, length))
         slope = growth(found) or 1.0
         expected = found[length] * FACTOR ** max(1.0, slope)
@@ -253,7 +254,7 @@ def growth(found: dict[int, float]) -> float | None:
     return math.log(slow / max(fast, 1e-6)) / math.log(longer / shorter) if slow >= LEAST_SECONDS else None
 
 
-def measure_kind(job: tuple[str, str, int]) -> Row:
+def measure_kind(job: tuple[str, str, int, float]) -> Row:
     """Measure in a process of its own."""
     return measure(*job)
 
@@ -262,19 +263,22 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=LARGEST)
+    parser.add_argument("--seconds", type=float, default=MAX_SECONDS, help="most for one text")
     parser.add_argument("--steps", nargs="*", default=list(STEPS))
     parser.add_argument("--kinds", nargs="*", default=list(UNITS))
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
     console, rows = Console(), []
-    jobs = [(step, kind, given.largest) for step in given.steps for kind in given.kinds]
+    jobs = [(step, kind, given.largest, given.seconds) for step in given.steps for kind in given.kinds]
     with multiprocessing.get_context("fork").Pool(given.processes) as pool:
         for row in pool.imap(measure_kind, jobs):
             rows.append(row)
             if row["exponent"] is not None and row["exponent"] > MOST:
                 console.print(f"{row['step']}, {row['kind']}: {row['exponent']}  {row['seconds']}", highlight=False)
     if given.largest == LARGEST and given.steps == list(STEPS) and given.kinds == list(UNITS):
-        RESULTS.write_text(json.dumps({**machine(), "rows": rows}, indent=1) + "\n", encoding="utf-8")
+        RESULTS.write_text(
+            json.dumps({**machine(), "max_seconds": given.seconds, "rows": rows}, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,14 @@ from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.merging.intervals import interval_graph
 from retrivex.model.hit import DroppedHit
 from retrivex.model.run import Segment
-from retrivex.model.serialization import check_metadata, chunk_from_dict, chunk_to_dict, escape_halves
+from retrivex.model.serialization import (
+    check_metadata,
+    check_types,
+    chunk_from_dict,
+    chunk_to_dict,
+    escape_halves,
+    fits,
+)
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.prompts import DEFAULT_TEMPLATE
@@ -92,6 +99,18 @@ class Coverage:
         # their numbers begin at 0: "chunk 2 of 3" would read as the second
         return f"{chunks} {shown}" + (f" ({self.chunk_count:,} in all)" if self.chunk_count else "")
 
+
+_PARTS: Mapping[str, Any] = {
+    "style": Style,
+    "spans": tuple[Span, ...],
+    "citations": tuple[Citation, ...],
+    "coverage": tuple[Coverage, ...],
+    "dropped": tuple[DroppedHit, ...],
+    "warnings": tuple[str, ...],
+    "confidence": float | None,
+    "expected_recall": float | None,
+}
+"""Types of the parts of a composition that JSON gives."""
 
 _T = TypeVar("_T")
 
@@ -411,7 +430,7 @@ class Composition:
             )
         try:
             _check_parts(data)
-            return cls(
+            made = cls(
                 text=data["text"],
                 spans=tuple(_span_from_dict(span) for span in data["spans"]),
                 tokens=data["tokens"],
@@ -430,10 +449,12 @@ class Composition:
                 expected_recall=data.get("expected_recall"),
                 style=Style(**data["style"]),
             )
+            _check_made(made)
         except RetrivexError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RetrivexError(f"not a composition by {SCHEMA}: {error!r}; pass what to_dict returned") from error
+        return made
 
 
 def _counted(count: int, noun: str) -> str:
@@ -470,6 +491,14 @@ def _check_parts(data: Mapping[str, Any]) -> None:
         value = data["style"].get(name)
         if value not in choices:
             raise RetrivexError(f"style.{name} of the composition is {value!r}: choose one of {', '.join(choices)}")
+
+
+def _check_made(made: Composition) -> None:
+    """Refuse values of the wrong type within the parts, too."""
+    for name, hint in _PARTS.items():
+        value = getattr(made, name)
+        if not fits(value, hint, name):
+            raise RetrivexError(f"{name} of the composition is {value!r}: it must be {hint}; see {SCHEMA}")
 
 
 def _record(made: Any) -> dict[str, Any]:
@@ -532,7 +561,7 @@ def _trace_to_dict(trace: Trace) -> dict[str, Any]:
 def _trace_from_dict(data: Mapping[str, Any]) -> Trace:
     notes = tuple(ChunkNote(**note) for note in data["chunks"])
     units = tuple(_unit_from_dict(note) for note in data["units"])
-    return Trace(
+    made = Trace(
         steps=tuple(Step(**step) for step in data["steps"]),
         requests=data["requests"],
         windows=tuple(Window(**window) for window in data["windows"]),
@@ -544,3 +573,7 @@ def _trace_from_dict(data: Mapping[str, Any]) -> Trace:
         make_notes=lambda: notes,
         make_unit_notes=lambda: units,
     )
+    check_types(made, "trace")
+    for number, note in enumerate((*notes, *units)):
+        check_types(note, f"trace.notes[{number}]")
+    return made

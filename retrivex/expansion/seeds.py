@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import category
@@ -55,9 +55,14 @@ def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
     HitError
         If something in it is neither a SeedHit nor a list of them.
     """
-    if not isinstance(seed_hits, Iterable) or isinstance(seed_hits, str):
-        raise HitError(f"seed_hits is {type(seed_hits).__name__}: give a list of SeedHit, or one list per query")
-    items: list[Any] = list(seed_hits)
+    wrong = f"seed_hits is {type(seed_hits).__name__}: give a list of SeedHit, or one list per query"
+    if isinstance(seed_hits, str):
+        raise HitError(wrong)
+    try:
+        given = iter(seed_hits)
+    except TypeError:
+        raise HitError(wrong) from None
+    items: list[Any] = list(given)
     lists: list[Any] = items if items and all(isinstance(item, (list, tuple)) for item in items) else [items]
     for hits in lists:
         for at, hit in enumerate(hits):

@@ -5,6 +5,7 @@ What is one part of a text (`retrivex.text.structure`) is in one unit, also wher
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
@@ -319,7 +320,7 @@ class _CachedCuts(NamedTuple):
         structure = structure_of(text, fence)
         edges = edges_of(text, structure, fence)
         cuts = _group(text, structure, edges, cache, size)
-        ends, tokens = (np.array(row, dtype=np.int64).tobytes() for row in cuts)
+        ends, tokens = array("q", cuts.ends).tobytes(), array("q", cuts.tokens).tobytes()
         begins, done = edges.begin <= Begin.SUSPECT, edges.end is End.DONE
         return cls(cuts, ends, tokens, edges, structure.fence, begins, done)
 

@@ -45,9 +45,18 @@ def allowed_scopes(scope: Scope) -> frozenset[str | None]:
     """
     if scope is None or isinstance(scope, str):
         return frozenset([scope])
-    if not isinstance(scope, Collection) or not all(name is None or isinstance(name, str) for name in scope):
+    if not _is_collection(scope) or not all(name is None or isinstance(name, str) for name in scope):
         raise RetrivexError(f"scope is {scope!r}: give a name, a collection of names and None, or None for unscoped")
     return frozenset(scope)
+
+
+def _is_collection(value: Any) -> bool:
+    """Whether it can be gone through; an array of numpy without a dimension says that it is a collection."""
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return isinstance(value, Collection)
 
 
 def _check_link(link: Any, key: ChunkKey) -> None:
@@ -59,7 +68,7 @@ def _check_link(link: Any, key: ChunkKey) -> None:
 
 def _plain_links(links: Any, key: ChunkKey) -> Sequence[ChunkKey]:
     """Return the links as given, or with plain integers where some came from numpy."""
-    if isinstance(links, str) or not isinstance(links, Collection):
+    if isinstance(links, str) or not _is_collection(links):
         raise ChunkError(f"links of {key!r} are {links!r}: give a list of (doc_id, chunk_id), or leave links out")
     for link in links:
         _check_link(link, key)
@@ -198,7 +207,7 @@ class ChunkMetadata:
 
     def _check_types(self) -> None:
         # written out field by field: millions of chunks are made, and most have most fields empty
-        if self.links != ():
+        if type(self.links) is not tuple or self.links:
             object.__setattr__(self, "links", _plain_links(self.links, self.key))
         start, end, page, count = self.char_start, self.char_end, self.page, self.chunk_count
         if not (type(start) is type(end) is int and page is None and count is None):

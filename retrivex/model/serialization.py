@@ -6,7 +6,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import fields as fields_of
+from dataclasses import is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -278,3 +282,53 @@ def listing(value: Any, key: str, error: type[RetrivexError]) -> list[Any] | tup
     if not isinstance(value, list | tuple):
         raise error(f"{key} is {value!r}: it must be a list")
     return value
+
+
+def check_types(made: Any, where: str) -> None:
+    """Make sure that a dataclass that was read from JSON, and all within it, has values of the types that it declares.
+
+    Parameters
+    ----------
+    made : the dataclass; a chunk in it was checked when it was made
+    where : its name in messages
+
+    Raises
+    ------
+    RetrivexError
+        If a value is of another type, or a number is not finite. The message names its place.
+    """
+    kind: type = type(made)
+    for name, hint in _types_of(kind).items():
+        value = getattr(made, name)
+        if not fits(value, hint, f"{where}.{name}"):
+            raise RetrivexError(f"{where}.{name} is {value!r}: it must be {getattr(hint, '__name__', hint)}")
+
+
+@cache
+def _types_of(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields_of(kind)}
+
+
+def fits(value: Any, hint: Any, where: str) -> bool:
+    """Whether a value is of a type; a dataclass in it that is not well formed raises."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(fits(value, part, where) for part in parts)
+    if origin is Literal:
+        return isinstance(value, str) and value in parts
+    if origin in (list, tuple):
+        if not isinstance(value, origin):
+            return False
+        kinds = parts if origin is tuple and ... not in parts else (parts[0],) * len(value)
+        return len(kinds) == len(value) and all(map(fits, value, kinds, (f"{where}[{n}]" for n in range(len(kinds)))))
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    kind: type = origin or hint
+    if not isinstance(value, kind):
+        return False
+    if is_dataclass(value) and not isinstance(value, Chunk):
+        check_types(value, where)
+    return True

@@ -87,7 +87,7 @@ class Resolved:
     Parameters
     ----------
     doc_id, title : of the document
-    characters : of the whole document
+    characters : of the whole document; None in a vector store, which knows no documents
     char_start, char_end : offsets in it, end exclusive; None where the citation has none
     page : on which it begins, as far as known
     text : that is cited
@@ -96,7 +96,7 @@ class Resolved:
 
     doc_id: str
     title: str | None
-    characters: int
+    characters: int | None
     char_start: int | None
     char_end: int | None
     page: int | None

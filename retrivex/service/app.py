@@ -8,12 +8,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from retrivex.errors import RetrivexError, install_hint
+from retrivex.errors import ConfigError, RetrivexError, install_hint
 from retrivex.service import openapi
 from retrivex.service.bodies import DEFAULT_INDEX
+from retrivex.service.collection import CollectionIndex
 from retrivex.service.conventions import operations
 from retrivex.service.conventions.problems import members_of
-from retrivex.service.engine import Engine
+from retrivex.service.engine import AnyIndex, Engine
 from retrivex.service.index import Index
 from retrivex.service.keys import Keys
 from retrivex.service.playground import page
@@ -113,9 +114,16 @@ def open_service(settings: Settings) -> Service:
     """
     config = settings.retrieval
     tokenizer, _ = resolve_tokenizer(config.tokenizer)
-    indexes: list[Index] = []
+    indexes: list[AnyIndex] = []
     try:
-        for name, path in {DEFAULT_INDEX: settings.db, **settings.indexes}.items():
+        for name, place in settings.collections.items():
+            if name in settings.indexes:
+                raise ConfigError(f"the index {name!r} is in indexes and in collections: give one of them another name")
+            indexes.append(CollectionIndex.open(name, **place.model_dump()))
+        databases = {DEFAULT_INDEX: settings.db, **settings.indexes}
+        for name, path in databases.items():
+            if name in settings.collections:
+                continue  # the default one, where it is a collection
             indexes.append(Index(name, path, tokenizer, embed=settings.embed, read_only=settings.read_only))
         path = settings.quotas or Path(tempfile.mkdtemp(prefix="retrivex-"), "quotas.db")
         quotas = Quotas(

@@ -18,7 +18,9 @@ DEFAULT_INDEX = "default"
 
 _Model = TypeVar("_Model", bound="Body")
 
-IndexName = Annotated[str, Field(description="of the indexes of this service; GET /readyz lists them")]
+IndexName = Annotated[
+    str, Field(description="one of the indexes of this service; an unknown name is answered with those there are")
+]
 ScopeOf = Annotated[
     str | list[str | None] | None,
     Field(description="narrows what the key may see; null in a list stands for what has no scope"),

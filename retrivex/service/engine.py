@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.requests import RequestError, compose_request, read_request
+from retrivex.composer.requests import compose_request, read_request
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
@@ -31,6 +31,7 @@ from retrivex.service.bodies import (
     read_body,
 )
 from retrivex.service.bounds import Bounds, check_nesting
+from retrivex.service.collection import CollectionIndex
 from retrivex.service.errors import NotFoundError
 from retrivex.service.index import Index
 from retrivex.service.playground.settings import Settings, without_files
@@ -39,6 +40,8 @@ from retrivex.service.uploads import check_name, read_upload
 from retrivex.similarity.deduplicate import find_duplicates
 from retrivex.stores.sqlite.inspection import DocumentInfo
 from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
+
+AnyIndex: TypeAlias = Index | CollectionIndex
 
 ANYONE = Access()
 """Who asks where no keys are needed: sees every scope that it names."""
@@ -64,7 +67,7 @@ class Engine:
 
     def __init__(
         self,
-        indexes: Iterable[Index] = (),
+        indexes: Iterable[AnyIndex] = (),
         config: RetrievalConfig | None = None,
         *,
         bounds: Bounds | None = None,
@@ -81,7 +84,7 @@ class Engine:
         for index in self.indexes.values():
             index.close()
 
-    def index(self, name: str = DEFAULT_INDEX) -> Index:
+    def index(self, name: str = DEFAULT_INDEX) -> AnyIndex:
         """Return an index.
 
         Raises
@@ -338,32 +341,9 @@ class Engine:
             If the citation points outside its document.
         """
         body = read_body(ResolveBody, record)
-        index, scope = self.index(body.index), access.narrow(body.scope)
-        document = index.read(body.doc_id, scope)
-        made = {"doc_id": document.doc_id, "title": document.title, "characters": len(document.text)}
-        start, end = body.char_start, body.char_end
-        if start is None or end is None:
-            if body.chunk_id is None:
-                raise RequestError("the citation has neither offsets nor a chunk_id: give char_start and char_end")
-            text = index.read_chunk(body.doc_id, body.chunk_id, scope)
-            if text is None:
-                raise NotFoundError(f"document {body.doc_id!r} has no chunk {body.chunk_id}")
-            return {**made, "char_start": None, "char_end": None, "page": None, "text": text, "before": "", "after": ""}
-        if not start <= end <= len(document.text):
-            raise RequestError(
-                f"characters {start:,}-{end:,} are outside {body.doc_id!r}, which has {len(document.text):,}: it has "
-                "changed since it was cited, or the offsets are of another document"
-            )
-        self.bounds.check_count("characters", end - start, self.bounds.characters)
-        return {
-            **made,
-            "char_start": start,
-            "char_end": end,
-            "page": document.page_at(start),
-            "text": document.text[start:end],
-            "before": document.text[max(0, start - body.around) : start],
-            "after": document.text[end : end + body.around],
-        }
+        if body.char_start is not None and body.char_end is not None:
+            self.bounds.check_count("characters", body.char_end - body.char_start, self.bounds.characters)
+        return self.index(body.index).resolve(body, access.narrow(body.scope))
 
     # -- inner workings
 

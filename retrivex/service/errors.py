@@ -37,6 +37,10 @@ class NotFoundError(RetrivexError):
     """There is no such index or document, or none that the key may see."""
 
 
+class CollectionError(RetrivexError):
+    """The vector store behind an index does not answer, or refuses."""
+
+
 class ConflictError(RetrivexError):
     """What is to be written belongs to somebody else already."""
 

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from retrivex.chunking import get_chunker
 from retrivex.composer.composer import SpanComposer
+from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Composition
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
@@ -16,13 +18,15 @@ from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.retrieval.indexing import Indexer
 from retrivex.retrieval.stored_encoder import encoder_for_query
-from retrivex.service.bodies import QueryBody
+from retrivex.service.bodies import QueryBody, ResolveBody
 from retrivex.service.errors import AccessError, ConflictError, NotFoundError
 from retrivex.service.playground.view import fetch_chunks
 from retrivex.service.question import compose_question
 from retrivex.stores import PutResult, SQLiteStore
 from retrivex.stores.sqlite.inspection import DocumentInfo
 from retrivex.tokens.tokenizer import Tokenizer
+
+NO_PLACE = "the citation has neither offsets nor a chunk_id: give char_start and char_end"
 
 
 class Index:
@@ -41,6 +45,8 @@ class Index:
     StoreError
         If the file cannot be opened.
     """
+
+    keeps_documents = True
 
     def __init__(
         self, name: str, path: Path, tokenizer: Tokenizer, *, embed: str | None = None, read_only: bool = False
@@ -145,6 +151,41 @@ class Index:
         if document is None:
             raise NotFoundError(f"there is no document {doc_id!r} in {self.name!r}: list what there is")
         return document
+
+    def resolve(self, body: ResolveBody, scope: Scope) -> dict[str, Any]:
+        """Return what a citation points to, with the text around it.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such document or chunk, or none that `scope` may see.
+        RequestError
+            If the citation names no place, or one outside its document.
+        """
+        document = self.read(body.doc_id, scope)
+        made = {"doc_id": document.doc_id, "title": document.title, "characters": len(document.text)}
+        start, end = body.char_start, body.char_end
+        if start is None or end is None:
+            if body.chunk_id is None:
+                raise RequestError(NO_PLACE)
+            text = self.read_chunk(body.doc_id, body.chunk_id, scope)
+            if text is None:
+                raise NotFoundError(f"document {body.doc_id!r} has no chunk {body.chunk_id}")
+            return {**made, "char_start": None, "char_end": None, "page": None, "text": text, "before": "", "after": ""}
+        if not start <= end <= len(document.text):
+            raise RequestError(
+                f"characters {start:,}-{end:,} are outside {body.doc_id!r}, which has {len(document.text):,}: it has "
+                "changed since it was cited, or the offsets are of another document"
+            )
+        return {
+            **made,
+            "char_start": start,
+            "char_end": end,
+            "page": document.page_at(start),
+            "text": document.text[start:end],
+            "before": document.text[max(0, start - body.around) : start],
+            "after": document.text[end : end + body.around],
+        }
 
     def read_chunk(self, doc_id: str, chunk_id: int, scope: Scope) -> str | None:
         """Return the text of a chunk; None where there is none that `scope` may see."""

@@ -16,6 +16,13 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
+def forget_process(pid: int | None) -> None:
+    """Take what a worker that died had under way out of the counts that all share."""
+    if pid is not None:
+        forget: Any = multiprocess.mark_process_dead  # which has no types
+        forget(pid)
+
+
 class Metrics:
     """The counters of a worker; where several share a folder, each reports the sums of all."""
 

@@ -207,7 +207,7 @@ RESOLVE = Operation(
     "ResolveBody",
     {"doc_id": "bees.md", "char_start": 0, "char_end": 19},
     record_of(
-        doc_id=_TEXT, title=_MAYBE_TEXT, characters=_COUNT, char_start=_MAYBE_COUNT, char_end=_MAYBE_COUNT,
+        doc_id=_TEXT, title=_MAYBE_TEXT, characters=_MAYBE_COUNT, char_start=_MAYBE_COUNT, char_end=_MAYBE_COUNT,
         page=_MAYBE_COUNT, text=_TEXT, before=_TEXT, after=_TEXT,
     ),
     statuses=ALL_PROBLEMS,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +13,7 @@ from retrivex.errors import EncoderError, EndpointError, RerankError, RetrivexEr
 from retrivex.service.errors import (
     AccessError,
     BusyError,
+    CollectionError,
     ConflictError,
     DrainingError,
     LimitError,
@@ -30,6 +33,9 @@ MOST_DETAIL = 2000
 RETRY_S = 1.0
 """Seconds to wait where nothing better is known."""
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Errors of the system that say that something is full: the disk, the table of open files, the memory."""
+
 _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (SyntaxProblemError, 400, "syntax", "The body cannot be read"),
     (UnauthorizedError, 401, "unauthorized", "A key is needed"),
@@ -43,6 +49,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (RateError, 429, "rate", "Too many requests"),
     (DrainingError, 503, "ending", "The service is ending"),
     (BusyError, 503, "busy", "The service is busy"),
+    (CollectionError, 503, "store", "The index does not answer"),
     (StoreTimeoutError, 503, "store", "The index does not answer"),
     (EncoderError, 503, "model", "A model does not answer"),
     (EndpointError, 503, "model", "A model does not answer"),
@@ -89,6 +96,10 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, StoreError) and (isinstance(error.__cause__, sqlite3.Error) or "is closed" in str(error)):
         # the file, not the request: its own words name the index, not where it lies
         return Problem(503, "store", "The index does not answer", str(error), _retry(RETRY_S))
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        # not its whole words, which name a file of the machine
+        detail = f"the machine of the service says {os.strerror(error.errno)!r}: make room there, and send it again"
+        return Problem(503, "full", "The machine of the service is full", detail, _retry(RETRY_S))
     for kind, status, name, title in _KINDS:
         if isinstance(error, kind):
             return Problem(status, name, title, str(error), _headers(error, status))

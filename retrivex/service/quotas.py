@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +63,7 @@ class Quotas:
         self._concurrency = concurrency
         self._longest_s = longest_s
         self._clock = clock
+        self._held: Counter[str] = Counter()
         self._lock = threading.Lock()
         with sqlite_errors("the file of quotas"):
             self._connection = connect(path, mode="rwc", busy_timeout_s=_BUSY_S, cache_kib=_CACHE_KIB)
@@ -73,6 +75,28 @@ class Quotas:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    @contextmanager
+    def hold(self, key: str) -> Iterator[None]:
+        """Count a request of a key in this process while the block runs, also while it waits for a thread.
+
+        Without it, the requests of one key could fill the queue of a worker, where nobody has counted them yet. It is
+        for the event loop: it takes no lock and reads no file.
+
+        Raises
+        ------
+        RateError
+            If the key has too many requests here.
+        """
+        if self._held[key] >= self._concurrency:
+            raise self._too_many(self._held[key])
+        self._held[key] += 1
+        try:
+            yield
+        finally:
+            self._held[key] -= 1
+            if not self._held[key]:
+                del self._held[key]
 
     @contextmanager
     def admit(self, key: str) -> Iterator[None]:
@@ -95,10 +119,7 @@ class Quotas:
         connection.execute("DELETE FROM running WHERE until < ?", (now,))
         [running] = connection.execute("SELECT count(*) FROM running WHERE key = ?", (key,)).fetchone()
         if running >= self._concurrency:
-            requests = "1 request" if running == 1 else f"{running} requests"
-            raise RateError(
-                f"this key has {requests} under way: the limit is {self._concurrency}; wait for one to end", 1.0
-            )
+            raise self._too_many(running)
         most = max(1.0, _BURST_S * self._rate)
         row = connection.execute("SELECT allowance, at FROM rates WHERE key = ?", (key,)).fetchone()
         before, at = row or (most, now)
@@ -110,6 +131,12 @@ class Quotas:
         connection.execute("INSERT OR REPLACE INTO rates VALUES (?, ?, ?)", (key, allowance - 1, now))
         query = "INSERT INTO running (key, until) VALUES (?, ?)"
         return connection.execute(query, (key, now + self._longest_s)).lastrowid
+
+    def _too_many(self, running: int) -> RateError:
+        requests = "1 request" if running == 1 else f"{running} requests"
+        return RateError(
+            f"this key has {requests} under way: the limit is {self._concurrency}; wait for one to end", 1.0
+        )
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

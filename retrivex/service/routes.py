@@ -86,13 +86,14 @@ class Service:
         return access
 
     async def run(self, access: Access, job: Callable[[], T]) -> T:
-        """Do a job in a thread, counted for its key."""
-        return await self.work.do(self._count, access, job)
-
-    def _count(self, access: Access, job: Callable[[], T]) -> T:
+        """Do a job in a thread, counted for its key: here as soon as it waits, over all workers once it runs."""
         if access.key is None:
-            return job()
-        with self.quotas.admit(access.key):
+            return await self.work.do(job)
+        with self.quotas.hold(access.key):
+            return await self.work.do(self._count, access.key, job)
+
+    def _count(self, key: str, job: Callable[[], T]) -> T:
+        with self.quotas.admit(key):
             return job()
 
 

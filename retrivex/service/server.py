@@ -19,6 +19,7 @@ from retrivex.errors import ConfigError, install_hint
 from retrivex.service.draining import DRAINING
 from retrivex.service.keys import Keys
 from retrivex.service.logs import set_up_logs
+from retrivex.service.metrics import forget_process
 from retrivex.service.settings import LOOPBACK, PREFIX, Settings, read_settings
 
 try:
@@ -146,6 +147,9 @@ class Workers:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
         while not self._ending.is_set():
+            for process in self._running:
+                if not process.is_alive():
+                    forget_process(process.pid)
             self._running = [process for process in self._running if process.is_alive()]
             while len(self._running) < self._count:
                 self._running.append(self._start())

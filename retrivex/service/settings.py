@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from retrivex.adapters import STORES
 from retrivex.config import RetrievalConfig
 from retrivex.errors import ConfigError, install_hint
 from retrivex.loading import LoadLimits
@@ -28,8 +29,28 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _BOUNDS = Bounds()
 
 
+class CollectionSettings(BaseModel):
+    """Where a collection of a vector store is; the key of its server stands in `RETRIVEX_API_KEY`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    store: str = Field(description="which vector store: qdrant, pgvector, chroma, ...")
+    address: str = Field(min_length=1, repr=False, description="URL, folder or connection string")
+    collection: str = Field(min_length=1, description="name of the collection, table or index")
+    layout: str = Field("retrivex", description="who filled it: retrivex, langchain, llamaindex, haystack, ...")
+    embed: str = Field(min_length=1, description="encoder that its vectors come from")
+
+    @field_validator("store")
+    @classmethod
+    def _is_known(cls, store: str) -> str:
+        names = [row.name for row in STORES]
+        if store not in names:
+            raise ValueError(f"store must be one of {', '.join(names)}")
+        return store
+
+
 class Settings(BaseSettings):
-    """Everything that can be set; nothing here is a secret."""
+    """Everything that can be set; no secret but a password in the address of a collection, which is never shown."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
@@ -38,6 +59,9 @@ class Settings(BaseSettings):
     workers: int = Field(1, ge=1, le=64, description="processes that answer")
     db: Path = Field(Path("retrivex.db"), description="database of the index `default`")
     indexes: dict[str, Path] = Field({}, description="databases of other indexes, by name")
+    collections: dict[str, CollectionSettings] = Field(
+        {}, description="collections of vector stores, as indexes by name"
+    )
     embed: str | None = Field(None, description="encoder of questions; left out, the one of the database")
     read_only: bool = Field(False, description="whether documents can be neither added nor deleted")
     config: Path | None = Field(None, description="file with options of RetrievalConfig that requests start from")
@@ -119,7 +143,9 @@ def read_settings(**given: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"setting {name} is {first['input']!r:.80}: {first['msg']}") from None
+        # an address may hold a password, which no message repeats
+        value = "wrong" if name.startswith("collections.") else f"{first['input']!r:.80}"
+        raise ConfigError(f"setting {name} is {value}: {first['msg']}") from None
     except ValueError as error:
         raise ConfigError(f"the settings cannot be read: {error}; see {FILE} and the variables {PREFIX}...") from error
 

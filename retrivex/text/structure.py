@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from retrivex.text.sentences import LONG, as_plain_spaces, sentence_ends, trim_range
@@ -33,7 +33,7 @@ _FIRST_NUMBER = re.compile(r"[ \t]*1[.)]")
 _FENCE_LINE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n`]*)$", re.MULTILINE)
 _DELIMITER = re.compile(r"[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*$")
 
-_HAS_INLINE = re.compile(r"[*_`]|\]\(")
+_INLINE_MARKS = ("*", "_", "`", "](")
 _ON = r"(?!\n[ \t]*\n)"  # no blank line
 _INLINE = re.compile(
     rf"`(?:{_ON}[^`]){{1,300}}`"
@@ -101,7 +101,7 @@ def structure_of(text: str, fence: str = "", language: str = "en") -> Structure:
     safe = as_plain_spaces(text)
     found: list[tuple[int, Kind]] = []
     open_fence = ""
-    if fence or _HAS_BLOCK.search(safe):
+    if fence or (_HAS_BLOCK.search(safe) if "\n" in safe else _HAS_BLOCK.match(safe)):
         blocks, open_fence = _blocks(safe, fence)
         for kind, start, end in blocks:
             if kind == "text":
@@ -114,10 +114,16 @@ def structure_of(text: str, fence: str = "", language: str = "en") -> Structure:
         found = [(at, "text") for at in _sentence_starts(safe, 0, len(safe), language)]
     if not found:
         return Structure([Part(0, len(text))] if text else [])
-    starts = [0, *(start for start, _ in found[1:]), len(text)]
+    starts = [0, *[start for start, _ in found[1:]], len(text)]
+    may_lead_in = ":" in text or "：" in text
     parts = [
-        Part(start, end, kind, kind in ("heading", "head") or (kind == "text" and _leads_in(safe, start, end)))
-        for (start, end), (_, kind) in zip(pairwise(starts), found, strict=True)
+        Part(
+            start,
+            end,
+            kind,
+            kind in ("heading", "head") or (may_lead_in and kind == "text" and _leads_in(safe, start, end)),
+        )
+        for start, end, (_, kind) in zip(starts, starts[1:], found, strict=False)
     ]
     return Structure(parts, open_fence)
 
@@ -385,16 +391,22 @@ def _leads_in(text: str, start: int, end: int) -> bool:
 def _sentence_starts(text: str, start: int, end: int, language: str) -> list[int]:
     """Return where the sentences of a stretch begin; line breaks in wrapped text and in emphasis are no boundaries."""
     stretch = text[start:end]
-    ranges: list[tuple[int, int]] = []
+    starts: list[int] = []
     low = 0
-    for high in sentence_ends(stretch, language):
-        if high > low:
-            ranges += [(low, high)] if high - low <= LONG else _shorter(stretch, low, high)
-            low = high
-    if low < len(stretch):
-        ranges += [(low, len(stretch))] if len(stretch) - low <= LONG else _shorter(stretch, low, len(stretch))
-    starts = [begin for begin, stop in (trim_range(stretch, *part) for part in ranges) if begin < stop]
-    if len(starts) > 1 and (_HAS_INLINE.search(stretch) or _BLOCK.match(stretch)):
+    for high in chain(sentence_ends(stretch, language), (len(stretch),)):
+        if high <= low:
+            continue
+        if high - low > LONG:
+            trimmed = (trim_range(stretch, *part) for part in _shorter(stretch, low, high))
+            starts += [begin for begin, stop in trimmed if begin < stop]
+        elif not stretch[low].isspace():
+            starts.append(low)
+        else:
+            begin, stop = trim_range(stretch, low, high)
+            if begin < stop:
+                starts.append(begin)
+        low = high
+    if len(starts) > 1 and (any(mark in stretch for mark in _INLINE_MARKS) or _BLOCK.match(stretch)):
         starts = _outside_marks(stretch, starts)
     return [start + begin for begin in starts]
 

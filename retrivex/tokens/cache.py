@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from retrivex.errors import TokenizerError
 from retrivex.text.cache import TextCache
+from retrivex.tokens.parts import EncodedText
 from retrivex.tokens.tokenizer import Tokenizer, checked
-from retrivex.tokens.words import CountedText
 
 
-def _no_words(_text: str) -> None:
+def _read_nothing(_text: str) -> None:
     """Stand in for the reader of tokenizers that have none."""
 
 
@@ -41,7 +41,7 @@ class TokenCache:
             raise TokenizerError(f"max_chars={max_chars}: a cache holds 0 characters or more; 0 switches it off")
         self.tokenizer = checked(tokenizer)
         self.max_chars = max_chars
-        self._reader: Callable[[str], CountedText | None] = getattr(self.tokenizer, "read", _no_words)
+        self._reader: Callable[[str], EncodedText | None] = getattr(self.tokenizer, "read", _read_nothing)
         self._counts = TextCache[str, int](max_chars, _size)
 
     @property
@@ -70,8 +70,8 @@ class TokenCache:
         """Return the tokenizer's own count, as `count` does: what is kept here is nobody else's."""
         return self.count(text)
 
-    def read(self, text: str) -> CountedText | None:
-        """Return a text that is counted by its words, and so in its parts; None where its tokenizer does not do that.
+    def read(self, text: str) -> EncodedText | None:
+        """Encode a text, so that its parts need not be; None where the tokenizer cannot do that.
 
         The count of the whole is kept.
         """

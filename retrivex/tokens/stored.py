@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from retrivex.text.cache import TextCache
 from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.parts import EncodedText
 from retrivex.tokens.tokenizer import Tokenizer
-from retrivex.tokens.words import CountedText
 
 
 class StoredCount(NamedTuple):
@@ -100,8 +100,8 @@ class CandidateCounts:
         """Return the tokenizer's own count, whatever is stored."""
         return self.cache.count(text)
 
-    def read(self, text: str) -> CountedText | None:
-        """Return a text that the tokenizer itself counts by its words, whatever is stored; see `TokenCache.read`."""
+    def read(self, text: str) -> EncodedText | None:
+        """Encode a text, whatever is stored of it; see `TokenCache.read`."""
         return self.cache.read(text)
 
     def _find(self, text: str) -> StoredCount | None:

@@ -18,7 +18,7 @@ import tiktoken.load
 
 from retrivex.errors import TokenizerError, describe_cause, quoted
 from retrivex.tokens.estimate import EstimateTokenizer
-from retrivex.tokens.words import PATTERNS, CountedText, WordCounter
+from retrivex.tokens.parts import PATTERNS, EncodedText, PartCounter
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -101,7 +101,7 @@ class TiktokenTokenizer:
         self.name = self._encoding.name
         # their word patterns are known to cut between a letter and a space before a letter, see incremental.py
         self.cuts_before_spaces = self.name in _KNOWN_PATTERNS
-        self._words = WordCounter(self._count_whole) if self.name in PATTERNS else None
+        self._parts = PartCounter(self._encoding) if self.name in PATTERNS else None
 
     def __repr__(self) -> str:
         return f"TiktokenTokenizer({self.name!r})"
@@ -110,15 +110,15 @@ class TiktokenTokenizer:
         """Return the number of tokens of `text`."""
         if len(text) > _LONGEST_BLANK:
             return sum(map(self._count_whole, _cut_long_blanks(text)))
-        return self._count_whole(text) if self._words is None else self._words.count(text)
+        return self._count_whole(text)
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         return [self.count(text) for text in texts]
 
-    def read(self, text: str) -> CountedText | None:
-        """Return a text that is counted by its words, and so in its parts; None where it has to be counted itself."""
-        return None if self._words is None or len(text) > _LONGEST_BLANK else self._words.read(text)
+    def read(self, text: str) -> EncodedText | None:
+        """Encode a text, so that its parts need not be; None where the encoding, or the text, does not allow that."""
+        return None if self._parts is None or len(text) > _LONGEST_BLANK else self._parts.read(text)
 
     def _count_whole(self, text: str) -> int:
         return len(self._encoding.encode_ordinary(text))

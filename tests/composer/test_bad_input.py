@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.strategies import bare, compose, count_words, hits_of, make_chunk, make_store, sentences, shown_ids, tile
 
@@ -255,7 +256,7 @@ def test_another_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "hits", [None, 5, "text", [5], [None], [("a", 1)], [[SeedHit(TEN["d", 1], 1.0)], None]], ids=repr
+    "hits", [None, 5, "text", [5], [None], [("a", 1)], [[SeedHit(TEN["d", 1], 1.0)], None], np.array(1)], ids=repr
 )
 def test_what_is_no_list_of_hits(hits: Any) -> None:
     with pytest.raises(RetrivexError, match="seed_hits"):
@@ -301,13 +302,15 @@ def test_embeddings_that_are_not_finite_are_told(broken: list[float], said: dict
     assert any("1 candidates have embeddings with NaN" in warning for warning in made.warnings) == bool(said)
 
 
-@pytest.mark.parametrize("scope", [5, [5], object()], ids=["number", "numbers", "object"])
+@pytest.mark.parametrize("scope", [5, [5], object(), np.array(1)], ids=["number", "numbers", "object", "array"])
 def test_what_is_no_scope(scope: Any) -> None:
     with pytest.raises(RetrivexError, match="scope"):
         compose(hits_of(TEN, {5: 1.0}), TEN, scope=scope)
 
 
-@pytest.mark.parametrize("links", [[("d",)], ["d"], [("d", "x")], [5], [("d", -1)], [(None, 1)], "ab"], ids=repr)
+@pytest.mark.parametrize(
+    "links", [[("d",)], ["d"], [("d", "x")], [5], [("d", -1)], [(None, 1)], "ab", np.array(1), np.int64(3)], ids=repr
+)
 def test_broken_links(links: Any) -> None:
     with pytest.raises(RetrivexError, match=r"links of \('d', 0\) (hold|are)"):
         make_chunk("d", 0, "Links badly.", links=links)

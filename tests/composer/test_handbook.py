@@ -25,6 +25,7 @@ pytest.importorskip("pypdf")
 FOLDER = Path(__file__).parents[1] / "golden" / "handbook"
 QUESTIONS = [json.loads(line) for line in (FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
 HITS = 50  # of `retrivex query`
+MOST_BESIDE = 3  # questions that an essay is shown for, of 15; what it should be is 0
 ANSWERED = 13  # contexts with the answer, at least, of 15
 FEWEST_WORDS = 6  # of a passage that can be understood
 
@@ -66,13 +67,22 @@ def test_most_contexts_hold_the_answer(asked: Asked) -> None:
     assert sum(shown) >= ANSWERED, missed
 
 
-@pytest.mark.xfail(strict=False, reason="3 of the 15 questions still show a document beside theirs")
-def test_no_passage_is_from_a_document_beside_the_question(asked: Asked) -> None:
+def _beside(asked: Asked) -> dict[str, list[str]]:
+    """Documents that are shown beside those of a question."""
     beside = {
         question["question"]: sorted({span.doc_id for span in made.spans} - set(question["documents"]))
         for question, made in asked
     }
-    assert not any(beside.values()), beside
+    return {question: documents for question, documents in beside.items() if documents}
+
+
+@pytest.mark.xfail(strict=True, reason="3 of 15 questions share more words with an essay than with their answer")
+def test_no_passage_is_from_a_document_beside_the_question(asked: Asked) -> None:
+    assert not _beside(asked)
+
+
+def test_few_passages_are_from_a_document_beside_the_question(asked: Asked) -> None:
+    assert len(_beside(asked)) <= MOST_BESIDE, _beside(asked)
 
 
 def test_no_passage_is_a_fragment(asked: Asked) -> None:

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import given
 from support.properties import try_examples
 from support.strategies import bare, cases, compose, hits_of, make_chunk, make_store, sentences, tile
 
-from retrivex import Citation, Composition, RetrivexError, SeedHit, Window
+from retrivex import Citation, Composition, RetrievalConfig, RetrivexError, SeedHit, SpanComposer, Window
 from retrivex.composer import answer
 from retrivex.errors import TokenizerError
 
@@ -265,6 +266,43 @@ def test_a_composition_is_read_from_a_mapping(data: Any) -> None:
 def test_parts_of_another_type_are_refused(made: Composition, part: dict[str, Any]) -> None:
     with pytest.raises(RetrivexError, match="composition"):
         Composition.from_dict({**made.to_dict(), **part})
+
+
+WRONG_VALUES: tuple[Any, ...] = (
+    None, True, 10**400, 1.5, float("nan"), "x", "\ud800", [], {}, [1], [[]], [None]
+)  # fmt: skip
+
+
+def _places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in JSON; of a list, the first."""
+    parts = (
+        list(data.items()) if isinstance(data, dict) else list(enumerate(data[:2])) if isinstance(data, list) else []
+    )
+    for key, value in parts:
+        yield (*path, key)
+        yield from _places(value, (*path, key))
+
+
+@pytest.mark.parametrize("value", WRONG_VALUES, ids=lambda value: repr(value)[:12])
+def test_any_value_anywhere_is_refused_or_does_no_harm(made: Composition, value: Any) -> None:
+    data = json.loads(made.to_json(trace=True))
+    composer = SpanComposer(RetrievalConfig(token_budget=30), tokenizer=lambda text: len(text.split()))
+    other = make_chunk("other", 0, "Wasps sting.")
+    for *path, last in list(_places(data)):
+        part = data
+        for key in path:
+            part = part[key]
+        kept, part[last] = part[last], value
+        try:
+            read = Composition.from_dict(data)
+        except RetrivexError:
+            continue
+        finally:
+            part[last] = kept
+        assert all(isinstance(text, str) for text in (read.to_json(trace=True), str(read), read.prompt("why?")))
+        for turn in ({"pinned": read.spans}, {"exclude": (read,)}):
+            after = composer.compose([SeedHit(other, 1.0)], {other.key: other}, **turn)
+            assert after.tokens == len(after.text.split()) <= 30
 
 
 def test_markers_may_hold_lists_and_ranges(made: Composition) -> None:

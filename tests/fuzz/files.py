@@ -9,6 +9,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -61,6 +62,13 @@ ODD_VALUES: tuple[Any, ...] = (
     [0.1, 0.2],
     ["A", "B"],
 )
+
+
+def odd_value(rng: random.Random) -> Any:
+    """Draw a value as a copy: what a case puts into a list of it must not be in the next one's."""
+    return deepcopy(rng.choice(ODD_VALUES))
+
+
 """Values that a field may hold in a file from elsewhere."""
 
 
@@ -260,7 +268,7 @@ CHUNK_FIELDS = (
 def _make_record(rng: random.Random, fields: Sequence[str], usual: Mapping[str, Any]) -> dict[str, Any]:
     made = dict(usual)
     for name in rng.sample(fields, rng.choice((0, 0, 1, 2))):
-        made[name] = rng.choice((rng.choice(ODD_VALUES), make_text(rng), rng.randint(0, 9)))
+        made[name] = rng.choice((odd_value(rng), make_text(rng), rng.randint(0, 9)))
     if rng.random() < 0.05:
         made.pop(rng.choice(list(made)))
     return made

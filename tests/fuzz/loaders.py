@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fuzz.files import MAKERS, ODD_VALUES, OFFICE, has_office, make_chunks, make_documents, mutate
+from fuzz.files import MAKERS, OFFICE, has_office, make_chunks, make_documents, mutate, odd_value
 from fuzz.ledger import Violation
 from fuzz.limits import TooSlowError, processor_limit
 from fuzz.planted_readers import PLANTED as PLANTED
@@ -244,7 +244,7 @@ def _swap_value(rng: random.Random, data: Any) -> None:
         if rng.random() < 0.15:
             del data[key]
         else:
-            data[key] = rng.choice((*ODD_VALUES, float("nan"), float("inf")))
+            data[key] = rng.choice((float("nan"), float("inf"))) if rng.random() < 0.1 else odd_value(rng)
         return
 
 

@@ -83,3 +83,17 @@ def test_a_clock_that_goes_back_gives_nothing_and_takes_nothing(tmp_path: Path, 
         ask(quotas)
     assert raised.value.retry_after_s <= 1
     quotas.close()
+
+
+def test_requests_of_a_key_that_wait_count_in_their_process(tmp_path: Path) -> None:
+    quotas = Quotas(tmp_path / "quotas.db", rate=9, concurrency=2)
+    with ExitStack() as waiting:
+        for _ in range(2):
+            waiting.enter_context(quotas.hold("acme"))
+        with pytest.raises(RateError, match="2 requests under way: the limit is 2"), quotas.hold("acme"):
+            pass
+        with quotas.hold("another key"):
+            pass
+    with quotas.hold("acme"):
+        pass
+    quotas.close()

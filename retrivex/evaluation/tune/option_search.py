@@ -153,7 +153,7 @@ class Search:
             study = optuna.create_study(direction="maximize", sampler=sampler)
             first = {
                 "model": AS_IT_IS,
-                "run_cost": self.config.span_cost("calibrated"),
+                "run_cost": RetrievalConfig().span_cost("calibrated"),
                 "min_value": 0.0,
                 "hedge": self.config.hedge,
             }

@@ -108,7 +108,9 @@ class _Offers:
         index, after = _read_cursor(cursor)
         # without keys, documents of tenants are not shown: nothing here could open them
         scope: list[str | None] | None = [None] if access.scopes is None else None
-        found = self._engine.list_documents(access, index=index, scope=scope, after=after, most=_PAGE)
+        found = []
+        if self._engine.index(index).keeps_documents:
+            found = self._engine.list_documents(access, index=index, scope=scope, after=after, most=_PAGE)
         resources = [
             types.Resource(uri=write_uri(index, info.doc_id), name=info.doc_id, title=info.title, mime_type=_TEXT)
             for info in found

@@ -114,7 +114,8 @@ def open_citation(engine: Engine, arguments: Mapping[str, Any], access: Access) 
     start = found["char_start"] - len(found["before"])
     end = found["char_end"] + len(found["after"])
     shown = write_citation(found["doc_id"], start, end, 0)
-    head = f"{shown}{title}{page}, of {found['characters']:,} characters:"
+    length = "" if found["characters"] is None else f", of {found['characters']:,} characters"
+    head = f"{shown}{title}{page}{length}:"
     return Answer(f"{head}\n\n{found['before']}{found['text']}{found['after']}", {"place": found})
 
 

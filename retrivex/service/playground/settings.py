@@ -119,7 +119,7 @@ def write_code(
     database: str = "retrivex.db",
     embed: str | None = None,
     mode: str = "auto",
-    address: str = "http://127.0.0.1:8000",
+    address: str = "http://127.0.0.1:8080",
 ) -> dict[str, str]:
     """Return what gives the same answer elsewhere, as text to copy: `python`, `command`, `curl` and `json`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -48,7 +49,7 @@ def sqlite_errors(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StoreError(f"{path}: {_explain(error)} (SQLite says: {error})") from error
-    except DamagedRowError as error:
+    except (DamagedRowError, UnicodeDecodeError) as error:  # SQLite's own messages may quote bytes of a damaged file
         raise StoreError(f"{path}: {_EXPLANATIONS[sqlite3.SQLITE_CORRUPT]} ({error})") from error
 
 
@@ -144,7 +145,7 @@ def _open(path: Path, mode: str, busy_timeout_s: float, cache_kib: int) -> sqlit
         connection.execute(f"PRAGMA journal_size_limit = {WRITER_CACHE_KIB * 1024}")
         if mode.startswith("ro"):
             connection.execute("PRAGMA schema_version").fetchone()  # the first look at the file
-    except sqlite3.Error:
+    except BaseException:
         connection.close()
         raise
     return connection
@@ -210,15 +211,26 @@ def store_path(path: str | os.PathLike[str], *, read_only: bool, in_memory: str 
     Raises
     ------
     StoreError
-        If it is a folder or no file at all, does not exist and `read_only`, or lies in a folder that does not exist.
+        If it is a folder, a pipe, a device or no name of a file, does not exist and `read_only`, or lies in a folder
+        that does not exist.
     """
-    if os.fspath(path) in ("", ":memory:"):
+    if path in ("", ":memory:") or not isinstance(path, str | os.PathLike):
         instead = "" if in_memory is None else f", or use {in_memory} for chunks in memory"
-        raise StoreError(f"{os.fspath(path)!r} is no file: name one{instead}")
+        raise StoreError(f"{path!r} is no file: name one{instead}")
     found = Path(path)
-    if found.is_dir():
+    try:
+        if b"\0" in os.fsencode(found):
+            # SQLite would end the name there, and open another file
+            raise StoreError(f"{str(found)[:80]!r} holds a NUL character: name another file")
+        mode = found.stat().st_mode if found.exists() else None
+    except (OSError, UnicodeEncodeError) as error:
+        raise StoreError(f"{str(found)[:80]!r} cannot be opened: {describe_cause(error)}; name another file") from error
+    if mode is not None and stat.S_ISDIR(mode):
         raise StoreError(f"{found} is a folder: name a file in it, such as {found / 'retrivex.db'}")
-    if read_only and not found.exists():
+    if mode is not None and not stat.S_ISREG(mode):
+        # to open a pipe waits for who writes into it, without end
+        raise StoreError(f"{found} is a pipe or a device: name a regular file")
+    if read_only and mode is None:
         raise StoreError(f"{found} does not exist: index documents into it first")
     if not found.absolute().parent.is_dir():
         raise StoreError(f"{found} cannot be created: the folder {found.parent} does not exist; make it first")

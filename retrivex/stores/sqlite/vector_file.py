@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +121,8 @@ class VectorWriter:
         path = self._created = _path(self._database, space)
         self._replaced = space.identity
         with _disk_errors(path):
-            self._open = (path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _BINARY, 0o666))
+            path.unlink(missing_ok=True)  # never through a link to another file, as a folder from elsewhere may hold
+            self._open = (path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, 0o666))
             self._write(_header(space), 0)
 
     def append(self, space: VectorSpace, rows: Floats) -> int:
@@ -204,7 +207,7 @@ def _path(database: Path, space: VectorSpace) -> Path:
 def _map(database: Path, space: VectorSpace) -> Floats:
     path = _path(database, space)
     try:
-        with path.open("rb") as file:
+        with _open_regular(path) as file:
             header, size = file.read(_HEADER_BYTES), os.fstat(file.fileno()).st_size
             wrong = _find_problem(header, size, space)
             if wrong is None:
@@ -219,6 +222,15 @@ def _map(database: Path, space: VectorSpace) -> Floats:
     except OSError as error:
         raise VectorFileError(f"{path} cannot be read ({error.strerror}): make it readable, or {_WAY_OUT}") from error
     raise VectorFileError(f"{path} {wrong}")
+
+
+def _open_regular(path: Path) -> BinaryIO:
+    """Open a file to read; a pipe, which would be waited for without end, and a device are an OSError."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return os.fdopen(descriptor, "rb")
 
 
 def _find_problem(header: bytes, size: int, space: VectorSpace) -> str | None:
@@ -239,7 +251,7 @@ def _find_problem(header: bytes, size: int, space: VectorSpace) -> str | None:
 def _belongs(path: Path, identity: str) -> bool:
     """Whether a file is of the database of that identity; one that was killed before its header was written is."""
     try:
-        with path.open("rb") as file:
+        with _open_regular(path) as file:
             header = file.read(_HEADER_BYTES)
     except OSError:
         return False

@@ -6,9 +6,10 @@ The vectors of a document are a run of rows, one a chunk, in the order of the ch
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -31,6 +32,8 @@ _COPIED_ROWS = 4096
 MIN_GAPS = 1000
 """Deleted rows from which on a file may be compacted."""
 
+_IDENTITY = re.compile("(?:[0-9a-f]{32})?")
+_MOST_GENERATIONS = 2**53
 _SPACE = {"vector_model": str, "vector_dimension": int}
 _FILE = {"vector_generation": int, "vector_identity": str, "vector_rows": int}
 
@@ -46,6 +49,7 @@ def vector_space(connection: sqlite3.Connection) -> VectorSpace | None:
     space = VectorSpace(known["vector_model"], known["vector_dimension"])
     if "vector_rows" not in known:
         return space
+    _check_file_notes(known)
     if known["vector_generation"] < 1 or known["vector_rows"] < 0:
         raise DamagedRowError(f"what it says of its vectors cannot be read: {quoted(known)}")
     return replace(
@@ -231,6 +235,7 @@ def _begin(connection: sqlite3.Connection, writer: VectorWriter, space: VectorSp
     """Begin the file of the next generation; return what it is, without rows."""
     add_vector_tables(connection)
     known = _read_meta(connection)
+    _check_file_notes(known)
     identity = known.get("vector_identity") or secrets.token_hex(16)
     made = replace(space, generation=known.get("vector_generation", 0) + 1, identity=identity, rows=0)
     writer.create(made)
@@ -243,6 +248,14 @@ def _begin(connection: sqlite3.Connection, writer: VectorWriter, space: VectorSp
         vector_rows=0,
     )
     return made
+
+
+def _check_file_notes(known: Mapping[str, Any]) -> None:
+    """Refuse a name or an identity of the file that nobody here wrote; they stay where the vectors are dropped."""
+    generation, identity = known.get("vector_generation", 0), known.get("vector_identity", "")
+    sound = isinstance(generation, int) and 0 <= generation <= _MOST_GENERATIONS and isinstance(identity, str)
+    if not sound or not _IDENTITY.fullmatch(identity):
+        raise DamagedRowError(f"what it says of its vectors cannot be read: {quoted(known)}")
 
 
 def _read_meta(connection: sqlite3.Connection) -> dict[str, Any]:

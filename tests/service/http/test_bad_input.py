@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -194,6 +195,21 @@ def test_a_full_disk_loses_nothing(make_client: Any) -> None:
     assert "index.db" not in json.dumps(problem)
     assert "eggs" in client.post("/v1/query", json={"question": "Who lays eggs?"}).json()["text"]
     store._writer.execute("PRAGMA max_page_count = 1000000")
+    assert client.post("/v1/documents", files={"file": ("new.md", b"Some words.")}).status_code == 200
+
+
+def test_a_disk_that_is_full_before_an_upload_is_read(make_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = make_client()
+
+    def fail(*arguments: Any, **more: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", "/tmp/spool")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", fail)  # where what came in is kept while it is read
+        answer = client.post("/v1/documents", files={"file": ("new.md", b"Some words.")})
+    check(answer, 503, "No space left on device", "make room")
+    assert answer.headers["retry-after"]
+    assert "spool" not in answer.text
     assert client.post("/v1/documents", files={"file": ("new.md", b"Some words.")}).status_code == 200
 
 

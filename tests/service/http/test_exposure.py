@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,28 @@ def test_a_key_has_so_many_requests_under_way(make_client: Any, keys: Keys, monk
         end.set()
         assert (refused.status_code, waiting.result().status_code) == (429, 200)
     assert client.post("/v1/compose", json=COMPOSE, headers=bearer(secret)).status_code == 200
+
+
+def test_one_key_cannot_fill_the_queue_for_all(make_client: Any, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, greedy = keys.create("greedy")
+    _, other = keys.create("other")
+    client = make_client(key_concurrency=2, threads=1, queue=3)
+    service = client.app.state.service
+    end = threading.Event()
+    monkeypatch.setattr(service.engine, "deduplicate", lambda record: end.wait(30) and {})
+    with ThreadPoolExecutor(3) as pool:
+        body = {"json": {"passages": []}}
+        waiting = [pool.submit(client.post, "/v1/deduplicate", headers=bearer(greedy), **body) for _ in range(2)]
+        while service.work.under_way < 2:
+            time.sleep(0.01)
+        refused = client.post("/v1/deduplicate", headers=bearer(greedy), **body)
+        taken = pool.submit(client.post, "/v1/deduplicate", headers=bearer(other), **body)
+        while service.work.under_way < 3:
+            time.sleep(0.01)
+        end.set()
+        assert refused.status_code == 429
+        assert "2 requests under way" in refused.json()["detail"]
+        assert [one.result().status_code for one in (*waiting, taken)] == [200, 200, 200]
 
 
 def test_a_key_of_another_tenant_finds_nothing(client: Any, keys: Keys) -> None:

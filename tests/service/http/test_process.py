@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,13 @@ def _client(address: str) -> Any:
     import httpx  # noqa: PLC0415 - of the environment serve alone
 
     return httpx.Client(base_url=address, timeout=60)
+
+
+def _workers(service: ServiceProcess) -> list[int]:
+    import psutil  # noqa: PLC0415 - of the environment serve alone
+
+    children = psutil.Process(service.process.pid).children()
+    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
 def test_a_folder_is_indexed_and_served(tmp_path: Path) -> None:
@@ -62,6 +70,35 @@ def test_workers_share_the_index_and_the_counts(tmp_path: Path) -> None:
             counted = answer.text
         [line] = [line for line in counted.splitlines() if 'route="/v1/documents",status="200"' in line]
         assert float(line.split()[-1]) == 6  # of both workers together
+
+
+def test_what_a_killed_worker_had_under_way_is_no_longer_counted(tmp_path: Path) -> None:
+    make_index(tmp_path / "retrivex.db")
+    passages = [{"id": n, "text": f"{n} " + "words of a text " * 200, "score": 1.0} for n in range(1000)]
+    with ServiceProcess(tmp_path, "--workers", "2") as service:
+
+        def ask_long() -> None:
+            with suppress(Exception), _client(service.address) as client:  # it breaks off with its worker
+                client.post("/v1/deduplicate", json={"passages": passages, "threshold": 0.4})
+
+        asking = [threading.Thread(target=ask_long) for _ in range(2)]
+        for thread in asking:
+            thread.start()
+        time.sleep(0.5)
+        for worker in _workers(service):
+            os.kill(worker, signal.SIGKILL)
+        for thread in asking:
+            thread.join()
+        running = None
+        for _ in range(300):
+            with suppress(Exception), _client(service.address) as client:  # until the workers are replaced
+                text = client.get("/metrics").text
+                [line] = [line for line in text.splitlines() if line.startswith("retrivex_requests_running")]
+                running = float(line.split()[-1])
+                if running == 1:  # this very request
+                    break
+            time.sleep(0.1)
+        assert running == 1
 
 
 def test_requests_under_way_end_and_new_ones_are_refused(tmp_path: Path) -> None:
@@ -110,6 +147,8 @@ def test_the_log_is_lines_of_json_without_secrets(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path) as service, _client(service.address) as client:
         client.post("/v1/query", json={"question": "Who lays eggs?"}, headers=headers)
         client.post("/v1/query", json={"question": "Who?"}, headers={"Authorization": "Bearer other-secret"})
+        while service.log().count('"route": "/v1/query"') < 2:  # a line is written once its answer is sent
+            time.sleep(0.05)
     lines = [json.loads(line) for line in service.log().splitlines() if line.startswith("{")]
     assert [line["status"] for line in lines if line["route"] == "/v1/query"] == [200, 401]
     for hidden in (secret, "other-secret", "eggs"):

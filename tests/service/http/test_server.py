@@ -26,3 +26,32 @@ def test_a_port_that_is_taken_is_one_clear_error(tmp_path: Path) -> None:
         taken = Settings(port=door.getsockname()[1], keys=tmp_path / "keys.db")
         with pytest.raises(ConfigError, match="choose another port"), bind(taken):
             pass
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ({"store": "faiss"}, ["collections.manuals.store", "must be one of qdrant"]),
+        ({"colour": "red"}, ["collections.manuals.colour"]),
+        ({"embed": ""}, ["collections.manuals.embed"]),
+    ],
+)
+def test_a_wrong_collection_is_named_and_its_password_is_not(place: dict[str, str], words: list[str]) -> None:
+    from retrivex.service.settings import read_settings  # noqa: PLC0415
+
+    right = {"store": "pgvector", "address": "postgresql://ada:s3cret@db/rag", "collection": "docs", "embed": "hashing"}
+    with pytest.raises(ConfigError) as raised:
+        read_settings(collections={"manuals": {**right, **place}})
+    assert all(word in str(raised.value) for word in words)
+    assert "s3cret" not in str(raised.value)
+    assert "s3cret" not in repr(read_settings(collections={"manuals": right}))
+
+
+def test_an_index_has_one_name(tmp_path: Path) -> None:
+    from retrivex.service.app import create_app  # noqa: PLC0415
+    from retrivex.service.settings import Settings  # noqa: PLC0415
+
+    place = {"store": "chroma", "address": "chroma", "collection": "docs", "embed": "hashing"}
+    given = Settings(db=tmp_path / "a.db", indexes={"docs": tmp_path / "b.db"}, collections={"docs": place})
+    with pytest.raises(ConfigError, match="'docs' is in indexes and in collections"):
+        create_app(given)

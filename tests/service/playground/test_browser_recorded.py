@@ -105,7 +105,7 @@ def test_the_prompt_and_the_code_are_copied(browser: Any, recorded: str) -> None
         page.keyboard.press("ArrowRight")
         assert page.get_by_role("tab", name="curl").get_attribute("aria-selected") == "true"
         panel = page.get_by_role("tabpanel")
-        assert panel.locator("pre").inner_text().startswith("curl http://127.0.0.1:8000/v1/query")
+        assert panel.locator("pre").inner_text().startswith("curl http://127.0.0.1:8080/v1/query")
         panel.get_by_role("button", name="Copy").click()
         panel.get_by_text("Copied").wait_for()
         assert page.evaluate("navigator.clipboard.readText()") == panel.locator("pre").inner_text()

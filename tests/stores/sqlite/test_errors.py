@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
@@ -83,6 +84,27 @@ def test_a_store_needs_a_file(name: str) -> None:
 def test_a_folder_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"is a folder: name a file in it, such as .*retrivex\.db"):
         SQLiteStore(tmp_path)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize(
+    "name",
+    ["x\0y.db", "a" * 300, "\ud800.db", 5, None, b"x.db"],
+    ids=["NUL", "long", "half", "number", "None", "bytes"],
+)
+def test_what_is_no_name_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Any, read_only: bool) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"name another file|is no file: name one"):
+        SQLiteStore(name, read_only=read_only)
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_pipe_is_no_store(tmp_path: Path, read_only: bool) -> None:
+    os.mkfifo(tmp_path / "pipe.db")
+    with pytest.raises(StoreError, match=r"pipe\.db is a pipe or a device: name a regular file"):
+        SQLiteStore(tmp_path / "pipe.db", read_only=read_only)
 
 
 def test_the_folder_must_exist(tmp_path: Path) -> None:

@@ -105,6 +105,16 @@ def test_damage_is_told_with_the_file_and_the_way_out(tmp_path: Path, table: str
         read_everything(path)
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_schema_that_sqlite_cannot_even_quote_is_damage(tmp_path: Path, read_only: bool) -> None:
+    path = write_store(tmp_path / "s.db")
+    raw = path.read_bytes()
+    assert b"CREATE INDEX chunks_scope ON" in raw
+    path.write_bytes(raw.replace(b"CREATE INDEX chunks_scope ON", b"CREATE INDEX chunks_scope \xceN"))
+    with pytest.raises(StoreError, match=r"s\.db: the file is damaged: restore a copy"):
+        SQLiteStore(path, read_only=read_only)
+
+
 @pytest.mark.parametrize("value", [b"\x00" * 8, b"\x00" * 3, "text"])
 def test_a_damaged_vector_inside_the_database_is_told(tmp_path: Path, value: Any) -> None:
     path = with_vectors_inside(write_store(tmp_path / "s.db"))
@@ -120,6 +130,49 @@ def test_a_wrong_note_about_the_file_of_vectors_is_damage(tmp_path: Path, key: s
     change(path, "UPDATE meta SET value = ? WHERE key = ?", value, key)
     with pytest.raises(StoreError, match="index again"):
         read_everything(path)
+
+
+def _write_anew(path: Path) -> None:
+    """Drop the vectors, and write some again."""
+    with SQLiteStore(path) as store:
+        store.drop_vectors()
+        chunk = Chunk("More bees.", ChunkMetadata("e", 0))
+        store.put(Document("e", "More bees."), [chunk], None, np.ones((1, 4)), encoder="e")
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+@pytest.mark.parametrize("value", ["x", "z" * 32, "f" * 31, -1, 2**62, 1.5, b"x", "../../x"], ids=repr)
+@pytest.mark.parametrize("key", ["vector_generation", "vector_identity"])
+def test_a_wrong_name_of_the_file_of_vectors_is_damage(tmp_path: Path, key: str, value: Any, dropped: bool) -> None:
+    path = write_store(tmp_path / "s.db")
+    if dropped:  # generation and identity stay
+        with SQLiteStore(path) as store:
+            store.drop_vectors()
+    change(path, "UPDATE meta SET value = ? WHERE key = ?", value, key)
+    with pytest.raises(StoreError, match="index again"):
+        _write_anew(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes on Windows")
+def test_a_pipe_in_place_of_the_file_of_vectors_is_not_waited_for(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "s.db")
+    (tmp_path / "s.db-vectors-1").unlink()
+    for generation in (1, 2):
+        os.mkfifo(tmp_path / f"s.db-vectors-{generation}")
+    with pytest.raises(StoreError, match="no regular file"):
+        read_everything(path)
+    _write_anew(path)
+    with SQLiteStore(path, read_only=True) as store:
+        assert [hit.key for hit in store.search_vector([1.0, 1.0, 1.0, 1.0])] == [("e", 0)]
+
+
+def test_nothing_is_written_through_a_link_in_place_of_the_file_of_vectors(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "s.db")
+    (tmp_path / "letter.txt").write_text("Dear bees", encoding="utf-8")
+    for generation in (2, 3):
+        (tmp_path / f"s.db-vectors-{generation}").symlink_to(tmp_path / "letter.txt")
+    _write_anew(path)
+    assert (tmp_path / "letter.txt").read_text(encoding="utf-8") == "Dear bees"
 
 
 @pytest.mark.parametrize(("place", "count"), [(-1, 1), (0, 9), (0, -1), (0, 2**62), ("x", 1), (0, b"x")])

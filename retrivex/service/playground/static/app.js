@@ -150,7 +150,7 @@ function Live() {
     try {
       setDocuments(await listDocuments());
     } catch (error) {
-      setProblem(error);
+      if (error.status !== 422) setProblem(error); // an index that lists none can be asked all the same
     }
   };
   useEffect(() => {
@@ -172,7 +172,7 @@ function Live() {
     await refresh();
     if (question) ask();
   };
-  const locked = problem && (problem.status === 401 || problem.status === 403);
+  const locked = problem && problem.status === 401;
   const empty = documents !== null && !documents.length;
   return html`<${Head}>
       <form class="ask" role="search" onSubmit=${send}>

@@ -4,7 +4,7 @@ import { count, percent } from "./words.js";
 
 const WIDTH = 640;
 const HEIGHT = 230;
-const LEFT = 60;
+const LEFT = 68;
 const BOTTOM = 44;
 const TOP = 12;
 const RIGHT = 14;
