@@ -61,6 +61,8 @@ def ingest_vectors(folder: Path) -> dict[str, Any]:
     """Put documents with vectors, in batches; what making the texts takes is not counted."""
     rows = np.load(folder / "vectors.npy", mmap_mode="r")
     path = folder / f"vectors-{os.environ['INDEX_VERSION']}.db"
+    for file in folder.glob(f"{path.name}*"):  # of an earlier run
+        file.unlink()
     pages = list(documents(len(rows), np.random.default_rng(5)))
     with SQLiteStore(path) as store:
 
