@@ -194,6 +194,9 @@ class BatchWriter:
         composing = Job(parquet_source(requests, self.composing, 5), self.composing, OutputFolder(folder / "contexts"))
         return composing, Job(files, self.chunks, OutputFolder(folder / "chunks"))
 
+    def prepare(self, folder: Path, version: int) -> None:
+        """Nothing: requests and documents are the same for each version."""
+
     def write(self, folder: Path, version: int) -> None:
         jobs = self._jobs(folder)
         for job in jobs:
