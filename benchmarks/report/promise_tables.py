@@ -8,7 +8,13 @@ from typing import Any
 
 from benchmarks.report.evidence_tables import RESULTS, table
 
-KINDS = {"compositions": "compositions", "loaders": "files read", "shell": "command lines"}
+KINDS = {
+    "compositions": ("compositions", 1_000_000),
+    "loaders": ("files read", 100_000),
+    "shell": ("command lines", 10_000),
+}
+"""What each fuzzer tries, and how many of it make a full run."""
+KILLS = 1000
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -25,11 +31,11 @@ def fuzzed() -> str:
         code = account["code"][-1] if account["code"] else {"version": "", "digest": ""}
         rows.append(
             [
-                KINDS[kind],
-                f"{account['cases']:,}",
+                KINDS[kind][0],
+                f"{account['cases']:,} of {KINDS[kind][1]:,}",
                 f"{len(account['violations']):,}",
                 f"{account['mended']:,}",
-                f"{account['caught']} of {account['planted']}",
+                f"{account['caught']} of {account['planted']}" if account["planted"] else "not tried yet",
                 f"{code['version']} ({code['digest']})",
             ]
         )
@@ -42,7 +48,13 @@ def faults() -> str:
     rows = []
     if kills := found.get("kills"):
         writers = ", ".join(f"{name} {count:,}" for name, count in kills["by writer"].items())
-        rows.append([f"`kill -9` while it writes ({writers})", f"{kills['killed']:,}", f"{len(kills['violations'])}"])
+        rows.append(
+            [
+                f"`kill -9` while it writes ({writers})",
+                f"{kills['killed']:,} of {KILLS:,}",
+                f"{len(kills['violations'])}",
+            ]
+        )
     if disks := found.get("full disks"):
         rows.append(["disk full, at this many sizes of a file", f"{disks['limits']:,}", f"{len(disks['violations'])}"])
     if stores := found.get("faulty stores"):

@@ -217,8 +217,9 @@ class Explainer:
             floor = candidates.floor
             asked = f"min_value={floor:g}" if floor <= config.min_value else f"{floor:.2g}, by effort={config.effort!r}"
             return "no_value", f"its value is not above {asked}"
-        # greedy choice takes one after the other, so that each has to pay for the passage
-        together = max if config.selection == "greedy" else sum
+        # greedy choice takes one after the other, and with quotas each list chooses among its own: each has to pay for
+        # the passage
+        together = max if config.selection == "greedy" or config.fusion == "quota" else sum
         if candidates.stops and together(problem.gains[i] for i in valuable) <= problem.run_cost:
             return "no_value", f"it is not worth a passage, which costs run_cost={problem.run_cost:g}"
         cheapest = min([problem.costs[i] + problem.openings[i] for i in valuable])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from fuzz.compositions import fuzz
 
 from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer, Window
 from retrivex.errors import HitError, RetrivexError
@@ -222,3 +223,9 @@ def test_a_hit_whose_whole_sentences_others_show_is_not_said_to_lack_room(compos
     (dropped,) = made.dropped
     assert (dropped.chunk_id, dropped.reason) == (4, "no_value")
     assert "stands in passages of its document" in dropped.detail
+
+
+@pytest.mark.parametrize("number", [83337, 87586, 107526])
+def test_a_world_that_broke_a_rule_once_holds(number: int) -> None:
+    found = fuzz(1, range(number, number + 1))
+    assert [violation.what for violation in found.violations] == []
