@@ -12,7 +12,8 @@ from retrivex.composition.composition import Citation
 from retrivex.errors import quoted
 
 _CITATION = re.compile(r"(?P<doc_id>.+)#(?:(?P<start>\d{1,15})-(?P<end>\d{1,15})|chunk-(?P<chunk>\d{1,15}))", re.DOTALL)
-_ESCAPED = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029]")  # a name with these would not stay on its line
+# a name with these would not stay on its line, or be read without the white space that it begins with
+_ESCAPED = re.compile(r"\A\s+|[%\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SCHEME = "retrivex:///"
 
 

@@ -16,18 +16,18 @@ OFFSETS = st.integers(0, 10**15 - 1)
 
 @given(NAMES, OFFSETS, OFFSETS)
 @example("two\nlines %41#1-2.md", 0, 1)
+@example(" ", 0, 0)
+@example("\u3000 \n% name ", 0, 0)
 def test_a_citation_with_offsets_comes_back(doc_id: str, start: int, end: int) -> None:
     written = write_citation(doc_id, start, end, 3)
     assert len(written.splitlines()) == 1
-    found = read_citation(f" {written}\n")
-    if doc_id == doc_id.strip():  # white space around a citation is no part of it
-        assert found == {"doc_id": doc_id, "char_start": start, "char_end": end}
+    # white space around a citation is no part of it
+    assert read_citation(f" {written}\n") == {"doc_id": doc_id, "char_start": start, "char_end": end}
 
 
 @given(NAMES, OFFSETS)
 def test_a_citation_of_a_chunk_comes_back(doc_id: str, chunk_id: int) -> None:
-    if doc_id == doc_id.strip():
-        assert read_citation(write_citation(doc_id, None, None, chunk_id)) == {"doc_id": doc_id, "chunk_id": chunk_id}
+    assert read_citation(write_citation(doc_id, None, None, chunk_id)) == {"doc_id": doc_id, "chunk_id": chunk_id}
 
 
 @given(NAMES, NAMES)
