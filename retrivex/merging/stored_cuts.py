@@ -6,8 +6,8 @@ import importlib.metadata
 import struct
 import zlib
 from collections.abc import Sequence
-from functools import cache
-from itertools import pairwise
+from functools import lru_cache
+from operator import lt
 
 from retrivex.merging.cuts import UNIT_TOKENS, ChunkCuts, Cuts
 from retrivex.text.structure import Begin, Edges, End
@@ -19,8 +19,9 @@ VERSION = 1
 """Of the rules by which texts are cut: raised when they change, so that what was cut by other rules is cut anew."""
 
 _HEAD = struct.Struct("<IBBBBI")  # checksum, how it begins and ends, whether punctuated, cased, and number of cuts
+_CHECKED_FROM = 4
 _LARGEST = 2**32 - 1
-_CASED = (None, False, True)
+_BEGINS, _ENDS, _CASED = tuple(Begin), tuple(End), (None, False, True)
 _MAX_CHARS = 1_000_000  # of texts whose counts are kept while an index is made
 
 
@@ -52,10 +53,9 @@ def pack(cuts: ChunkCuts, text: str, tokenizer: str) -> bytes:
     """Return the cuts of a text that begins in no fence as bytes, with a checksum of all that they depend on."""
     (ends, tokens), edges = cuts.cuts, cuts.edges
     count = len(ends)
-    body = struct.pack(f"<{2 * count}I", *ends, *tokens) + cuts.fence.encode()
     head = edges.begin, edges.end, edges.punctuated, _CASED.index(edges.cased), count
-    checked = _HEAD.pack(0, *head) + body
-    return _HEAD.pack(_checksum(checked, text, tokenizer), *head) + body
+    packed = _HEAD.pack(0, *head) + struct.pack(f"<{2 * count}I", *ends, *tokens) + cuts.fence.encode()
+    return _checksum(packed, text, tokenizer).to_bytes(_CHECKED_FROM, "little") + packed[_CHECKED_FROM:]
 
 
 def unpack(packed: bytes, text: str, tokenizer: str) -> ChunkCuts | None:
@@ -63,31 +63,27 @@ def unpack(packed: bytes, text: str, tokenizer: str) -> ChunkCuts | None:
     if len(packed) < _HEAD.size:
         return None
     checksum, begin, end, punctuated, cased, count = _HEAD.unpack_from(packed)
-    numbers = _HEAD.size + 8 * count
-    if len(packed) < numbers or checksum != _checksum(bytes(4) + packed[4:], text, tokenizer):
+    behind = _HEAD.size + 8 * count
+    if len(packed) < behind or checksum != _checksum(packed, text, tokenizer):
         return None
-    ends, tokens = (struct.unpack_from(f"<{count}I", packed, _HEAD.size + at * count) for at in (0, 4))
-    # a checksum is no proof: what is asked of the text with these numbers must at least be possible
-    if any(low >= high for low, high in pairwise((0, *ends))) or (ends or (0,))[-1] != len(text):
+    numbers = struct.unpack_from(f"<{2 * count}I", packed, _HEAD.size)
+    ends, tokens = numbers[:count], numbers[count:]
+    # a checksum is no proof: what these numbers say must at least be possible
+    if not all(map(lt, (0, *ends), ends)) or (ends[-1] if ends else 0) != len(text):
         return None
-    if sum(tokens) > 4 * len(text) + count or end not in _ENDS or begin not in _BEGINS or cased >= len(_CASED):
+    if sum(tokens) > 4 * len(text) + count or begin >= len(_BEGINS) or end >= len(_ENDS) or cased >= len(_CASED):
         return None
-    try:
-        fence = packed[numbers:].decode("ascii")
-    except UnicodeDecodeError:
-        return None
-    return ChunkCuts.of(Cuts(ends, tokens), Edges(Begin(begin), End(end), bool(punctuated), _CASED[cased]), fence)
+    fence = packed[behind:].decode("ascii", "replace")
+    return ChunkCuts.of(Cuts(ends, tokens), Edges(_BEGINS[begin], _ENDS[end], bool(punctuated), _CASED[cased]), fence)
 
 
-_BEGINS, _ENDS = frozenset(Begin), frozenset(End)
+def _checksum(packed: bytes, text: str, tokenizer: str) -> int:
+    data = text.encode("utf-8", "surrogatepass")
+    return zlib.crc32(data, zlib.crc32(memoryview(packed)[_CHECKED_FROM:], _rules(tokenizer)))
 
 
-def _checksum(data: bytes, text: str, tokenizer: str) -> int:
-    rules = f"{_rules()} {tokenizer}".encode("utf-8", "surrogatepass")
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"), zlib.crc32(data, zlib.crc32(rules)))
-
-
-@cache
-def _rules() -> str:
-    """Return what decides where texts are cut: the rules here, the size of groups, and the version of the segmenter."""
-    return f"{VERSION} {UNIT_TOKENS} {importlib.metadata.version('sentencex')}"
+@lru_cache(maxsize=64)
+def _rules(tokenizer: str) -> int:
+    """Return a checksum of what decides where texts are cut, and how they are counted."""
+    segmenter = importlib.metadata.version("sentencex")
+    return zlib.crc32(f"{VERSION} {UNIT_TOKENS} {segmenter} {tokenizer}".encode("utf-8", "surrogatepass"))
