@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given
@@ -47,3 +48,11 @@ def test_threads_may_share_it() -> None:
         found = list(pool.map(lambda _: cache.find(texts, lambda fresh: map(len, fresh)), range(40)))
     assert found == [list(range(1, 80))] * 40
     assert len(cache) <= 50
+
+
+def test_a_cache_travels_to_another_process_without_its_entries() -> None:
+    cache = TextCache[str, int](capacity=4)
+    cache.put(["bees"], [4])
+    travelled = pickle.loads(pickle.dumps(cache))
+    assert (travelled.capacity, len(travelled), len(cache)) == (4, 0, 1)
+    assert travelled.find(["bees"], lambda texts: [len(text) for text in texts]) == [4]

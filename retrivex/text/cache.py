@@ -44,6 +44,9 @@ class TextCache(Generic[K, V]):
         self._young_size = 0
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.capacity, self._size)  # copied, and handed to other processes, without its entries
+
     def __len__(self) -> int:
         return len(self._young.keys() | self._old.keys())
 
