@@ -29,7 +29,7 @@ def make_chunks(doc_id: str = "bees.md", scope: str | None = None, *, offsets: b
     starts = [sum(map(len, SENTENCES[:number])) for number in range(len(SENTENCES))]
     vectors = ENCODER.encode(SENTENCES)
     for number, (text, start, vector) in enumerate(zip(SENTENCES, starts, vectors, strict=True)):
-        places = {"char_start": start, "char_end": start + len(text)} if offsets else {}
+        places: Any = {"char_start": start, "char_end": start + len(text)} if offsets else {}
         yield Chunk(text, ChunkMetadata(doc_id, number, scope=scope, **places), embedding=vector)
 
 
