@@ -21,6 +21,7 @@ from retrivex.loading.files import MAX_BYTES, load_parts
 from retrivex.model.document import Document
 from retrivex.model.serialization import chunk_from_dict
 from retrivex.retrieval.indexing import PreparedDocument, prepare_document
+from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer, get_tokenizer
 
 _FORMATS = ("text", "markdown")
@@ -261,8 +262,8 @@ def prepared_row(made: PreparedDocument) -> dict[str, Any]:
         "tokenizer": made.tokenizer,
         "encoder": made.encoder,
         "chunks": [
-            {**chunk_row(chunk), "tokens": tokens, "embedding": None if vectors is None else vectors[at]}
-            for at, (chunk, tokens) in enumerate(zip(made.chunks, made.token_counts, strict=True))
+            {**chunk_row(chunk), "tokens": count.tokens, "embedding": None if vectors is None else vectors[at]}
+            for at, (chunk, count) in enumerate(zip(made.chunks, made.token_counts, strict=True))
         ],
         "parents": [{"name": name, "chunk": chunk_row(parent)} for name, parent in made.parents.items()],
     }
@@ -271,7 +272,7 @@ def prepared_row(made: PreparedDocument) -> dict[str, Any]:
 def prepared_of(row: Mapping[str, Any]) -> PreparedDocument:
     """Return what a row without an error holds; the reverse of `prepared_row`."""
     given = [chunk.copy() for chunk in row["chunks"]]
-    counts = [chunk.pop("tokens") for chunk in given]
+    counts = [StoredCount.of(chunk["text"], chunk.pop("tokens"), row["tokenizer"]) for chunk in given]
     vectors = [chunk.pop("embedding") for chunk in given]
     named = {name: row[name] for name in DOCUMENT_COLUMNS}
     return PreparedDocument(

@@ -5,7 +5,6 @@ What is one part of a text (`retrivex.text.structure`) is in one unit, also wher
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
@@ -17,20 +16,18 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.merging.cuts import PARTED, SHORT, UNIT_TOKENS, ChunkCuts, Cuts
 from retrivex.merging.offsets import OffsetIndex
+from retrivex.merging.stored_cuts import unpack
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
-from retrivex.text.sentences import cut_places
 from retrivex.text.structure import (
     WHOLE,
     Begin,
     Edges,
     End,
-    Part,
-    Structure,
     begins_block,
-    edges_of,
     ends_sentence,
     fence_at_start,
     is_wrapped,
@@ -40,16 +37,9 @@ from retrivex.tokens.stored import TextCounts
 
 Integers = NDArray[np.int64]
 
-UNIT_TOKENS = 50
-"""Tokens of a group of sentences, about; a longer sentence is a unit of its own."""
-
 _REPAIRED = 2 * WHOLE
 """Characters that a unit across the ends of chunks may have, where what they cut is surely one sentence or fence."""
 
-_FEW_WORDS = 6
-"""Words; a shorter end of a text goes with what stands before it."""
-
-_SHORT = 60  # characters; more are not few words
 _MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered
 _PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
 _NUMBER = 8  # bytes
@@ -173,158 +163,6 @@ def _rows(fields: Sequence[Integers]) -> list[Unit]:
     return list(map(Unit._make, zip(*[row.tolist() for row in fields], strict=True)))
 
 
-class Cuts(NamedTuple):
-    """Where a chunk's text may be cut.
-
-    Parameters
-    ----------
-    ends : end of each group of sentences, ascending; the last is the length of the text
-    tokens : of each group
-    """
-
-    ends: tuple[int, ...]
-    tokens: tuple[int, ...]
-
-
-def group_sentences(text: str, cache: TextCounts, size: int = UNIT_TOKENS) -> Cuts:
-    """Group the sentences of a text, as many as have some `size` tokens together.
-
-    White space belongs to the group that it follows.
-
-    Examples
-    --------
-    >>> from retrivex.tokens.cache import TokenCache
-    >>> from retrivex.tokens.tokenizer import CallableTokenizer
-    >>> words = TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words"))
-    >>> group_sentences("Bees sleep. Ants work. They never rest.", words, size=5)
-    Cuts(ends=(23, 39), tokens=(4, 3))
-    """
-    structure = structure_of(text)
-    return _group(text, structure, edges_of(text, structure), cache, size)
-
-
-def _group(text: str, structure: Structure, edges: Edges, cache: TextCounts, size: int) -> Cuts:
-    read = cache.read(text)
-    if read is not None:
-        ends = _group_by_size(text, structure, edges, size, read.tokens)
-        return Cuts(ends, tuple(read.parts(ends)))
-    whole = cache.count(text)
-    cuts = _count_groups(text, _group_by_size(text, structure, edges, size, whole), cache)
-    # counts of texts and of their parts differ by about one a cut: a stored count that is further off is wrong
-    if abs(sum(cuts.tokens) - whole) > len(cuts.ends) and (counted := cache.count_anew(text)) != whole:
-        cuts = _count_groups(text, _group_by_size(text, structure, edges, size, counted), cache)
-    return cuts
-
-
-def _count_groups(text: str, ends: tuple[int, ...], cache: TextCounts) -> Cuts:
-    counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
-    return Cuts(ends, tuple(counts))
-
-
-def _group_by_size(text: str, structure: Structure, edges: Edges, size: int, whole: int) -> tuple[int, ...]:
-    """Return where groups end, as many characters each as have `size` tokens on average in this text."""
-    room = size * len(text) / max(1, whole)
-    parts = structure.parts
-    # what the chunk before, or behind, may hold the rest of is a group of its own
-    head = parts[0].end if parts and edges.begin and (edges.punctuated or edges.begin is Begin.TORN) else 0
-    tail = _tail_start(parts) if edges.end in _PARTED else len(text)
-    ends: list[int] = []
-    begun = 0
-    for end in _split_long(text, parts, int(room) + 1, punctuated=edges.punctuated):
-        if ends and end - begun <= room and begun >= head and not begun < tail < end:
-            ends[-1] = end
-        else:
-            begun = ends[-1] if ends else 0
-            ends.append(end)
-    if size >= UNIT_TOKENS:
-        ends = _without_short(text, ends, head, tail)
-    return tuple(ends)
-
-
-def _without_short(text: str, ends: Sequence[int], head: int, tail: int) -> list[int]:
-    """Join groups of a few words with the one before them, or behind them where there is none."""
-    kept: list[int] = []
-    begun = 0
-    for end in ends:
-        if end != ends[-1] and end > head and kept and kept[-1] <= head and is_short(text[begun:end]) and end < tail:
-            continue  # the first that is no part of another chunk's sentence
-        if not kept and end != ends[-1] and head == 0 and end < tail and is_short(text[:end]):
-            continue
-        if kept and kept[-1] > head and begun < tail and is_short(text[begun:end]):
-            kept.pop()
-        kept.append(end)
-        begun = end
-    return kept
-
-
-_PARTED = frozenset((End.OPEN, End.BINDS, End.FENCE))
-
-
-def _tail_start(parts: Sequence[Part]) -> int:
-    """Return where the last part of a text begins, with those that belong to it."""
-    at = len(parts) - 1
-    while at and parts[at - 1].binds:
-        at -= 1
-    return parts[at].start
-
-
-def is_short(text: str, words: int = _FEW_WORDS) -> bool:
-    """Whether a text has fewer than so many words; each character of a script without spaces counts as one."""
-    if len(text) >= _SHORT:
-        return False
-    sizes = (len(word.encode("utf-8", "surrogatepass")) for word in text.split())
-    return sum(1 + max(0, size // 3 - 3) for size in sizes) < words
-
-
-def _split_long(text: str, parts: Sequence[Part], room: int, *, punctuated: bool) -> Iterator[int]:
-    """Yield where parts end that do not bind; cut those that are longer than two groups and no sentences.
-
-    Some scripts end no sentence with a mark, and lists of names and logs have none.
-    """
-    begun = 0
-    for part in parts:
-        if part.binds and part.end < len(text) and part.end - begun <= WHOLE:
-            continue
-        is_whole = part.end - begun <= WHOLE and (punctuated or part.kind != "text")
-        while not is_whole and part.end - begun > 2 * room:
-            space = max(text.rfind(" ", begun, begun + room), text.rfind("\n", begun, begun + room)) + 1
-            begun = space if space > begun else next(cut_places(text, begun + room - 1, part.end), part.end)
-            yield begun
-        if part.end > begun:
-            yield part.end
-        begun = part.end
-
-
-class _CachedCuts(NamedTuple):
-    """The cached cuts of a chunk's text.
-
-    Parameters
-    ----------
-    cuts : where it may be cut
-    ends, tokens : the same as int64 in bytes, which are joined in a tenth of the time that arrays take
-    edges : how it begins and ends
-    fence : mark of the fence that is open at its end; empty without one
-    begins, done : whether it seems to begin with a part, and ends with one
-    """
-
-    cuts: Cuts
-    ends: bytes
-    tokens: bytes
-    edges: Edges
-    fence: str
-    begins: bool
-    done: bool
-
-    @classmethod
-    def read(cls, text: str, fence: str, cache: TextCounts, size: int) -> _CachedCuts:
-        structure = structure_of(text, fence)
-        edges = edges_of(text, structure, fence)
-        cuts = _group(text, structure, edges, cache, size)
-        ends, tokens = array("q", cuts.ends).tobytes(), array("q", cuts.tokens).tobytes()
-        begins, done = edges.begin <= Begin.SUSPECT, edges.end is End.DONE
-        return cls(cuts, ends, tokens, edges, structure.fence, begins, done)
-
-
 class EdgeRules(NamedTuple):
     """What is known of the edges of runs.
 
@@ -352,8 +190,9 @@ class UnitCutter:
     def __init__(self, cache: TextCounts, size: int = UNIT_TOKENS) -> None:
         self.cache = cache
         self.size = size
-        self._known = TextCache[str, _CachedCuts](_MAX_CHARS, _size)
-        self._in_fences = TextCache[tuple[str, str], _CachedCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
+        self._known = TextCache[str, ChunkCuts](_MAX_CHARS, _size)
+        self._in_fences = TextCache[tuple[str, str], ChunkCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
+        self._stored = TextCache[str, tuple[bytes, ChunkCuts]](_MAX_CHARS, _size)
 
     def counting_by(self, cache: TextCounts) -> UnitCutter:
         """Return a cutter with the same cache of cuts that counts by `cache`, of the same tokenizer."""
@@ -365,11 +204,32 @@ class UnitCutter:
         """Return where a chunk's text may be cut."""
         return self._look_up([text])[0].cuts
 
-    def _look_up(self, texts: Sequence[str]) -> list[_CachedCuts]:
-        return self._known.find(texts, lambda fresh: [self._read("", text) for text in fresh])
+    def _look_up(self, texts: Sequence[str]) -> list[ChunkCuts]:
+        stored = self.cache.stored_cuts
+        if not stored or self.size != UNIT_TOKENS:
+            return self._known.find(texts, self._read_all)
+        found = [self._known.get(text) or self._believe(text, stored.get(text)) for text in texts]
+        missing = [text for text, one in zip(texts, found, strict=True) if one is None]
+        made = dict(zip(missing, self._known.find(missing, self._read_all), strict=True))
+        return [made[text] if one is None else one for text, one in zip(texts, found, strict=True)]
 
-    def _read(self, fence: str, text: str) -> _CachedCuts:
-        return _CachedCuts.read(text, fence, self.cache, self.size)
+    def _believe(self, text: str, packed: bytes | None) -> ChunkCuts | None:
+        """Return what a store keeps of a text, if it holds: apart from what was cut here, as it is another's word."""
+        if packed is None:
+            return None
+        known = self._stored.get(text)
+        if known is not None and known[0] == packed:
+            return known[1]
+        cuts = unpack(packed, text, self.cache.tokenizer.name)
+        if cuts is not None:
+            self._stored.put([text], [(packed, cuts)])
+        return cuts
+
+    def _read_all(self, texts: Sequence[str]) -> list[ChunkCuts]:
+        return [self._read("", text) for text in texts]
+
+    def _read(self, fence: str, text: str) -> ChunkCuts:
+        return ChunkCuts.read(text, fence, self.cache, self.size)
 
     def units(self, runs: Sequence[Run], rules: EdgeRules = EdgeRules()) -> Units:  # noqa: B008 - it is immutable
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
@@ -389,9 +249,9 @@ class UnitCutter:
             known = self._in_order(axis, known)
         return _Cutting(axis, known, self.cache, self.size).units(rules)
 
-    def _in_order(self, axis: OffsetIndex, known: Sequence[_CachedCuts]) -> list[_CachedCuts]:
+    def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts]) -> list[ChunkCuts]:
         """Read the chunks again that begin inside a fence."""
-        made: list[_CachedCuts] = []
+        made: list[ChunkCuts] = []
         goes_on = [False, *axis.goes_on.tolist()]
         for at, (text, one) in enumerate(zip(axis.texts, known, strict=True)):
             if goes_on[at]:
@@ -418,7 +278,7 @@ class _Cutting:
     size : tokens of a group
     """
 
-    def __init__(self, axis: OffsetIndex, known: Sequence[_CachedCuts], cache: TextCounts, size: int) -> None:
+    def __init__(self, axis: OffsetIndex, known: Sequence[ChunkCuts], cache: TextCounts, size: int) -> None:
         self.axis = axis
         self.known = known
         self.cache = cache
@@ -483,7 +343,7 @@ class _Cutting:
         at += over
         self.start[at] = reached
         self.tokens[at] = self.cache.count(text[reached : int(self.end[at])])
-        self._merge(at, chunk, text, surely=before.end in _PARTED)
+        self._merge(at, chunk, text, surely=before.end in PARTED)
 
     def _is_short_rest(self, at: int, chunk: int, text: str, before: End) -> bool:
         """Whether what a chunk began with was no rest of a sentence: part of a heading, or of an abbreviation."""
@@ -491,7 +351,7 @@ class _Cutting:
             int(self.end[at]),
             at + 1 == len(self.end) or self.begins[chunk + 1 : chunk + 2].tolist() == [at + 1],
         )
-        if is_last or end - int(self.start[at]) > _SHORT:
+        if is_last or end - int(self.start[at]) > SHORT:
             return False
         is_heading = before is End.BINDS and "\n" not in text[int(self.start[at]) - 1 : int(self.start[at])]
         return is_heading or not ends_sentence(text, int(self.start[at]) + len(text[self.start[at] : end].rstrip()))
@@ -570,7 +430,7 @@ class _Edges:
     rules : see there
     """
 
-    def __init__(self, units: Units, known: Sequence[_CachedCuts], rules: EdgeRules) -> None:
+    def __init__(self, units: Units, known: Sequence[ChunkCuts], rules: EdgeRules) -> None:
         self.units = units
         self.known = known
         self.rules = rules
@@ -604,7 +464,7 @@ class _Edges:
         if edges.end is End.BINDS:
             return True
         # where sentences begin with small letters, as in chats, some end without a mark
-        if edges.end not in _PARTED or edges.cased is False:
+        if edges.end not in PARTED or edges.cased is False:
             return False
         if (metadata.doc_id, metadata.chunk_id + 1) in self.rules.absent:
             return False

@@ -16,9 +16,11 @@ from retrivex.chunking import Chunker, ParentChildChunker
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, StoreError
 from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
+from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
 from retrivex.stores import DocumentInfo, PutResult, SQLiteStore, content_hash
+from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
 
 CHUNKER_KEY = "retrivex_chunker"
@@ -73,7 +75,7 @@ class PreparedDocument:
     document : with what cut it in its metadata
     chunks : in their order
     parents : by parent id
-    token_counts : of the chunks, by `tokenizer`
+    token_counts : of the chunks, by `tokenizer`, with where each may be cut
     tokenizer : name of what counted
     vectors : shape (n, d), of the chunks; None without an encoder
     encoder : name of their model
@@ -83,7 +85,7 @@ class PreparedDocument:
     document: Document
     chunks: Sequence[Chunk]
     parents: Mapping[str, Chunk]
-    token_counts: Sequence[int]
+    token_counts: Sequence[StoredCount]
     tokenizer: str
     vectors: NDArray[np.floating[Any]] | None
     encoder: str | None
@@ -133,7 +135,7 @@ def prepare_document(
         replace(document, metadata={**document.metadata, CHUNKER_KEY: chunker.name}),
         chunks,
         parents,
-        tokenizer.count_many([chunk.text for chunk in chunks]),
+        count_and_cut([chunk.text for chunk in chunks], tokenizer),
         tokenizer.name,
         _encode(chunks, encoder, on_encoded or _ignore),
         None if encoder is None else encoder.name,
@@ -260,7 +262,7 @@ class Indexer:
         if self.store.is_current(document.doc_id, digest):
             return "unchanged", 0, 0
         made = prepare_document(document, self.chunker, self.tokenizer, self.encoder, on_encoded)
-        return made.put_into(self.store), len(made.chunks), sum(made.token_counts)
+        return made.put_into(self.store), len(made.chunks), sum(count.tokens for count in made.token_counts)
 
     def _take(self, document: Document, scope: str | None, taken: _TakenNames, run: _Run, reading: _Reading) -> None:
         file = str(reading.path)

@@ -45,6 +45,11 @@ class TokenCache:
         self._counts = TextCache[str, int](max_chars, _size)
 
     @property
+    def stored_cuts(self) -> dict[str, bytes]:
+        """Nothing: what is kept here is nobody else's."""
+        return {}
+
+    @property
     def name(self) -> str:
         """Name of the tokenizer behind the cache."""
         return self.tokenizer.name

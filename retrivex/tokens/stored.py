@@ -19,13 +19,15 @@ class StoredCount(NamedTuple):
     ----------
     tokens : of a text
     checksum : of the number, the text and the name of the tokenizer; None where none was stored
+    cuts : where the text may be cut, as `retrivex.merging.stored_cuts` packs it; None where that was not stored
     """
 
     tokens: int
     checksum: int | None
+    cuts: bytes | None = None
 
     @classmethod
-    def of(cls, text: str, tokens: int, tokenizer: str) -> StoredCount:
+    def of(cls, text: str, tokens: int, tokenizer: str, cuts: bytes | None = None) -> StoredCount:
         """Make the count that a tokenizer of this name made of a text.
 
         Examples
@@ -34,7 +36,7 @@ class StoredCount(NamedTuple):
         >>> stored.holds("Bees sleep.", "cl100k_base"), stored.holds("Bees sleep!", "cl100k_base")
         (True, False)
         """
-        return cls(tokens, _checksum(text.encode("utf-8", "surrogatepass"), tokens, tokenizer))
+        return cls(tokens, _checksum(text.encode("utf-8", "surrogatepass"), tokens, tokenizer), cuts)
 
     def holds(self, text: str, tokenizer: str) -> bool:
         """Whether the count is one of this text by this tokenizer, and one that a text of that length can have."""
@@ -61,6 +63,10 @@ class CandidateCounts:
     cache : counts of the tokenizer itself
     believed : kept between calls, so that no count is checked twice
 
+    Attributes
+    ----------
+    stored_cuts : what the store says of where texts may be cut, unchecked
+
     Examples
     --------
     >>> from retrivex.tokens.tokenizer import CallableTokenizer
@@ -76,11 +82,14 @@ class CandidateCounts:
         self.tokenizer: Tokenizer = cache.tokenizer
         self._believed = believed
         self._stored: dict[str, StoredCount] = {}
+        self.stored_cuts: dict[str, bytes] = {}
 
     def add(self, text: str, stored: Any) -> None:
         """Take in what a store says of a text; anything but a `StoredCount` says nothing."""
         if type(stored) is StoredCount:
             self._stored[text] = stored
+            if type(stored.cuts) is bytes:
+                self.stored_cuts[text] = stored.cuts
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""

@@ -16,8 +16,12 @@ from support.properties import try_examples
 from support.strategies import cases, count_words, hits_of, make_chunk, tile
 
 from retrivex import Chunk, Composition, Document, SpanComposer, Window
+from retrivex.merging.cuts import ChunkCuts, Cuts
+from retrivex.merging.stored_cuts import count_and_cut, pack
 from retrivex.stores import SQLiteStore
+from retrivex.text.structure import Begin, Edges, End
 from retrivex.tokens import StoredCount, get_tokenizer
+from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import CallableTokenizer
 
 QUESTION = "Where do worker bees store honey?"
@@ -77,7 +81,7 @@ def test_the_budget_holds_whatever_pinned_and_excluded_spans_say(case: Case, cou
 @pytest.fixture
 def indexed(tmp_path: Path) -> Iterator[SQLiteStore]:
     with SQLiteStore(tmp_path / "store.db") as store:
-        counts = EXACT.count_many(TEXTS)
+        counts = count_and_cut(TEXTS, EXACT)
         chunks = list(TILED.values())
         store.put(Document("d", "".join(TEXTS)), chunks, token_counts=counts, tokenizer="cl100k_base")
         yield store
@@ -142,6 +146,48 @@ def test_whatever_a_store_says_of_counts_changes_nothing(said: Any) -> None:
         )
         assert made.text == again.text
         check_budget(made)
+
+
+def lying_cuts(text: str, tokens: int, size: int) -> StoredCount:
+    """Signed cuts of a text, wrong in every number."""
+    ends = (*range(size, len(text), size), len(text))
+    edges = Edges(Begin.TORN, End.OPEN, punctuated=True, cased=True)
+    made = ChunkCuts.of(Cuts(ends, (tokens,) * len(ends)), edges, "```")
+    return StoredCount.of(text, EXACT.count(text), "cl100k_base", pack(made, text, "cl100k_base"))
+
+
+@try_examples(60)
+@given(st.integers(0, 60), st.integers(1, 80), st.sampled_from([None, QUESTION]))
+def test_the_budget_holds_for_cuts_that_were_signed_and_are_wrong(tokens: int, size: int, query: str | None) -> None:
+    composer = SpanComposer(tokenizer="cl100k_base")
+    honest = SpanComposer(tokenizer="cl100k_base").compose(HITS, TILED, query=query, token_budget=BUDGET)
+    for _ in range(2):
+        liar = Claims(lambda text: lying_cuts(text, tokens, size))
+        check_budget(composer.compose(HITS, liar, query=query, token_budget=BUDGET))
+        # one store's cuts are not another's
+        assert composer.compose(HITS, TILED, query=query, token_budget=BUDGET).text == honest.text
+
+
+@pytest.mark.parametrize("query", [None, QUESTION])
+def test_stored_cuts_save_encoding_and_change_nothing(query: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = SpanComposer(tokenizer="cl100k_base").compose(HITS, TILED, query=query, token_budget=BUDGET)
+    kept = dict(zip(TEXTS, count_and_cut(TEXTS, EXACT), strict=True))
+    read: list[str] = []
+    monkeypatch.setattr(TokenCache, "read", lambda _, text: read.append(text))
+    composer = SpanComposer(tokenizer="cl100k_base")
+    for _ in range(2):
+        made = composer.compose(HITS, Claims(kept.get), query=query, token_budget=BUDGET)
+        assert (made.text, made.tokens) == (honest.text, honest.tokens)
+    assert read == []
+
+
+def test_cuts_of_another_text_are_not_believed() -> None:
+    honest = SpanComposer(tokenizer="cl100k_base").compose(HITS, TILED, query=QUESTION, token_budget=BUDGET)
+    other = count_and_cut(TEXTS[:1], EXACT)[0]
+    for said in (other, other._replace(cuts=b""), other._replace(cuts="x"), other._replace(cuts=other.cuts[:-3])):  # type: ignore[index,arg-type]
+        liar = Claims(lambda _, said=said: said)
+        made = SpanComposer(tokenizer="cl100k_base").compose(HITS, liar, query=QUESTION, token_budget=BUDGET)
+        assert made.text == honest.text
 
 
 @try_examples(60)

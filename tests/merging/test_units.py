@@ -14,8 +14,9 @@ from support.properties import try_examples
 from support.strategies import bare, count_words, make_chunk, texts, tile, worlds
 
 from retrivex import Chunk, ChunkMetadata
-from retrivex.merging import units
-from retrivex.merging.units import UNIT_TOKENS, EdgeRules, Unit, UnitCutter, Units, group_sentences
+from retrivex.merging import cuts, units
+from retrivex.merging.cuts import UNIT_TOKENS, group_sentences
+from retrivex.merging.units import EdgeRules, Unit, UnitCutter, Units
 from retrivex.model.run import Run, stitch
 from retrivex.text.structure import structure_of
 from retrivex.tokens.cache import TokenCache
@@ -178,7 +179,7 @@ def test_what_is_remembered_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch)
         read.append(text)
         return structure_of(text, *rest)
 
-    monkeypatch.setattr(units, "structure_of", structure)
+    monkeypatch.setattr(cuts, "structure_of", structure)
     monkeypatch.setattr(units, "_MAX_CHARS", 1000)
     made, again = cutter(), [f"Bees sleep {number}. " * 10 for number in range(8)]
     for text in again * 2:

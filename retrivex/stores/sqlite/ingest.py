@@ -14,7 +14,7 @@ from retrivex.model.document import Document
 from retrivex.stores.sqlite.fts import index_terms
 from retrivex.stores.sqlite.record import Record
 from retrivex.stores.sqlite.rows import FIELDS
-from retrivex.stores.sqlite.schema import add_checksums
+from retrivex.stores.sqlite.schema import COUNT_COLUMNS, add_count_columns
 from retrivex.stores.sqlite.vector_file import VectorWriter
 from retrivex.stores.sqlite.vector_runs import add_run, check_vector_space, remove_run, vector_space
 
@@ -37,7 +37,7 @@ _DOCUMENT_COLUMNS = (
     "metadata",
     "text",
 )
-_CHUNK_COLUMNS = ("document", "scope", *FIELDS, "tokens", "tokens_checksum", "heading_terms", "terms")
+_CHUNK_COLUMNS = ("document", "scope", *FIELDS, "tokens", *COUNT_COLUMNS, "heading_terms", "terms")
 _PARENT_COLUMNS = ("document", "scope", *FIELDS, "name")
 
 
@@ -62,7 +62,7 @@ def write(connection: sqlite3.Connection, writer: VectorWriter, record: Record) 
         return "unchanged"
     if old:
         remove(connection, old[0])
-    add_checksums(connection)
+    add_count_columns(connection)
     document = connection.execute(_insert("documents", _DOCUMENT_COLUMNS), record.document_row).lastrowid
     scopes = _scope_ids(connection, record)
     connection.executemany(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from retrivex.merging.intervals import merge_windows
@@ -13,7 +13,7 @@ from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
 from retrivex.stores.sqlite.filters import Where, compile_where
 from retrivex.stores.sqlite.rows import FIELDS, decode_chunk, decode_text
-from retrivex.stores.sqlite.schema import has_checksums
+from retrivex.stores.sqlite.schema import COUNT_COLUMNS, count_columns
 from retrivex.stores.sqlite.text_ranking import MATCH_JOINS, promising
 from retrivex.stores.sqlite.vector_file import VectorReader, VectorSpace
 from retrivex.stores.sqlite.vector_reading import Scored, rank_vectors, read_embeddings, vector_columns
@@ -37,7 +37,7 @@ _SCOPE_IDS = "SELECT a.id FROM json_each(?) allowed CROSS JOIN scopes a ON a.sco
 
 # CROSS JOIN fixes the order of the loops: the planner knows nothing of json_each's size and might begin with a scan.
 _FETCH = f"""
-SELECT d.doc_id, s.scope, {{vector}}, {{tokens}}, {{checksum}}, {_CHUNK}
+SELECT d.doc_id, s.scope, {{vector}}, {{tokens}}, {_CHUNK}
 FROM json_each(?) w
 CROSS JOIN documents d ON d.doc_id = json_extract(w.value, '$[0]')
 CROSS JOIN chunks c ON c.document = d.id
@@ -48,7 +48,7 @@ WHERE c.scope IN ({_SCOPE_IDS})
 """
 
 _HITS = f"""
-SELECT d.doc_id, s.scope, {{vector}}, w.key, NULL, {_CHUNK}
+SELECT d.doc_id, s.scope, {{vector}}, w.key, NULL, NULL, {_CHUNK}
 FROM json_each(?) w
 CROSS JOIN chunks c ON c.id = w.value
 CROSS JOIN documents d ON d.id = c.document
@@ -66,13 +66,19 @@ WHERE p.scope IN ({_SCOPE_IDS})
 """
 
 
-def fetch_statement(space: VectorSpace | None, *, with_tokens: bool, with_checksums: bool = True) -> str:
+def fetch_statement(
+    space: VectorSpace | None, *, with_tokens: bool, columns: Collection[str] = tuple(COUNT_COLUMNS)
+) -> str:
     """Return the SQL that `fetch` runs; a test reads its query plan."""
     vector, join = vector_columns(space)
     return _FETCH.format(
         vector=vector,
-        tokens="CASE WHEN d.tokenizer = ? THEN c.tokens END" if with_tokens else "NULL",
-        checksum="c.tokens_checksum" if with_tokens and with_checksums else "NULL",
+        tokens=", ".join(
+            [
+                "CASE WHEN d.tokenizer = ? THEN c.tokens END" if with_tokens else "NULL",
+                *[f"c.{name}" if with_tokens and name in columns else "NULL" for name in COUNT_COLUMNS],
+            ]
+        ),
         join=join,
     )
 
@@ -92,12 +98,12 @@ def fetch(
     vectors : where the chunks' vectors are read; None for chunks without
     """
     with_tokens = tokenizer is not None
-    with_checksums = with_tokens and has_checksums(connection)
+    columns = count_columns(connection) if with_tokens else ()
     space = None if vectors is None else vector_space(connection)
-    sql = fetch_statement(space, with_tokens=with_tokens, with_checksums=with_checksums)
+    sql = fetch_statement(space, with_tokens=with_tokens, columns=columns)
     values = [_windows_json(windows), _scopes_json(scope)]
     rows = connection.execute(sql, values if tokenizer is None else [tokenizer, *values]).fetchall()
-    counts = (None if row[3] is None else StoredCount(row[3], row[4]) for row in rows)
+    counts = (None if row[3] is None else StoredCount(*row[3:6]) for row in rows)
     return list(zip(_chunks(rows, space, vectors), counts, strict=True))
 
 
@@ -174,7 +180,7 @@ def load_hits(connection: sqlite3.Connection, ranked: Scored, *, vectors: Vector
 
 
 def _chunks(rows: Sequence[Sequence[Any]], space: VectorSpace | None, vectors: VectorReader | None) -> list[Chunk]:
-    chunks = [decode_chunk(row[0], row[1], row[5:]) for row in rows]
+    chunks = [decode_chunk(row[0], row[1], row[6:]) for row in rows]
     if space is not None and vectors is not None:
         for chunk, vector in zip(chunks, read_embeddings(space, vectors, [row[2] for row in rows]), strict=True):
             chunk.embedding = vector

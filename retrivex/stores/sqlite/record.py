@@ -51,7 +51,7 @@ class Record:
     content_hash: str
     chunks: Sequence[Chunk]
     chunk_rows: Sequence[tuple[Any, ...]]
-    token_rows: Sequence[tuple[int | None, int | None]]
+    token_rows: Sequence[StoredCount | tuple[None, None, None]]
     tokenizer: str | None
     parents: Mapping[str, Chunk | str]
     parent_rows: Sequence[tuple[Any, ...]]
@@ -88,7 +88,7 @@ def prepare(
     embeddings: ArrayLike | None,
     *,
     encoder: str | None,
-    token_counts: Sequence[int] | None,
+    token_counts: Sequence[int | StoredCount] | None,
     tokenizer: str | None,
     content_hash: str | None,
 ) -> Record:
@@ -197,24 +197,26 @@ def _vectors(
 
 
 def _token_rows(
-    document: Document, chunks: Sequence[Chunk], counts: Sequence[int] | None, tokenizer: str | None
-) -> Sequence[tuple[int | None, int | None]]:
-    """Return count and checksum of each chunk."""
+    document: Document, chunks: Sequence[Chunk], counts: Sequence[int | StoredCount] | None, tokenizer: str | None
+) -> Sequence[StoredCount | tuple[None, None, None]]:
+    """Return count, checksum and cuts of each chunk."""
     if (counts is None) != (tokenizer is None):
         raise StoreError(
             f"token counts of {document.doc_id!r} need the tokenizer's name, and the name needs counts: "
             "pass token_counts and tokenizer together, or neither"
         )
     if counts is None or tokenizer is None:
-        return [(None, None)] * len(chunks)
+        return [(None, None, None)] * len(chunks)
     if len(counts) != len(chunks):
         raise StoreError(
             f"{document.doc_id!r} has {len(chunks)} chunks and {len(counts)} token counts: give one a chunk"
         )
-    return [
-        StoredCount.of(chunk.text, _whole_count(count, chunk), tokenizer)
-        for chunk, count in zip(chunks, counts, strict=True)
-    ]
+    return [_stored_count(count, chunk, tokenizer) for chunk, count in zip(chunks, counts, strict=True)]
+
+
+def _stored_count(count: Any, chunk: Chunk, tokenizer: str) -> StoredCount:
+    tokens, cuts = (count.tokens, count.cuts) if isinstance(count, StoredCount) else (count, None)
+    return StoredCount.of(chunk.text, _whole_count(tokens, chunk), tokenizer, cuts)
 
 
 def _whole_count(count: Any, chunk: Chunk) -> int:

@@ -71,6 +71,7 @@ _TABLES = (
       {_CHUNK_FIELDS}
       tokens INTEGER,
       tokens_checksum INTEGER,
+      unit_cuts BLOB,
       heading_terms TEXT,
       text TEXT NOT NULL,
       terms TEXT,
@@ -134,19 +135,23 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
     connection.execute("COMMIT")
 
 
-def has_checksums(connection: sqlite3.Connection) -> bool:
-    """Whether chunks have a column for the checksums of their token counts; files of 0.2.0 have none."""
-    found = connection.execute("SELECT 1 FROM pragma_table_info('chunks') WHERE name = 'tokens_checksum'")
-    return found.fetchone() is not None
+COUNT_COLUMNS = {"tokens_checksum": "INTEGER", "unit_cuts": "BLOB"}
+"""Columns of chunks that go with their token counts, as `StoredCount` has them; files of 0.2.0 have none of them."""
 
 
-def add_checksums(connection: sqlite3.Connection) -> None:
-    """Add that column where it is missing, inside the caller's transaction.
+def count_columns(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return those of `COUNT_COLUMNS` that a file has."""
+    found = connection.execute("SELECT name FROM pragma_table_info('chunks')")
+    return frozenset(COUNT_COLUMNS).intersection(name for (name,) in found)
 
-    Versions that do not know it leave it empty, so that nothing believes the counts that they write.
+
+def add_count_columns(connection: sqlite3.Connection) -> None:
+    """Add those that are missing, inside the caller's transaction.
+
+    Versions that do not know them leave them empty, so that nothing believes the counts that they write.
     """
-    if not has_checksums(connection):
-        connection.execute("ALTER TABLE chunks ADD COLUMN tokens_checksum INTEGER")
+    for name in sorted(COUNT_COLUMNS.keys() - count_columns(connection)):
+        connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
 
 
 def add_vector_tables(connection: sqlite3.Connection) -> None:

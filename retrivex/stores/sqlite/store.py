@@ -179,7 +179,7 @@ class SQLiteStore:
         embeddings: ArrayLike | None = None,
         *,
         encoder: str | None = None,
-        token_counts: Sequence[int] | None = None,
+        token_counts: Sequence[int | StoredCount] | None = None,
         tokenizer: str | None = None,
         content_hash: str | None = None,
     ) -> PutResult:
@@ -192,7 +192,8 @@ class SQLiteStore:
         parents : sections by `parent_id`, as chunks or plain text; ids are unique in the whole store
         embeddings : shape (n, d), one row a chunk; the chunks' own embeddings are taken where this is None
         encoder : name of the embeddings' model
-        token_counts : one a chunk, whole numbers of at least 0, by `tokenizer`
+        token_counts : one a chunk, whole numbers of at least 0, by `tokenizer`; as `StoredCount` also where each may
+            be cut
         tokenizer : name of what counted
         content_hash : from `content_hash()`; where it equals the stored one nothing is done and `chunks` is not even
             read. Without it, all that is given here is compared with what is stored.

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrivex.merging import stored_cuts
+from retrivex.merging.cuts import ChunkCuts
+from retrivex.merging.stored_cuts import VERSION, count_and_cut, pack, unpack
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.tokenizer import CallableTokenizer, TiktokenTokenizer, Tokenizer
+
+WORDS = CallableTokenizer(lambda text: len(text.split()), name="words")
+FIXED = (
+    'Bees sleep at night. They rest in the hive, e.g. on combs.\n\nDr. Lee saw it! She wrote: "Quiet." It was true',
+    "# Bees\n**At night.** They sleep in\nhives.\n- one item\n- two items\n\n| a | b |\n|---|---|\n| c | d |\n",
+    "```python\nx = 1\n",
+    "in the middle of a sentence. 蜜蜂住在蜂巢里。蜂王产卵。",
+    "",
+)
+PIECES = (*FIXED, "A short one. ", "word ", "\n\n", "```\n", "| a |\n", "\ud83d", "a" * 300, " ", "1. item\n")
+texts = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+
+
+@given(texts, st.sampled_from([WORDS, TiktokenTokenizer("cl100k_base")]))
+def test_cuts_come_back_as_they_were(text: str, tokenizer: Tokenizer) -> None:
+    (stored,) = count_and_cut([text], tokenizer)
+    made = ChunkCuts.read(text, "", TokenCache(tokenizer))
+    assert stored.tokens == tokenizer.count(text)
+    assert stored.cuts is not None
+    assert unpack(stored.cuts, text, tokenizer.name) == made
+
+
+@given(texts, st.sampled_from(["another tokenizer", "words"]), st.data())
+def test_cuts_hold_for_one_text_and_one_tokenizer(text: str, name: str, data: st.DataObject) -> None:
+    packed = pack(ChunkCuts.read(text, "", TokenCache(WORDS)), text, "words")
+    other = data.draw(texts.filter(lambda drawn: drawn != text)) if name == "words" else text
+    assert unpack(packed, other, name) is None
+
+
+@given(texts, st.binary(max_size=60), st.booleans())
+def test_any_bytes_are_cuts_or_none(text: str, data: bytes, signed: bool) -> None:
+    if signed and len(data) > 4:
+        data = stored_cuts._checksum(data, text, "words").to_bytes(4, "little") + data[4:]
+    found = unpack(data, text, "words")
+    if found is not None:
+        assert (*found.cuts.ends, 0)[-2:][0] == len(text) or not text
+        assert list(found.cuts.ends) == sorted(set(found.cuts.ends))
+
+
+def test_counts_that_do_not_fit_are_not_kept() -> None:
+    (stored,) = count_and_cut(["Bees sleep."], CallableTokenizer(lambda _: 2**33, name="huge"))
+    assert stored.cuts is None
+
+
+def test_the_rules_of_this_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where this fails because texts are cut in another way, raise `VERSION`: indexes keep what was cut before."""
+    monkeypatch.setattr(stored_cuts, "_rules", lambda _: 0)
+    packed = [pack(ChunkCuts.read(text, "", TokenCache(WORDS)), text, "words") for text in FIXED]
+    assert (VERSION, zlib.crc32(b"".join(packed))) == (1, 4260137783)
