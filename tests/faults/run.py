@@ -44,9 +44,12 @@ def read_results() -> dict[str, Any]:
     return made
 
 
-def write_results(results: dict[str, Any]) -> None:
-    results["code"] = {"version": __version__, "digest": code_digest()}
-    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+def write_results(**made: Any) -> None:
+    """Enter what was found beside what other runs, which may still go on, have entered."""
+    results = {**read_results(), **made, "code": {"version": __version__, "digest": code_digest()}}
+    beside = RESULTS.with_suffix(f".{os.getpid()}.part")
+    beside.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    beside.replace(RESULTS)
 
 
 def run_kills(results: dict[str, Any], total: int, keep: bool) -> list[str]:
@@ -65,7 +68,7 @@ def run_kills(results: dict[str, Any], total: int, keep: bool) -> list[str]:
         done["violations"] += made.violations
         print(f"  {done['killed']:,} kills, {time.perf_counter() - began:.0f} s", flush=True)
         if keep:
-            write_results(results)
+            write_results(kills=done)
     return list(done["violations"])
 
 
@@ -90,14 +93,15 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0)
     said = parser.parse_args()
     if said.index:
-        found = kill_index()
-        for violation in found:
+        of_index = kill_index()
+        for violation in of_index:
             print(f"VIOLATION {violation!a}")
-        return 1 if found else 0
+        return 1 if of_index else 0
     results = {} if said.short else read_results()
+    found: dict[str, Any]
     if said.soak:
         made = soak(said.minutes)
-        results["soak"] = {**asdict(made), "flat": made.flat}
+        found = {"soak": {**asdict(made), "flat": made.flat}}
         print(
             f"{made.calls:,} compositions in {made.minutes:g} minutes: "
             f"{made.warm_mb:.0f} MB when warm, {made.end_mb:.0f} MB at the end"
@@ -106,14 +110,16 @@ def main() -> int:
     else:
         violations = run_kills(results, SHORT_KILLS if said.short else KILLS, keep=not said.short)
         with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
-            disks, found = fill_all(Path(folder), 15 if said.short else 120)
-        results["full disks"] = {"limits": disks, "violations": found}
+            disks, lost = fill_all(Path(folder), 15 if said.short else 120)
         calls, faults = try_stores(60 if said.short else 1000, 1)
-        results["faulty stores"] = {"calls": calls, "violations": faults}
-        violations += found + faults
+        found = {
+            "full disks": {"limits": disks, "violations": lost},
+            "faulty stores": {"calls": calls, "violations": faults},
+        }
+        violations += lost + faults
         print(f"{results['kills']['killed']:,} kills, {disks} full disks, {calls:,} calls of faulty stores")
     if not said.short:
-        write_results(results)
+        write_results(**found)
     for violation in violations:
         print(f"VIOLATION {violation!a}")
     return 1 if violations else 0
