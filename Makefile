@@ -92,7 +92,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -235,6 +235,10 @@ bench-index: $(call ready,evidence)
 # How much slower or faster composing is than at an earlier commit: make bench-against BASE=v0.3.0
 bench-against: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.against $(BASE)
+
+# What the checks of foreign data cost: the same code with them and without.
+bench-checks: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.checks
 
 # How time grows with the length of a text, for texts that repeat one thing up to ten million characters: hours.
 bench-growth: $(call ready,core)

@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,12 +45,16 @@ class Version:
 
     def __init__(self, code: Path, folder: Path) -> None:
         folder.mkdir()
-        worker = Path(__file__).with_name("against_worker.py")
+        self.start([str(Path(__file__).with_name("against_worker.py")), str(code), str(folder)])
+
+    def start(self, said: Sequence[str]) -> None:
+        """Start Python with these arguments."""
         self.process = subprocess.Popen(
-            [sys.executable, str(worker), str(code), str(folder)],
+            [sys.executable, *said],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            cwd=ROOT,
             env={**os.environ, **ONE_CORE},
         )
 
@@ -109,6 +114,15 @@ def measure(before: Version, now: Version, case: str, rounds: int) -> dict[str, 
     }
 
 
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    """Print what was measured."""
+    width = max(len(row["case"]) for row in rows)
+    for row in rows:
+        low, high = row["interval"]
+        took = f"{row['before_ms']:8.2f} -> {row['now_ms']:8.2f} ms"
+        print(f"{row['case']:{width}} {took}  x {row['ratio']:.3f} [{low}, {high}]")
+
+
 def main() -> None:
     """Measure all cases, print and keep them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -126,11 +140,7 @@ def main() -> None:
         finally:
             before.close()
             now.close()
-    for row in rows:
-        low, high = row["interval"]
-        print(
-            f"{row['case']:24} {row['before_ms']:8.2f} -> {row['now_ms']:8.2f} ms  x {row['ratio']:.3f} [{low}, {high}]"
-        )
+    show(rows)
     print("the contexts are the same" if same else "the contexts differ")
     if said.keep:
         result = {"base": commit, "rows": rows, "same_contexts": same, "machine": machine()}
