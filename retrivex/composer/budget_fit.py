@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -152,7 +153,7 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
             selected, layout = _select_by_count(task, candidates, selected, layout, allowance)
             if not selected.chosen:
                 break
-            fuller = _refill(task, priced, selected.chosen, layout)
+            fuller = _show_short_hits(task, candidates, *_refill(task, priced, selected.chosen, layout))
             return Fitted(_show_parents(task, fuller), selected.whole, candidates)
         if candidates.gap and not charged and (left < allowance or excess >= left):
             left, charged = allowance, True
@@ -191,7 +192,9 @@ def _saved_by_joins(candidates: CandidateSet, chosen: Sequence[int], layout: Lay
     return 1 + saved // (len(chosen) + len(layout.spans)) if saved > 0 else 0
 
 
-def _refill(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...], layout: Layout) -> Layout:
+def _refill(
+    task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...], layout: Layout
+) -> tuple[tuple[int, ...], Layout]:
     """Use the tokens that were reserved and not needed, in several rounds: what is added may need fewer as well."""
     unused = task.budget - layout.tokens
     for _ in range(MAX_REFILLS if task.by_count else 1):
@@ -204,7 +207,43 @@ def _refill(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...], l
             unused = task.budget - layout.tokens
         else:
             unused -= fuller.tokens - task.budget
+    return chosen, layout
+
+
+def _show_short_hits(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...], layout: Layout) -> Layout:
+    """Show the hits that do not fit only as parts of longer pieces: of sentences of several chunks, or blank lines."""
+    config, problem, unused = task.call.config, candidates.problem, task.budget - layout.tokens
+    if config.max_spans is not None or token_cap(config) is not None or config.selection_unit == "span":
+        return layout
+    costs, gains = problem.arrays.costs + problem.arrays.openings, problem.arrays.gains
+    long = set(np.flatnonzero((gains > problem.run_cost) & (costs > unused)).tolist()).difference(chosen)
+    if not long:
+        return layout
+    shown = {(span.doc_id, segment.chunk_id) for span in layout.spans for segment in span.segments}
+    count = task.call.counter.cache.count
+    left_out = [seed for seed in task.scored.expanded.seeds if seed.key not in shown]
+    short = [seed.key for seed in left_out if count(seed.chunk.text.strip()) <= unused]
+    places = pieces_of(candidates, task.runs, short) if short else {}
+    picks = join_picks(candidates, chosen)
+    for key in short:
+        part = next((_part_of_piece(task, candidates, number, key) for number in places[key] if number in long), None)
+        if part is not None and (fuller := _lay_out(task, [*picks, part])).tokens <= task.budget:
+            picks, layout = [*picks, part], fuller
     return layout
+
+
+def _part_of_piece(task: _Fitting, candidates: CandidateSet, number: int, key: ChunkKey) -> Pick | None:
+    """Return what a piece shows of one chunk alone, without white space at its ends; None where that is another's."""
+    piece = candidates.pieces[number]
+    run = task.runs[piece.run]
+    at = next((at for at in range(piece.first, piece.last + 1) if run.chunks[at].key == key), None)
+    if at is None:
+        return None
+    low, high = max(run.ranges[at][0], piece.start), min(run.ranges[at][1], piece.end)
+    text = run.text[low:high]
+    low, high = low + len(text) - len(text.lstrip()), low + len(text.rstrip())
+    score = candidates.probabilities[number] if candidates.probabilities else None
+    return Pick(piece.run, at, at, low, high, candidates.problem.gains[number], ((low, high),), score)
 
 
 def _warn_of_top(call: Call, top: Sequence[ChunkKey], whole: frozenset[ChunkKey]) -> None:
@@ -224,7 +263,9 @@ def _lay_out_chosen(task: _Fitting, candidates: CandidateSet, chosen: Sequence[i
 
 
 def _lay_out(task: _Fitting, picks: Sequence[Pick]) -> Layout:
-    spans = once_only(best_first([_span(task, pick) for pick in picks]), task.call.counter)
+    # white space is worth something between two passages, and nothing by itself
+    written = [span for span in map(partial(_span, task), picks) if not span.text.isspace()]
+    spans = once_only(best_first(written), task.call.counter)
     # a span that was cut in two counts twice
     return _order_spans(task, spans[: task.call.config.max_spans])
 

@@ -368,3 +368,32 @@ def test_a_made_up_name_is_not_that_of_a_real_document(real: str) -> None:
     assert made.dropped == ()
     (span,) = [span for span in made.spans if span.text == "Ants dig."]
     assert span.doc_id not in {"d", *names}
+
+
+@pytest.mark.parametrize("scoring", ["calibrated", "weighted"])
+@pytest.mark.parametrize("behind", ["\n" * 60_000, "\n \t\n" * 5000], ids=["blank lines", "blanks and tabs"])
+def test_a_short_hit_before_pages_of_nothing_is_shown(behind: str, scoring: Any) -> None:
+    first = Chunk("Bees sleep at night in their hive.", ChunkMetadata("a", 0, 0, 34))
+    text = f"The vault code is 4711.{behind}"
+    second = Chunk(text, ChunkMetadata("b", 0, 0, len(text)))
+    hits = [SeedHit(first, 1.0), SeedHit(second, 0.9)]
+    store = {chunk.key: chunk for chunk in (first, second)}
+    composer = SpanComposer(RetrievalConfig(scoring=scoring, effort="full"), tokenizer=len)
+    made = composer.compose(hits, store, query="What is the vault code of bees?", token_budget=120)
+    assert {span.text for span in made.spans} == {first.text, "The vault code is 4711."}
+    assert made.tokens == len(made.text) <= 120
+
+
+def test_a_short_hit_in_a_sentence_that_does_not_fit_is_shown_alone() -> None:
+    texts = ["The vault code ", "is 4711, ", "as " + "everybody " * 60 + "knows."]
+    starts = [0, len(texts[0]), len(texts[0]) + len(texts[1])]
+    chunks = [
+        Chunk(text, ChunkMetadata("b", at, start, start + len(text)))
+        for at, (text, start) in enumerate(zip(texts, starts, strict=True))
+    ]
+    best = Chunk("Bees dance in front of the vault.", ChunkMetadata("a", 0, 0, 33))
+    store = {chunk.key: chunk for chunk in (best, *chunks)}
+    hits = [SeedHit(best, 1.0), SeedHit(chunks[1], 0.9)]
+    config = RetrievalConfig(effort="full", run_cost=0.0, token_budget=100)
+    made = SpanComposer(config, tokenizer=len).compose(hits, store, query="Where do bees dance?")
+    assert {span.text for span in made.spans} == {best.text, "is 4711,"}

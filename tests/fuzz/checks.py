@@ -374,9 +374,6 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
     dropped = {(hit.doc_id, hit.chunk_id) for hit in made.dropped if hit.reason == "budget"}
     for hit in case.all_hits():
         if hit.key in dropped and hit.key[0] in case.world.truthful and shown_share(case, made, hit) == 0:
-            lengths = [unit.length for unit in made.trace.units if hit.key in _keys_of(unit)]
-            if lengths and min(lengths) > max(4 * spare, len(hit.chunk.text)):
-                continue  # a sentence that other chunks make longer than what is left is not shown in part
             # its passage may have to name the document
             expect(count(hit.chunk.text) + 2 * count(hit.key[0]) > spare, "budget left unused", hit, spare)
     if made.trace.units and config.selection_unit in ("auto", "unit") and config.fusion != "quota":
