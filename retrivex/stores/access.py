@@ -271,7 +271,9 @@ class StoreAccess:
             key = (metadata.doc_id, metadata.chunk_id)
             if metadata.scope not in allowed:
                 reply.out_of_scope.append(key)
-            elif asked_for is None or asked_for(key):
+            elif asked_for is None:
+                kept[key] = chunk
+            elif asked_for(key):
                 known = kept.setdefault(key, chunk)
                 if known is not chunk and known.text != chunk.text:
                     # whichever came first must not decide: a store may answer in any order

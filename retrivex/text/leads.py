@@ -49,9 +49,12 @@ def leads_of(text: str) -> list[Lead]:
     >>> leads_of("| a | b |\n|---|---|\n| c | d |\n\nThey need:\n- wax\n- pollen")
     [Lead(start=20, end=30, head=0), Lead(start=42, end=56, head=None)]
     """
-    # looked for by fixed strings: patterns take many times as long, and most texts have neither
-    tables = _tables(text) if "|\n" in text else ()
-    lists = _lists(text) if ":\n" in text or "：\n" in text or "**\n" in text else ()
+    # looked for by single letters first, in a tenth of the time of strings: most texts have none of them
+    if "\n" not in text:
+        return []
+    tables = _tables(text) if "|" in text and "|\n" in text else ()
+    colons = (":" in text and ":\n" in text) or "：\n" in text or ("*" in text and "**\n" in text)
+    lists = _lists(text) if colons else ()
     return sorted([*tables, *lists], key=lambda lead: lead.start) if tables or lists else []
 
 
