@@ -17,6 +17,9 @@ from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, 
 from retrivex.timeouts import await_in_time, call_in_time, in_thread
 from retrivex.tokens.stored import CandidateCounts
 
+_LISTED = 10_000
+"""Chunks of windows that are listed to look them up; windows may be far wider than documents are long."""
+
 _PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
@@ -324,6 +327,8 @@ def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, counts: Cand
 
 def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:
     """Return a test whether a chunk is in one of `windows`, which do not overlap."""
+    if sum(map(len, windows)) <= _LISTED:
+        return {(w.doc_id, at) for w in windows for at in range(w.start, w.end)}.__contains__
     starts = sorted((window.doc_id, window.start) for window in windows)
     ends = {(window.doc_id, window.start): window.end for window in windows}
 
