@@ -213,7 +213,8 @@ def _refill(
 def _show_short_hits(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...], layout: Layout) -> Layout:
     """Show the hits that do not fit only as parts of longer pieces: of sentences of several chunks, or blank lines."""
     config, problem, unused = task.call.config, candidates.problem, task.budget - layout.tokens
-    if config.max_spans is not None or token_cap(config) is not None or config.selection_unit == "span":
+    limited = config.max_spans is not None or token_cap(config) is not None or config.reserve_gap_markers
+    if limited or config.selection_unit == "span":
         return layout
     costs, gains = problem.arrays.costs + problem.arrays.openings, problem.arrays.gains
     long = set(np.flatnonzero((gains > problem.run_cost) & (costs > unused)).tolist()).difference(chosen)

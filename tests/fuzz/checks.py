@@ -368,6 +368,7 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
         return
     cut = any("was cut" in warning for warning in made.warnings)
     limited = config.max_spans or config.max_tokens_per_document or config.selection_unit == "span"
+    limited = limited or config.reserve_gap_markers  # as earlier versions, which left a short hit of a long unit out
     if cut or config.exclude or config.pinned or limited:
         return
     spare = config.token_budget - made.tokens - 2 * count("\n\n[... 100,000 characters omitted ...]" + "x " * 75)

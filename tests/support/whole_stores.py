@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from retrivex.model.chunk import Chunk
+import numpy as np
+
+from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
 
@@ -14,7 +17,7 @@ SCOPES = {None, "acme"}
 def contents(store: SQLiteStore) -> dict[str, Any]:
     """Return all that can be asked of a store."""
     infos = list(store.documents())
-    chunks = store.fetch([Window(info.doc_id, 0, 2**63) for info in infos], SCOPES)
+    chunks = list(store.fetch([Window(info.doc_id, 0, 2**63) for info in infos], SCOPES))
     return {
         "documents": infos,
         "texts": [store.get_document(info.doc_id, SCOPES) for info in infos],
@@ -23,8 +26,21 @@ def contents(store: SQLiteStore) -> dict[str, Any]:
         "parents": store.fetch_parents([f"{info.doc_id}#all" for info in infos], SCOPES),
         # BM25 depends on the statistics of the whole index: equal scores mean that nothing was left behind in it
         "words": [(hit.key, hit.similarity_score) for hit in store.search_text("piece word12 第2段", 1000, SCOPES)],
-        "nearest": [(hit.key, hit.similarity_score) for hit in store.search_vector([1.0] * 16, 1000, SCOPES)],
+        "nearest": nearest(store, chunks),
     }
+
+
+def nearest(store: SQLiteStore, chunks: Sequence[Chunk]) -> list[ChunkKey]:
+    """Return the chunks that a search by vectors finds, each with the score of its vector.
+
+    Sums of float32 depend in their last digits on where in the file a vector lies.
+    """
+    hits = store.search_vector([1.0] * 16, 1000, SCOPES)
+    vectors = {chunk.key: np.asarray(chunk.embedding, dtype=np.float64) for chunk in chunks}
+    for hit in hits:
+        vector = vectors[hit.key]
+        assert abs(hit.similarity_score - vector.sum() / (4.0 * np.linalg.norm(vector))) < 2e-6
+    return sorted(hit.key for hit in hits)
 
 
 def assert_documents_are_whole(store: SQLiteStore) -> None:

@@ -151,7 +151,9 @@ def _rank_matches(
     if len(found) < k + _TIES or found[-1][1] < last:
         tied = [row for row in found if row[1] == last]
         keys = _keys(connection, [row_id for row_id, _ in tied])
-        return [*(row for row in found if row[1] > last), *sorted(tied, key=lambda row: keys[row[0]])][:k]
+        # a damaged file may have words of chunks that are gone
+        known = [row for row in tied if row[0] in keys]
+        return [*(row for row in found if row[1] > last), *sorted(known, key=lambda row: keys[row[0]])][:k]
     return connection.execute(
         statement.format(MATCH_JOINS, "score DESC, d.doc_id, c.chunk_id"), (expression, *values, k)
     ).fetchall()

@@ -310,3 +310,14 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
     without_shared_memory(copy)
     with pytest.raises(StoreError, match="has a write-ahead log, which cannot be read where no file can be made: open"):
         SQLiteStore(copy, read_only=True)
+
+
+def test_words_of_chunks_that_are_gone_lead_nowhere(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "made.db") as store:
+        for doc_id in "abcd":
+            store.put(Document(doc_id, TEXT), [Chunk(TEXT, ChunkMetadata(doc_id, 0))])
+    change(tmp_path / "made.db", "DELETE FROM chunks WHERE rowid % 2 = 0")
+    with SQLiteStore(tmp_path / "made.db") as store:
+        assert [hit.key for hit in store.search_text("bees", 1)] == [("a", 0)]
+        assert len(store.search_text("bees", 3)) <= 2
+        assert store.check()
