@@ -5,11 +5,11 @@ from __future__ import annotations
 from fuzz.mutants import Mutant
 
 from retrivex.cli import failures
-from retrivex.text import lines
+from retrivex.text import addresses, lines
 
 PLANTED = (
     Mutant("errors steer the terminal", lines, "one_line", lambda _: lambda text: text),
-    Mutant("errors tell what an address holds", lines, "without_credentials", lambda _: lambda words: words),
+    Mutant("messages tell what an address holds", addresses, "without_credentials", lambda _: lambda words: words),
     Mutant("errors of our own are tracebacks", failures, "_EXPECTED", lambda _: (OSError,)),
     Mutant("an exit code that no page names", failures, "CANNOT", lambda _: 5),
 )
