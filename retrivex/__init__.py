@@ -6,20 +6,21 @@ Hits in, context out: whole passages, in a sensible order, inside a token budget
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from retrivex.config import RetrievalConfig
-from retrivex.errors import RetrivexError
-from retrivex.model.chunk import Chunk, ChunkMetadata
-from retrivex.model.document import Document
-from retrivex.model.hit import DroppedHit, SeedHit
-from retrivex.model.span import Span
-from retrivex.model.window import Window
-from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.version import __version__
 
 if TYPE_CHECKING:
+    from retrivex import config, errors, model, ordering
     from retrivex.composer import BatchItem, ComposeRequest, SpanComposer
     from retrivex.composition.composition import Citation, Composition, Coverage
+    from retrivex.config import RetrievalConfig
+    from retrivex.errors import RetrivexError
     from retrivex.merging.intervals import interval_graph
+    from retrivex.model.chunk import Chunk, ChunkMetadata
+    from retrivex.model.document import Document
+    from retrivex.model.hit import DroppedHit, SeedHit
+    from retrivex.model.span import Span
+    from retrivex.model.window import Window
+    from retrivex.ordering.strategy import OrderingStrategy
     from retrivex.reorder import Passage, Reorderer
     from retrivex.similarity.deduplicate import deduplicate
 
@@ -47,22 +48,39 @@ __all__ = [
     "interval_graph",
 ]
 
-# what runs is imported on first use: a program that needs the data types alone pays for nothing else
+# imported on first use: a program pays for what it needs alone, and Ctrl-C ends the command line quietly early on
 _ON_FIRST_USE = {
     "BatchItem": "retrivex.composer",
+    "Chunk": "retrivex.model.chunk",
+    "ChunkMetadata": "retrivex.model.chunk",
     "Citation": "retrivex.composition.composition",
     "ComposeRequest": "retrivex.composer",
     "Composition": "retrivex.composition.composition",
     "Coverage": "retrivex.composition.composition",
+    "Document": "retrivex.model.document",
+    "DroppedHit": "retrivex.model.hit",
+    "OrderingStrategy": "retrivex.ordering.strategy",
     "Passage": "retrivex.reorder",
     "Reorderer": "retrivex.reorder",
+    "RetrievalConfig": "retrivex.config",
+    "RetrivexError": "retrivex.errors",
+    "SeedHit": "retrivex.model.hit",
+    "Span": "retrivex.model.span",
     "SpanComposer": "retrivex.composer",
+    "Window": "retrivex.model.window",
     "deduplicate": "retrivex.similarity.deduplicate",
     "interval_graph": "retrivex.merging.intervals",
 }
 
+_FOLDERS = frozenset({"config", "errors", "model", "ordering"})
+"""Modules that `import retrivex` alone gave to programs written for earlier versions."""
+
 
 def __getattr__(name: str) -> Any:
+    if name in _FOLDERS:
+        for place in {found for found in _ON_FIRST_USE.values() if f"{found}.".startswith(f"retrivex.{name}.")}:
+            import_module(place)
+        return import_module(f"retrivex.{name}")
     if name not in _ON_FIRST_USE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_ON_FIRST_USE[name]), name)

@@ -156,6 +156,8 @@ def test_front_first_is_the_order_given_and_back_first_its_reverse() -> None:
 
 HEAVY = (
     "networkx",
+    "numpy",
+    "pydantic",
     "sqlite3",
     "asyncio",
     "urllib.request",
@@ -169,6 +171,12 @@ def test_importing_is_light() -> None:
     program = f"import sys, retrivex; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_modules_that_were_imported_with_the_package_are_still_found() -> None:
+    program = "import retrivex; print(retrivex.model.chunk.Chunk is retrivex.Chunk, retrivex.errors, retrivex.config)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("True <module 'retrivex.errors'")
 
 
 @pytest.mark.parametrize("module", ["retrivex", "retrivex.stores", "retrivex.prompts"])

@@ -238,7 +238,18 @@ def test_a_huge_line_is_composed() -> None:
     assert "Sentence number 5000." in json.loads(done.stdout)["text"]
 
 
-@pytest.mark.parametrize("module", ["typer", "retrivex.cli.application", "retrivex.cli.inspect", "retrivex.stores"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "typer",
+        "numpy",
+        "pydantic",
+        "retrivex.config",
+        "retrivex.cli.application",
+        "retrivex.cli.inspect",
+        "retrivex.stores",
+    ],
+)
 def test_an_interrupt_while_modules_are_imported_is_quiet(module: str) -> None:
     code = (
         "import sys\n"
