@@ -51,7 +51,7 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     decoded = decode(raw, declared=_declared_charset(raw))
     tree = _parse(decoded.text)
     text = "" if tree.body is None else write_markdown(tree.body, Allowance(len(raw)))
-    if not text:
+    if not text.strip():
         raise LoadError("no text is left without its scripts, navigation and hidden parts; leave it out")
     document = Document(
         doc_id,

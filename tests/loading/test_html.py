@@ -278,3 +278,9 @@ def test_charset_comes_from_the_mark_or_the_page(raw: bytes, text: str) -> None:
 def test_pages_without_text_are_refused(raw: bytes, reason: str) -> None:
     with pytest.raises(LoadError, match=reason):
         load_html(raw, "a.html")
+
+
+@pytest.mark.parametrize("raw", [b"\x1c", b"<p>\x1c\x1d</p>", "<p>\u2028</p>".encode()])
+def test_separators_alone_are_no_text(raw: bytes) -> None:
+    with pytest.raises(LoadError, match="no text is left"):
+        load_html(raw, "page.html")
