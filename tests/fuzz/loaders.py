@@ -127,7 +127,7 @@ def load_one(rng: random.Random, folder: Path, covered: list[str]) -> None:
 
 
 def make_page_bomb(rng: random.Random) -> bytes:
-    """Make a small page that says little and asks for much text: by cells over many rows and columns, or indentation."""
+    """Make a small page that asks for much text, by cells over many rows and columns or by indentation."""
     text, many = "bee " * rng.choice((10, 100, 1000, 3000)), rng.choice((20, 200, 600))
     pages = (
         f"<table><tr><td rowspan={rng.choice((many, 999_999))}>{text}" + "<tr><td>x" * many + "</table>",
