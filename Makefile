@@ -187,7 +187,7 @@ fuzz: $(call ready,core)
 	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions $(FUZZ)
 
 fuzz-loaders: $(call ready,core) $(call ready,office)
-	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders $(FUZZ)
+	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders bombs $(FUZZ)
 
 fuzz-shell: $(call ready,core)
 	$(FUZZ_WITH) $(CORE)/python -m fuzz.run shell $(FUZZ)
@@ -195,7 +195,7 @@ fuzz-shell: $(call ready,core)
 # The first of each kind, some kills and full disks, and the same compositions under other hashes: a part of CI.
 fuzz-short: $(call ready,core) $(call ready,office)
 	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions shell --short --no-planted
-	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders --short --no-planted
+	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders bombs --short --no-planted
 	$(FUZZ_WITH) $(CORE)/python -m faults.run --short
 	$(CORE)/python .ci/determinism.py --short
 

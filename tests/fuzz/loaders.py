@@ -5,7 +5,6 @@ A reader returns what it promises or refuses with a RetrivexError, within a boun
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import shutil
@@ -48,8 +47,6 @@ MOST_MADE, MOST_A_BYTE = 256 * 1024, 50
 """Most characters made of a small file, and of each byte of a larger one."""
 IN_WORKER = 0.03
 """Share of the files that are read in a process of their own, as users read them; the others here, which is faster."""
-BOMBS = 0.02
-"""Share of files that are small and ask for much text."""
 _HERE = Path(__file__).parent
 DRAWN_BY = [_HERE / f"{name}.py" for name in ("worlds", "files", "loaders")]
 CHUNKERS = ("auto", "token", "sentence", "markdown")
@@ -103,13 +100,8 @@ def check_chunks(document: Document, chunker: str) -> None:
 def load_one(rng: random.Random, folder: Path, covered: list[str]) -> None:
     """Load a file of a type, sound or damaged, and cut what comes out."""
     makers = {**MAKERS, **OFFICE} if has_office() else MAKERS
-    if rng.random() < BOMBS:
-        suffix = ".xlsx" if has_office() and rng.random() < 0.3 else ".html"
-        raw = make_sheet_bomb(rng) if suffix == ".xlsx" else make_page_bomb(rng)
-        covered.append("bomb")
-    else:
-        suffix = rng.choice(list(makers))
-        raw = makers[suffix](rng)
+    suffix = rng.choice(list(makers))
+    raw = makers[suffix](rng)
     damaged = rng.random() < 0.4
     path = folder / f"file{suffix}"
     raw = mutate(rng, raw) if damaged else raw
@@ -124,33 +116,6 @@ def load_one(rng: random.Random, folder: Path, covered: list[str]) -> None:
         check_document(document, raw)
         if suffix != ".jsonl" and len(document.text) < 100_000:
             check_chunks(document, rng.choice(CHUNKERS))
-
-
-def make_page_bomb(rng: random.Random) -> bytes:
-    """Make a small page that asks for much text, by cells over many rows and columns or by indentation."""
-    text, many = "bee " * rng.choice((10, 100, 1000, 3000)), rng.choice((20, 200, 600))
-    pages = (
-        f"<table><tr><td rowspan={rng.choice((many, 999_999))}>{text}" + "<tr><td>x" * many + "</table>",
-        "<table><tr>" + "<td>x" * many * 3 + "<tr><td>y" * many * 3 + f"<td>{text}</table>",
-        "<ul><li>" * many + "<p>bee" * rng.choice((10, 300, 1000)),
-    )
-    return rng.choice(pages).encode()
-
-
-def make_sheet_bomb(rng: random.Random) -> bytes:
-    """Make a small workbook in which many cells share one long text, or of which few cells lie far apart."""
-    from openpyxl import Workbook  # noqa: PLC0415 - not everywhere
-
-    book, packed = Workbook(), io.BytesIO()
-    if rng.random() < 0.7:
-        text = "bee " * rng.choice((10, 1000, 8000))
-        for _ in range(rng.choice((3, 30, 100))):
-            book.active.append([text] * rng.choice((1, 4)))
-    else:
-        for row in range(1, rng.choice((2, 50))):
-            book.active.cell(row * rng.choice((1, 999)), rng.choice((1, 16_384)), "bee")
-    book.save(packed)
-    return packed.getvalue()
 
 
 def refused(read: Callable[[], Any], covered: list[str]) -> Any:

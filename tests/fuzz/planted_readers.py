@@ -10,7 +10,6 @@ from fuzz.mutants import Mutant
 
 from retrivex.chunking.token_chunker import TokenChunker
 from retrivex.loading import files, jsonl
-from retrivex.loading.limits import Allowance
 from retrivex.loading.report import Loaded
 
 Loader = Callable[[bytes, str, str | None], Loaded]
@@ -65,7 +64,6 @@ PLANTED = (
     Mutant("deeply nested pages crash", files, "_LOADERS", _loader(".html", _nested)),
     Mutant("byte order marks stay in the text", files, "_LOADERS", _loader(".txt", _with_mark)),
     Mutant("many bars are read without end", files, "_LOADERS", _loader(".md", _endless)),
-    Mutant("small files make any amount of text", Allowance, "take", lambda _: lambda self, characters: None),
     Mutant("a line that is no object crashes", jsonl, "_parse_line", _only_objects),
     Mutant("chunks are one character off", TokenChunker, "chunk", _one_off),
 )
