@@ -92,6 +92,7 @@ class Lists(NamedTuple):
     starts : shape (lists + 1,), where each list begins
     places : shape (entries,), rows of the file of vectors
     centroids : shape (lists, dimension), of length one
+    angles : shape (lists,), mean angle between the vectors of a list and its centroid, in radians
     scales : shape (entries,), what the codes of an entry are multiplied by
     codes : shape (entries, dimension)
     """
@@ -99,6 +100,7 @@ class Lists(NamedTuple):
     starts: NDArray[np.int64]
     places: NDArray[np.int64]
     centroids: Floats
+    angles: Floats
     scales: Floats
     codes: NDArray[np.int8]
 
@@ -191,9 +193,14 @@ class ListWriter:
             made.places[:] = places[order]
             at = np.empty(entries, np.int64)
             at[order] = np.arange(entries)
+            angles = np.zeros(len(centroids))
             for start in range(0, entries, _BLOCK):
                 some = slice(start, start + _BLOCK)
-                made.scales[at[some]], made.codes[at[some]] = _encode(rows[places[some]])
+                found = rows[places[some]]
+                made.scales[at[some]], made.codes[at[some]] = _encode(found)
+                cosines = np.einsum("ij,ij->i", found, centroids[list_of[some]])
+                angles += np.bincount(list_of[some], np.arccos(np.clip(cosines, -1, 1)), len(centroids))
+            made.angles[:] = angles / np.maximum(np.diff(starts), 1)
             data.flush()
             with path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -244,7 +251,7 @@ def map_lists(path: Path, space: ListSpace) -> Lists:
         raise ListFileError(f"{path} is damaged, or of another database: {_WAY_OUT}")
     made = _split(data, space.lists, space.entries, space.dimension)
     ends = made.starts[0] == 0 and made.starts[-1] == space.entries and bool((np.diff(made.starts) >= 0).all())
-    if not (ends and np.isfinite(made.centroids).all() and np.isfinite(made.scales).all()):
+    if not (ends and all(np.isfinite(part).all() for part in (made.centroids, made.angles, made.scales))):
         raise ListFileError(f"{path} is damaged: {_WAY_OUT}")
     return made
 
@@ -263,6 +270,7 @@ def _layout(lists: int, entries: int, dimension: int) -> list[tuple[str, tuple[i
         ("<i8", (lists + 1,)),
         ("<i8", (entries,)),
         ("<f4", (lists, dimension)),
+        ("<f4", (lists,)),
         ("<f4", (entries,)),
         ("i1", (entries, dimension)),
     ]
