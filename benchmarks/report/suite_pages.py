@@ -89,8 +89,9 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
         (
             ("Composing", "The floor is to look the chunks up, join those that are shown, and count the result once. "
              "*Full recount* is the cost with a tokenizer that is a plain function; *cold* is a composer that "
-             "has never "
-             "seen the chunks.", "latency", ()),
+             "has never seen the chunks; *indexed*, too, with counts and cuts out of the embedded store, read "
+             "included.",
+             "latency", ()),
             ("Composing, by hits and windows", "k hits, L chunks on each side; known chunks, exact count.",
              "latency_grid", ("latency.png",)),
             ("Growth with the number of hits", "Window 2, budget 2,000.", "growth", ()),
@@ -99,8 +100,8 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
              "public sets, enlarged. The machine was busy: read multiples and processor time.", "index_dense", ()),
             ("The embedded index: words", "Made-up texts after Zipf's law, and texts drawn from public sets.",
              "index_words", ()),
-            ("The embedded index: approximate", "Of questions of the public sets, over their vectors, enlarged; exact: the "
-             "same store, all vectors compared. Both cores were busy with other work: read processor time.",
+            ("The embedded index: approximate", "Of questions of the public sets, over their vectors, enlarged; exact: "
+             "the same store, all vectors compared. Both cores were busy with other work: read processor time.",
              "index_approximate", ()),
             ("The embedded index: other engines for vectors", "The same 100,000 vectors and 60 questions; built in "
              "seconds of processor time, questions with processor time in brackets.", "index_peers", ()),

@@ -50,9 +50,14 @@ def read(name: str) -> dict[str, Any]:
 
 def latency() -> str:
     """Return the table of composing a context against its floor."""
-    columns = ("no count", "exact count", "full recount", "cold")
+    made = read("latency")["rows"]
+    columns = [
+        name
+        for name in ("no count", "exact count", "full recount", "cold", "indexed")
+        if all(name in row["us"] for row in made)
+    ]
     rows = []
-    for row in read("latency")["rows"]:
+    for row in made:
         window = "default windows" if row["window"] is None else f"±{row['window']}"
         name = f"{row['scorer']}: {row['k']} hits, {window}, {row['budget']:,} tokens" + (
             ", embeddings" if row["embeddings"] else ""

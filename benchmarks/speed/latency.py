@@ -7,9 +7,11 @@ The floor of a query is to look its chunks up, join those that are shown, and co
 Every figure is the median over many queries in one process, after a warm-up, with validation on: by the weighted
 scorer, and by the calibrated one with the question given. All of a row are timed in turns, so that what else the
 machine does falls on all alike. Warm: chunks in memory and their token counts known. Cold: a composer that has never
-seen the chunks. The columns: `no count` leaves counting out (every count that is asked for is known beforehand),
-`exact count` is what users get (tiktoken: only the text around each join is read again), `full recount` is what a
-tokenizer costs that RetriVex knows nothing about (any callable), so that all of the context has to be read again.
+seen the chunks. Indexed: the same, with chunks out of an embedded store that keeps their counts and where they may be
+cut, as `retrivex index` writes them; reading them is a part of it. The columns: `no count` leaves counting out (every
+count that is asked for is known beforehand), `exact count` is what users get (tiktoken: only the text around each join
+is read again), `full recount` is what a tokenizer costs that RetriVex knows nothing about (any callable), so that all
+of the context has to be read again.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import os
 import platform
 import random
 import statistics
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +34,10 @@ from rich.console import Console
 from rich.table import Table
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, __version__
+from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import ChunkKey
+from retrivex.model.document import Document
+from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import Tokenizer, get_tokenizer
 
 RESULTS = Path(__file__).parents[1] / "results" / "latency.json"
@@ -195,6 +201,11 @@ def measure(k: int, window: int | None, budget: int, *, dimension: int, scorer: 
     times["cold"] = median_us(
         lambda hits: SpanComposer(config, tokenizer=tokenizer).compose(hits, store, **asked), queries, 1
     )
+    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "store.db") as indexed:
+        fill(indexed, store, {key[0] for hits in queries for key in (hit.key for hit in hits)}, tokenizer)
+        times["indexed"] = median_us(
+            lambda hits: SpanComposer(config, tokenizer=tokenizer).compose(hits, indexed, **asked), queries, 1
+        )
     steps = {
         step.name: statistics.median(s.microseconds for one in made for s in one.trace.steps if s.name == step.name)
         for step in made[0].trace.steps
@@ -208,6 +219,20 @@ def measure(k: int, window: int | None, budget: int, *, dimension: int, scorer: 
         "ratio": {name: value / total for name, value in times.items()},
         "floor share": total / times["full recount"],
     }  # fmt: skip
+
+
+def fill(indexed: SQLiteStore, store: Store, doc_ids: set[str], tokenizer: Tokenizer) -> None:
+    """Write documents as `retrivex index` does, with counts, cuts and embeddings."""
+    with indexed.batch():
+        for doc_id in sorted(doc_ids):
+            chunks = [chunk for key, chunk in store.items() if key[0] == doc_id]
+            vectors = None if chunks[0].embedding is None else np.array([chunk.embedding for chunk in chunks])
+            counts = count_and_cut([chunk.text for chunk in chunks], tokenizer)
+            document = Document(doc_id, "".join(chunk.text for chunk in chunks))
+            encoder = None if vectors is None else "made up"
+            indexed.put(
+                document, chunks, embeddings=vectors, encoder=encoder, token_counts=counts, tokenizer=tokenizer.name
+            )
 
 
 def grid(quick: bool) -> dict[str, Any]:
@@ -302,12 +327,13 @@ def show(rows: Sequence[dict[str, Any]], grown: Sequence[dict[str, float]]) -> N
         "exact count",
         "full recount",
         "cold",
+        "indexed",
     ):
         table.add_column(name, justify="right")
     for row in rows:
         times = [
             f"{row['us'][n] / 1e3:.2f} ({row['ratio'][n]:.1f}x)"
-            for n in ("no count", "exact count", "full recount", "cold")
+            for n in ("no count", "exact count", "full recount", "cold", "indexed")
         ]
         floor = f"{sum(row['floor_us'].values()) / 1e3:.2f}"
         numbers = [row[name] for name in ("k", "window", "budget", "embeddings", "tokens shown", "spans")]
