@@ -107,7 +107,9 @@ def try_lancedb(rows: Any, queries: Any, truth: Any, folder: Path) -> dict[str, 
         for probe in probes:
 
             def ask(query: Any, probe: int = probe, name: str = name) -> Any:
-                search = table.search(query).distance_type("cosine").limit(HITS).select(["id"]).refine_factor(4)
+                search = (
+                    table.search(query).distance_type("cosine").limit(HITS).select(["id", "_distance"]).refine_factor(4)
+                )
                 search = search.nprobes(probe) if name.startswith("IVF_PQ") else search.ef(probe)
                 return search.to_arrow()["id"].to_pylist()
 
@@ -189,7 +191,7 @@ def compare_words(folder: Path, count: int) -> dict[str, Any]:
         page, chunks = pages[7]
 
         def change() -> None:
-            writer.delete_documents("doc", page.doc_id)
+            writer.delete_documents_by_term("doc", page.doc_id)
             write(page, chunks)
             writer.commit()
 

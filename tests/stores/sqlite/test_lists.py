@@ -117,6 +117,9 @@ def test_changes_need_no_new_index(path: Path) -> None:
         put(store, "d4", 4, seed=500)
         assert list_files(path) == files
         assert found(store)[0] == (("new", 0), 1.0)
+        nearest = next(key[0] for key, _ in found(store) if key[0] != "new")
+        store.delete(nearest)
+        assert nearest not in {key[0] for key, _ in found(store)}
         for where in (None, {"page": {"max": 4}}, {"page": 3}, {"doc_id": "d4"}, {"doc_id": "d3"}):
             assert found(store, where=where) == found(reader, where=where) == found(store, where=where, exact=True)
         info = store.info().approximate
@@ -294,7 +297,7 @@ def set_values(path: Path, kind: str, start: int, value: float) -> None:
         (scribble, "lists-1 is damaged, or of another database"),
         (exchange, "lists-1 is damaged, or of another database"),
         (lambda path: set_values(path, "<i8", 0, 5), "lists-1 is damaged: "),
-        (lambda path: set_values(path, "<i8", 20, -5), "lists-1 is damaged: "),
+        (lambda path: set_values(path, "<i8", 10, -5), "lists-1 is damaged: "),
         (lambda path: set_values(path, "<f4", 2 * (21 + 400), np.nan), "lists-1 is damaged: "),
     ],
 )
