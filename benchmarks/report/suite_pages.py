@@ -91,14 +91,22 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
              "*Full recount* is the cost with a tokenizer that is a plain function; *cold* is a composer that "
              "has never "
              "seen the chunks.", "latency", ()),
+            ("Composing chunks never seen", "Default settings, calibrated scorer; reading the index is included.",
+             "latency_indexed", ()),
             ("Composing, by hits and windows", "k hits, L chunks on each side; known chunks, exact count.",
              "latency_grid", ("latency.png",)),
             ("Growth with the number of hits", "Window 2, budget 2,000.", "growth", ()),
-            ("The SQLite store", "Search is in the next two chapters.", "store", ()),
+            ("The SQLite store", "Search is in the next chapters.", "store", ()),
             ("The embedded index: vectors", "Beside an earlier commit, by turns, in one run; vectors are those of "
              "public sets, enlarged. The machine was busy: read multiples and processor time.", "index_dense", ()),
             ("The embedded index: words", "Made-up texts after Zipf's law, and texts drawn from public sets.",
              "index_words", ()),
+            ("The embedded index: approximate", "Of questions of the public sets, over their vectors, enlarged; exact: "
+             "the same store, all vectors compared. Both cores were busy with other work: read processor time.",
+             "index_approximate", ()),
+            ("The embedded index: other engines for vectors", "The same 100,000 vectors and 60 questions; built in "
+             "seconds of processor time, questions with processor time in brackets.", "index_peers", ()),
+            ("The embedded index: another engine for words", "", "index_word_peers", ()),
             ("Neighbours in vector stores", "", "adapters", ()),
             ("The order `profile`", "", "ordering_profile", ()),
             ("Orders under position profiles", "", "ordering_effect", ()),

@@ -62,6 +62,15 @@ def latency() -> str:
     return table(["query", "floor", *columns], rows)
 
 
+def latency_indexed() -> str:
+    """Return the table of composing chunks never seen, from memory and from an index with stored counts."""
+    rows = [
+        [f"{row['k']}", *(f"{row[name]:.1f} ms" for name in ("warm", "cold", "indexed"))]
+        for row in read("latency").get("indexed", [])
+    ]
+    return table(["hits", "seen before", "never seen", "never seen, from an index with counts and cuts"], rows)
+
+
 def latency_grid() -> str:
     """Return the table of composing a context against hits and windows; empty where it was not measured."""
     rows = read("latency").get("grid", {}).get("rows", [])
@@ -148,6 +157,7 @@ def ablations() -> str:
 TABLES = {
     "latency": latency,
     "latency_grid": latency_grid,
+    "latency_indexed": latency_indexed,
     "reliability": reliability,
     "ablations": ablations,
     "growth": growth,

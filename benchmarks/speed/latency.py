@@ -1,15 +1,18 @@
 """What composing a context costs, as a multiple of what nobody can avoid.
 
 Run: `make bench` (or `python -m benchmarks.speed.latency`); writes `results/latency.json`. `--grid` measures only
-the grid of hits and windows and leaves the rest of the file as it is; `make report` prints and draws it.
+the grid of hits and windows and leaves the rest of the file as it is; `make report` prints and draws it. `--indexed`
+does the same with a composer that has never seen the chunks, which come out of memory, or out of an embedded store that
+keeps their counts and where they may be cut, as `retrivex index` writes them; reading them is a part of it.
 
 The floor of a query is to look its chunks up, join those that are shown, and count the tokens of the result once.
 Every figure is the median over many queries in one process, after a warm-up, with validation on: by the weighted
 scorer, and by the calibrated one with the question given. All of a row are timed in turns, so that what else the
 machine does falls on all alike. Warm: chunks in memory and their token counts known. Cold: a composer that has never
-seen the chunks. The columns: `no count` leaves counting out (every count that is asked for is known beforehand),
-`exact count` is what users get (tiktoken: only the text around each join is read again), `full recount` is what a
-tokenizer costs that RetriVex knows nothing about (any callable), so that all of the context has to be read again.
+seen the chunks. The columns: `no count` leaves counting out (every
+count that is asked for is known beforehand), `exact count` is what users get (tiktoken: only the text around each join
+is read again), `full recount` is what a tokenizer costs that RetriVex knows nothing about (any callable), so that all
+of the context has to be read again.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import os
 import platform
 import random
 import statistics
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +35,10 @@ from rich.console import Console
 from rich.table import Table
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, __version__
+from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import ChunkKey
+from retrivex.model.document import Document
+from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import Tokenizer, get_tokenizer
 
 RESULTS = Path(__file__).parents[1] / "results" / "latency.json"
@@ -210,6 +217,49 @@ def measure(k: int, window: int | None, budget: int, *, dimension: int, scorer: 
     }  # fmt: skip
 
 
+def from_index(quick: bool) -> list[dict[str, float]]:
+    """Milliseconds of composing chunks never seen, out of memory and out of an index, default settings, in turns."""
+    rng = random.Random(13)
+    store = make_store(GRID_CHUNKS, rng, dimension=0)
+    query = " ".join(rng.sample(WORDS.split(), 10))
+    tokenizer = get_tokenizer("auto")
+    rows = []
+    for k in (6, 20, 50):
+        queries = make_queries(store, k, 5 if quick else 40, rng)
+        with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "store.db") as indexed:
+            fill(indexed, store, {hit.key[0] for hits in queries for hit in hits}, tokenizer)
+            warm = SpanComposer(tokenizer=tokenizer)
+
+            def compose(hits: list[SeedHit], composer: SpanComposer | None, source: Any) -> None:
+                (composer or SpanComposer(tokenizer=tokenizer)).compose(hits, source, query=query)
+
+            timed: dict[str, Timed] = {
+                "warm": (lambda hits: compose(hits, warm, store), queries),  # noqa: B023 - called at once
+                "cold": (lambda hits: compose(hits, None, store), queries),
+                "indexed": (lambda hits: compose(hits, None, indexed), queries),
+            }
+            for run, items in timed.values():
+                run(items[0])
+            for hits in queries:
+                compose(hits, warm, store)
+            rows.append({"k": k, **{name: us / 1e3 for name, us in medians_us(timed, 3).items()}})
+    return rows
+
+
+def fill(indexed: SQLiteStore, store: Store, doc_ids: set[str], tokenizer: Tokenizer) -> None:
+    """Write documents as `retrivex index` does, with counts, cuts and embeddings."""
+    with indexed.batch():
+        for doc_id in sorted(doc_ids):
+            chunks = [chunk for key, chunk in store.items() if key[0] == doc_id]
+            vectors = None if chunks[0].embedding is None else np.array([chunk.embedding for chunk in chunks])
+            counts = count_and_cut([chunk.text for chunk in chunks], tokenizer)
+            document = Document(doc_id, "".join(chunk.text for chunk in chunks))
+            encoder = None if vectors is None else "made up"
+            indexed.put(
+                document, chunks, embeddings=vectors, encoder=encoder, token_counts=counts, tokenizer=tokenizer.name
+            )
+
+
 def grid(quick: bool) -> dict[str, Any]:
     """Time against hits and windows for both scorers: tokens counted exactly, chunks known, one budget, no embeddings.
 
@@ -327,14 +377,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer queries; writes nothing unless --out")
     parser.add_argument("--grid", action="store_true", help="only the grid of hits and windows")
+    parser.add_argument("--indexed", action="store_true", help="only chunks never seen, in memory and in an index")
     parser.add_argument("--out", type=Path, help=f"file to write to; {RESULTS.name} of the results by default")
     given = parser.parse_args()
-    found: dict[str, Any] = {} if given.grid else measured(quick=given.quick)
-    found["grid"] = grid(given.quick)
-    show_grid(found["grid"])
+    found: dict[str, Any] = {} if given.grid or given.indexed else measured(quick=given.quick)
+    if not given.indexed:
+        found["grid"] = grid(given.quick)
+        show_grid(found["grid"])
+    if not given.grid:
+        found["indexed"] = from_index(given.quick)
+        print(*found["indexed"], sep="\n")
     out = given.out or (None if given.quick else RESULTS)
     if out is not None:
-        kept = json.loads(out.read_text(encoding="utf-8")) if given.grid and out.exists() else {}
+        kept = json.loads(out.read_text(encoding="utf-8")) if (given.grid or given.indexed) and out.exists() else {}
         out.write_text(json.dumps({**kept, **found}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -128,7 +128,10 @@ class _SQLiteWriter:
                 document.put_into(self._store)
 
     def close(self) -> None:
-        self._store.close()
+        try:
+            self._store.index_vectors()
+        finally:
+            self._store.close()
 
 
 class _CollectionWriter:

@@ -19,6 +19,7 @@ from retrivex.loading import LoadProblem, describe_kinds
 from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.retrieval.stored_encoder import encoder_for_index
 from retrivex.stores import SQLiteStore
+from retrivex.stores.sqlite.list_building import LISTED_FROM
 from retrivex.stores.sqlite.store import store_files
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
@@ -62,6 +63,15 @@ def index(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove also documents under PATH that this run does not look for.")
     ] = False,
+    approximate_from: Annotated[
+        int,
+        typer.Option(
+            "--approximate-from",
+            min=0,
+            metavar="N",
+            help="Vectors from which on they get an approximate index; 0 for none.",
+        ),
+    ] = LISTED_FROM,
     as_json: AsJson = False,
 ) -> None:
     """Index files and folders: text, Markdown, HTML, PDF, office files, JSONL.
@@ -91,7 +101,7 @@ def index(
         except ChunkError as error:
             raise typer.BadParameter(str(error)) from error
         with progress("indexing", in_bytes=True) as bar:
-            report = Indexer(store, cutter, counter, encoder).index(
+            report = Indexer(store, cutter, counter, encoder, approximate_from).index(
                 paths,
                 include=include or (),
                 exclude=exclude or (),

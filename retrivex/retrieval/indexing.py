@@ -20,6 +20,7 @@ from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
 from retrivex.stores import DocumentInfo, PutResult, SQLiteStore, content_hash
+from retrivex.stores.sqlite.list_building import LISTED_FROM
 from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
 
@@ -172,6 +173,8 @@ class Indexer:
     chunker : cuts them
     tokenizer : counts each chunk's tokens, so that no query has to
     encoder : gives each chunk a vector; None for words only
+    approximate_from : number of vectors from which on `index` keeps an approximate index of them, see
+        `SQLiteStore.index_vectors`; 0 for none
 
     Examples
     --------
@@ -193,6 +196,7 @@ class Indexer:
     chunker: Chunker
     tokenizer: Tokenizer
     encoder: Encoder | None = None
+    approximate_from: int = LISTED_FROM
 
     def index(
         self,
@@ -244,6 +248,7 @@ class Indexer:
         report.problems = [*loading.problems, *report.problems]
         report.notes, report.passed_over = loading.notes, loading.passed_over
         self._remove_stale(stored, roots, run, prune=prune)
+        self.store.index_vectors(self.approximate_from)
         return report
 
     def add(self, document: Document) -> tuple[PutResult, int, int]:

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from retrivex.stores.sqlite.list_file import list_files
 from retrivex.stores.sqlite.vector_file import VectorReader, vector_files
 from retrivex.stores.sqlite.vector_runs import vector_space
 
@@ -27,8 +28,9 @@ def with_vectors_inside(path: Path) -> Path:
         connection.execute("DROP TABLE vector_runs")
         connection.execute("DROP TABLE vector_gaps")
         connection.execute("DELETE FROM meta WHERE key IN ('vector_generation', 'vector_identity', 'vector_rows')")
+        connection.execute("DELETE FROM meta WHERE key GLOB 'lists*'")
         connection.execute("PRAGMA user_version = 1")
         connection.execute("COMMIT")
-    for file in vector_files(path):
+    for file in [*vector_files(path), *list_files(path)]:
         file.unlink()
     return path

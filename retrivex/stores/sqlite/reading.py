@@ -12,6 +12,7 @@ from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, Scope, allowed_s
 from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
 from retrivex.stores.sqlite.filters import Where, compile_where
+from retrivex.stores.sqlite.list_file import ListReader
 from retrivex.stores.sqlite.rows import FIELDS, decode_chunk, decode_text
 from retrivex.stores.sqlite.schema import COUNT_COLUMNS, count_columns
 from retrivex.stores.sqlite.text_ranking import MATCH_JOINS, promising
@@ -160,14 +161,20 @@ def _rank_matches(
 
 
 def rank_nearest(
-    connection: sqlite3.Connection, vectors: VectorReader, query: Floats, k: int, scope: Scope, where: Where | None
+    connection: sqlite3.Connection,
+    vectors: VectorReader,
+    lists: ListReader | None,
+    query: Floats,
+    k: int,
+    scope: Scope,
+    where: Where | None,
 ) -> Scored:
     """Return the `k` rows nearest to the unit vector `query` by cosine, inside the caller's snapshot."""
     space = vector_space(connection)
     if space is None or k == 0:
         return []
     restriction, values = _restriction(connection, scope, where)
-    return rank_vectors(connection, space, vectors, query, min(k, _MAX_K), restriction, values)
+    return rank_vectors(connection, space, vectors, lists, query, min(k, _MAX_K), restriction, values)
 
 
 def load_hits(connection: sqlite3.Connection, ranked: Scored, *, vectors: VectorReader | None) -> list[SeedHit]:

@@ -49,6 +49,23 @@ from retrivex.stores.sqlite.inspection import (
     read_info,
     read_infos,
 )
+from retrivex.stores.sqlite.list_building import (
+    LISTED_FROM,
+    drop_lists,
+    extend_lists,
+    list_space,
+    move_lists,
+    needs_lists,
+)
+from retrivex.stores.sqlite.list_file import (
+    ListFileError,
+    ListReader,
+    Lists,
+    ListSpace,
+    ListWriter,
+    list_files,
+    list_path,
+)
 from retrivex.stores.sqlite.record import prepare
 from retrivex.stores.sqlite.rows import decode_text
 from retrivex.stores.sqlite.schema import ensure_schema
@@ -56,6 +73,7 @@ from retrivex.stores.sqlite.vector_file import (
     MissingVectorFileError,
     VectorFileError,
     VectorReader,
+    VectorSpace,
     VectorWriter,
     current_file,
     vector_files,
@@ -66,6 +84,7 @@ from retrivex.stores.sqlite.vector_runs import (
     drop_runs,
     move_out,
     needs_compacting,
+    read_gaps,
     vector_identity,
     vector_space,
 )
@@ -77,7 +96,7 @@ _Answer = TypeVar("_Answer")
 
 def store_files(path: Path) -> list[Path]:
     """Return every file that a store at `path` may consist of: the database, its log, and its vectors."""
-    return [*(Path(f"{path}{suffix}") for suffix in SUFFIXES), *vector_files(path)]
+    return [*(Path(f"{path}{suffix}") for suffix in SUFFIXES), *vector_files(path), *list_files(path)]
 
 
 class SQLiteStore:
@@ -132,6 +151,8 @@ class SQLiteStore:
         self._busy_timeout_s = busy_timeout_s
         self._vectors = VectorReader(self.path)
         self._vector_writer = VectorWriter(self.path)
+        self._lists = ListReader(self.path)
+        self._list_writer = ListWriter(self.path)
         self._is_tidy = False  # what killed processes left beside the file is looked for once
         self._readers = ReaderPool(self.path, read_only=read_only, busy_timeout_s=busy_timeout_s)
         self._writer: sqlite3.Connection | None = None
@@ -166,6 +187,7 @@ class SQLiteStore:
                 self._writer = None
                 self._vector_writer.close()
         self._vectors.close()
+        self._lists.close()
         if self._read_only:
             remove_empty_log(self.path, self._busy_timeout_s)
 
@@ -259,9 +281,54 @@ class SQLiteStore:
     def drop_vectors(self) -> None:
         """Delete all vectors, so that another model's can be stored; every document then counts as changed."""
         with self._transaction(move=False) as connection:
+            drop_lists(connection, self._list_writer, vector_space(connection))
             drop_runs(connection, self._vector_writer)
             connection.execute("DELETE FROM meta WHERE key = 'model_folder'")
             connection.execute("UPDATE documents SET content_hash = '', vector_count = 0 WHERE vector_count > 0")
+
+    def index_vectors(self, from_vectors: int = LISTED_FROM) -> bool:
+        """Build the approximate index of the vectors, or bring it up to date, where it saves time.
+
+        With it, a question is compared with a share of the vectors; what that finds is compared exactly. Vectors that
+        are stored later are all compared, and deleted ones are left out, so that it need not be called after each
+        change: it does something where more than a twentieth of the vectors came later, or the index is missing or
+        damaged. `Indexer.index`, and so `retrivex index`, calls it. Other writers wait meanwhile: a million vectors
+        of 384 dimensions take some 20 s.
+
+        Parameters
+        ----------
+        from_vectors : least number of vectors, deleted ones that are still in the file among them; 0 goes without the
+            index, and removes it
+
+        Returns
+        -------
+        bool
+            Whether it was written.
+
+        Raises
+        ------
+        StoreError
+            If `from_vectors` is negative, or the files cannot be read or written.
+        """
+        if isinstance(from_vectors, bool) or not isinstance(from_vectors, int) or from_vectors < 0:
+            raise StoreError(
+                f"from_vectors is {from_vectors!r}: give the number of vectors from which on there is an approximate "
+                f"index, {LISTED_FROM:,} as a rule, or 0 for none"
+            )
+        with self._readers.snapshot() as connection:
+            space = vector_space(connection)
+            listed = list_space(connection, space)
+            if not (listed if from_vectors == 0 else self._should_list(listed, space, from_vectors)):
+                return False
+        with self._transaction() as connection:
+            space = vector_space(connection)
+            if from_vectors == 0 or space is None or not space.generation:
+                drop_lists(connection, self._list_writer, space)
+                return False
+            # what this transaction appended is no state that another one should find mapped
+            rows = VectorReader(self.path).rows(space)
+            extend_lists(connection, self._list_writer, self._lists, space, rows, read_gaps(connection, space))
+        return True
 
     @contextmanager
     def batch(self, chunks: int = 10_000) -> Iterator[None]:
@@ -348,8 +415,12 @@ class SQLiteStore:
         where: Where | None = None,
         *,
         encoder: str | None = None,
+        exact: bool = False,
     ) -> list[SeedHit]:
-        """Return the `k` chunks nearest to `vector` by cosine, exactly.
+        """Return the `k` chunks nearest to `vector` by cosine.
+
+        Scores are exact. Where there is an approximate index (see `index_vectors`), some of the nearest may be missing
+        from the hits; there are as many of them as ever. More than 1,000 hits are always searched exactly.
 
         Parameters
         ----------
@@ -358,6 +429,7 @@ class SQLiteStore:
         scope : what the caller may see
         where : see `Where`
         encoder : name of the model `vector` comes from; compared with the file's where given
+        exact : compare all vectors, also where there is an approximate index
 
         Raises
         ------
@@ -374,7 +446,8 @@ class SQLiteStore:
             if space is None:
                 raise StoreError(f"{self.path} holds no vectors: index with an encoder, or search by text")
             check_vector_space(space, encoder, len(query))
-            ranked = reading.rank_nearest(connection, self._vectors, query, k, scope, where)
+            lists = None if exact else self._lists
+            ranked = reading.rank_nearest(connection, self._vectors, lists, query, k, scope, where)
             return reading.load_hits(connection, ranked, vectors=self._embeddings())
 
         return self._read(ask)
@@ -424,12 +497,13 @@ class SQLiteStore:
     def info(self) -> StoreInfo:
         """Return how much of everything the file holds. For the file's owner: no scope applies."""
         with self._readers.snapshot() as connection:
-            return read_info(connection, self.path, vector_space(connection))
+            space = vector_space(connection)
+            return read_info(connection, self.path, space, list_space(connection, space))
 
     def check(self) -> list[str]:
         """Return what is wrong with the file, in words; empty where all is well. Reads all of it."""
         with self._transaction(move=False) as connection:
-            return find_problems(connection, self._vectors)
+            return find_problems(connection, self._vectors, self._lists)
 
     # -- inner workings
 
@@ -493,13 +567,43 @@ class SQLiteStore:
             if self._writer is not None and self._writer.in_transaction:
                 try:
                     if needs_compacting(self._writer):
-                        compact(self._writer, self._vector_writer, self._vectors)
+                        self._compact(self._writer)
                     self._vector_writer.sync()
                     self._writer.execute("COMMIT")
                 except BaseException:
                     self._rollback(self._writer)
                     raise
                 self._vector_writer.committed()
+                self._list_writer.committed()
+
+    def _compact(self, connection: sqlite3.Connection) -> None:
+        """Copy the vectors that are left into another file, and the approximate index with them."""
+        listed, lists = self._readable_lists(connection)
+        moved_to = compact(connection, self._vector_writer, self._vectors)
+        space = vector_space(connection)
+        if space is None or listed is None or lists is None:
+            drop_lists(connection, self._list_writer, space)
+        else:
+            rows = VectorReader(self.path).rows(space)
+            move_lists(connection, self._list_writer, listed, lists, space, rows, moved_to)
+
+    def _readable_lists(self, connection: sqlite3.Connection) -> tuple[ListSpace | None, Lists | None]:
+        listed = list_space(connection, vector_space(connection))
+        try:
+            return listed, None if listed is None else self._lists.lists(listed)
+        except ListFileError:
+            return listed, None
+
+    def _should_list(self, listed: ListSpace | None, space: VectorSpace | None, from_vectors: int) -> bool:
+        """Whether the approximate index is to be written, also because its file is missing or damaged."""
+        if needs_lists(listed, space, from_vectors):
+            return True
+        try:
+            if listed is not None:
+                self._lists.lists(listed)
+        except ListFileError:
+            return True
+        return False
 
     def _tidy_up(self, connection: sqlite3.Connection) -> None:
         """Remove files of vectors that belong to no committed state; the caller holds the write lock."""
@@ -509,11 +613,16 @@ class SQLiteStore:
         # where the current one is missing, an older copy of the database was put here, perhaps
         if current is None or current.exists():
             self._vector_writer.remove_others(vector_identity(connection), current)
+        listed = list_space(connection, vector_space(connection))
+        lists = None if listed is None else list_path(self.path, listed.number)
+        if lists is None or lists.exists():
+            self._list_writer.remove_others(vector_identity(connection), lists)
         self._is_tidy = True
 
     def _rollback(self, connection: sqlite3.Connection) -> None:
         self._pending = 0
         self._vector_writer.rolled_back()
+        self._list_writer.rolled_back()
         # a full disk makes SQLite roll back by itself
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -14,7 +14,7 @@ import os
 import stat
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,8 +29,10 @@ Floats = NDArray[np.float32]
 
 _MAGIC = b"RVXVEC01"
 _HEADER = struct.Struct("<8s16sI")  # magic, identity, dimension
-_HEADER_BYTES = 64  # rows begin on a cache line
-_BINARY = getattr(os, "O_BINARY", 0)  # of Windows
+HEADER_BYTES = 64
+"""Of each file beside a database; what follows begins on a cache line. Bytes 8 to 24 are the identity."""
+
+BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 _WAY_OUT = (
     "copy it together with the database, restore both, or delete the vectors with drop_vectors(), or "
@@ -69,7 +71,12 @@ class VectorSpace:
 
 def vector_files(database: Path) -> list[Path]:
     """Return the files of vectors beside a database, of any generation."""
-    begin = f"{database.name}-vectors-"
+    return numbered_files(database, "vectors")
+
+
+def numbered_files(database: Path, kind: str) -> list[Path]:
+    """Return the files `NAME-kind-NUMBER` beside a database."""
+    begin = f"{database.name}-{kind}-"
     try:
         names = sorted(os.listdir(database.absolute().parent))
     except OSError:
@@ -120,9 +127,9 @@ class VectorWriter:
         self.close()
         path = self._created = _path(self._database, space)
         self._replaced = space.identity
-        with _disk_errors(path):
+        with disk_errors(path):
             path.unlink(missing_ok=True)  # never through a link to another file, as a folder from elsewhere may hold
-            self._open = (path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, 0o666))
+            self._open = (path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666))
             self._write(_header(space), 0)
 
     def append(self, space: VectorSpace, rows: Floats) -> int:
@@ -131,11 +138,11 @@ class VectorWriter:
         if self._open is None or self._open[0] != path:
             self.close()
             _map(self._database, space)  # refuses what is not this database's file
-            with _disk_errors(path):
-                self._open = (path, os.open(path, os.O_RDWR | _BINARY))
+            with disk_errors(path):
+                self._open = (path, os.open(path, os.O_RDWR | BINARY))
         data = rows.astype("<f4", copy=False).tobytes()
-        with _disk_errors(path):
-            self._write(data, _HEADER_BYTES + 4 * space.dimension * space.rows)
+        with disk_errors(path):
+            self._write(data, HEADER_BYTES + 4 * space.dimension * space.rows)
         return zlib.crc32(data)
 
     def drop(self, identity: str) -> None:
@@ -148,10 +155,10 @@ class VectorWriter:
         if self._open is None or not self._dirty:
             return
         path, descriptor = self._open
-        with _disk_errors(path):
+        with disk_errors(path):
             os.fsync(descriptor)
             if self._created is not None:
-                _sync_folder(path.absolute().parent)
+                sync_folder(path.absolute().parent)
         self._dirty = False
 
     def committed(self) -> None:
@@ -170,10 +177,7 @@ class VectorWriter:
 
     def remove_others(self, identity: str, kept: Path | None) -> None:
         """Remove this database's files but one: those of earlier generations, and of transactions that were killed."""
-        for path in vector_files(self._database):
-            if path != kept and _belongs(path, identity):
-                with suppress(OSError):  # where another process holds it, the next one removes it
-                    path.unlink()
+        remove_files(vector_files(self._database), identity, kept)
 
     def close(self) -> None:
         """Close the file."""
@@ -207,14 +211,14 @@ def _path(database: Path, space: VectorSpace) -> Path:
 def _map(database: Path, space: VectorSpace) -> Floats:
     path = _path(database, space)
     try:
-        with _open_regular(path) as file:
-            header, size = file.read(_HEADER_BYTES), os.fstat(file.fileno()).st_size
+        with open_regular(path) as file:
+            header, size = file.read(HEADER_BYTES), os.fstat(file.fileno()).st_size
             wrong = _find_problem(header, size, space)
             if wrong is None:
                 shape = (space.rows, space.dimension)
                 if not space.rows:  # nothing cannot be mapped
                     return np.empty(shape, np.float32)
-                return np.asarray(np.memmap(file, np.dtype("<f4"), "r", _HEADER_BYTES, shape))
+                return np.asarray(np.memmap(file, np.dtype("<f4"), "r", HEADER_BYTES, shape))
     except FileNotFoundError as error:
         raise MissingVectorFileError(
             f"{path} is missing, which holds the vectors of {database.name}: {_WAY_OUT}"
@@ -224,9 +228,9 @@ def _map(database: Path, space: VectorSpace) -> Floats:
     raise VectorFileError(f"{path} {wrong}")
 
 
-def _open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BinaryIO:
     """Open a file to read; a pipe, which would be waited for without end, and a device are an OSError."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no regular file")
@@ -235,31 +239,39 @@ def _open_regular(path: Path) -> BinaryIO:
 
 def _find_problem(header: bytes, size: int, space: VectorSpace) -> str | None:
     """Return what is wrong with a file of that header and so many bytes, and the way out; None if nothing is."""
-    if len(header) < _HEADER_BYTES or header[:6] != _MAGIC[:6]:
+    if len(header) < HEADER_BYTES or header[:6] != _MAGIC[:6]:
         return f"is damaged, or no file of vectors: {_WAY_OUT}"
     magic, identity, dimension = _HEADER.unpack(header[: _HEADER.size])
     if magic != _MAGIC:
         return f"was written by a newer RetriVex: upgrade retrivex-rag, or {_WAY_OUT}"
     if identity.hex() != space.identity or dimension != space.dimension:
         return f"holds the vectors of another database: {_WAY_OUT}"
-    needed = _HEADER_BYTES + 4 * space.dimension * space.rows
+    needed = HEADER_BYTES + 4 * space.dimension * space.rows
     if size < needed:
         return f"is damaged, it has {size:,} bytes in place of {needed:,}: {_WAY_OUT}"
     return None
 
 
+def remove_files(paths: Iterable[Path], identity: str, kept: Path | None) -> None:
+    """Remove those of the database of that identity, but one."""
+    for path in paths:
+        if path != kept and _belongs(path, identity):
+            with suppress(OSError):  # where another process holds it, the next one removes it
+                path.unlink()
+
+
 def _belongs(path: Path, identity: str) -> bool:
     """Whether a file is of the database of that identity; one that was killed before its header was written is."""
     try:
-        with _open_regular(path) as file:
-            header = file.read(_HEADER_BYTES)
+        with open_regular(path) as file:
+            header = file.read(HEADER_BYTES)
     except OSError:
         return False
     return not header or header[8:24].hex() == identity
 
 
 def _header(space: VectorSpace) -> bytes:
-    return _HEADER.pack(_MAGIC, bytes.fromhex(space.identity), space.dimension).ljust(_HEADER_BYTES, b"\0")
+    return _HEADER.pack(_MAGIC, bytes.fromhex(space.identity), space.dimension).ljust(HEADER_BYTES, b"\0")
 
 
 def _write_at(descriptor: int, data: memoryview, at: int) -> int:
@@ -269,7 +281,7 @@ def _write_at(descriptor: int, data: memoryview, at: int) -> int:
     return os.write(descriptor, data)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Bring the name of a new file to the disk, where a system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
@@ -280,7 +292,8 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn errors of writing a file into `VectorFileError` with the file and the way out."""
     try:
         yield
     except OSError as error:

@@ -9,8 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from retrivex.stores.sqlite.connection import DamagedRowError, decoding
+from retrivex.stores.sqlite.list_building import list_space
+from retrivex.stores.sqlite.list_file import ListReader, ListSpace
+from retrivex.stores.sqlite.list_search import nearest_listed
 from retrivex.stores.sqlite.vector_file import VectorReader, VectorSpace
-from retrivex.stores.sqlite.vector_runs import Places, chunks_at, read_gaps
+from retrivex.stores.sqlite.vector_runs import Places, chunks_at, gap_runs, places_within, read_gaps
 from retrivex.stores.sqlite.vectors import Floats, nearest
 
 Scored: TypeAlias = list[tuple[int, float]]
@@ -18,6 +21,12 @@ Scored: TypeAlias = list[tuple[int, float]]
 
 _GATHERED_ROWS = 16_384  # copied at once, where few rows of many are compared
 _GATHERED_SHARE = 0.25  # of the rows, up to which copying those is quicker than multiplying all
+
+MOST_LISTED = 1000
+"""Hits up to which the approximate index is asked."""
+
+# times the hits that are asked for: rows that are compared exactly, more of them where a restriction leaves few
+_CANDIDATES = (2, 8, 32)
 
 
 def vector_columns(space: VectorSpace | None) -> tuple[str, str]:
@@ -56,6 +65,7 @@ def rank_vectors(
     connection: sqlite3.Connection,
     space: VectorSpace,
     reader: VectorReader,
+    lists: ListReader | None,
     query: Floats,
     k: int,
     restriction: str,
@@ -65,19 +75,19 @@ def rank_vectors(
 
     Parameters
     ----------
+    lists : the approximate index, which is asked where there is one; None compares all vectors
     restriction, values : SQL conditions on chunks (c) and documents (d), and what they bind; empty for all
     """
     if not space.generation:
         return _rank_blobs(connection, space, query, k, restriction, values)
     rows = reader.rows(space)
-    if restriction:
-        found = connection.execute(
-            "SELECT r.place + c.id - r.chunk FROM vector_runs r JOIN chunks c ON c.document = r.document "
-            f"JOIN documents d ON d.id = c.document WHERE 1{restriction}",
-            values,
-        )
-        with decoding("the places of vectors"):
-            places = _checked(np.array([row[0] for row in found], np.int64), space)
+    listed = None if lists is None or k > MOST_LISTED else list_space(connection, space)
+    places = None
+    if lists is not None and listed is not None:
+        places = _listed(connection, space, rows, (listed, lists), query, k, restriction, values)
+    if places is None and restriction:
+        places = _allowed(connection, space, restriction, values)
+    if places is not None:
         best, scores = nearest(_cosines(rows, query, places), k)
         best = places[best]
     else:
@@ -89,6 +99,52 @@ def rank_vectors(
         raise DamagedRowError("vectors belong to no chunk")
     scored = [(-score, *reversed(chunks[place])) for place, score in zip(best.tolist(), scores.tolist(), strict=True)]
     return [(row_id, -score) for score, _, row_id in sorted(scored)[:k]]
+
+
+def _allowed(connection: sqlite3.Connection, space: VectorSpace, restriction: str, values: Sequence[Any]) -> Places:
+    """Return the places of all vectors that a restriction leaves."""
+    found = connection.execute(
+        "SELECT r.place + c.id - r.chunk FROM vector_runs r JOIN chunks c ON c.document = r.document "
+        f"JOIN documents d ON d.id = c.document WHERE 1{restriction}",
+        values,
+    )
+    with decoding("the places of vectors"):
+        return _checked(np.array([row[0] for row in found], np.int64), space)
+
+
+def _listed(
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    rows: Floats,
+    index: tuple[ListSpace, ListReader],
+    query: Floats,
+    k: int,
+    restriction: str,
+    values: Sequence[Any],
+) -> Places | None:
+    """Return places among which the `k` nearest are; None where a restriction leaves few of those that are near.
+
+    Rows that came after the lists were written are all compared.
+    """
+    listed, reader = index
+    lists = reader.lists(listed)
+    gaps = gap_runs(connection, space)
+    later = rows[listed.rows :] @ query
+    dead = read_gaps(connection, space) - listed.rows
+    later[dead[dead >= 0]] = -np.inf
+    for factor in _CANDIDATES:
+        latest, scores = nearest(later, factor * k)
+        found = [nearest_listed(lists, query, factor * k, gaps), latest[scores > -np.inf] + listed.rows]
+        with decoding("the approximate index"):
+            places = _checked(np.unique(np.concatenate(found)), space)
+        if not restriction:
+            return places
+        within = places_within(connection, places.tolist(), restriction, values)
+        if len(within) >= k:
+            return within
+        if len(within) * _CANDIDATES[-1] < k * factor:
+            break  # nor would it leave enough of the most that are looked at
+    return None
 
 
 def _cosines(rows: Floats, query: Floats, places: Places) -> Floats:

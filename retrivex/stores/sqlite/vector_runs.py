@@ -151,18 +151,25 @@ def needs_compacting(connection: sqlite3.Connection) -> bool:
     return bool(gaps >= MIN_GAPS and 4 * gaps > space.rows)
 
 
-def compact(connection: sqlite3.Connection, writer: VectorWriter, reader: VectorReader) -> None:
-    """Write the rows that are left into a file of the next generation."""
+def compact(connection: sqlite3.Connection, writer: VectorWriter, reader: VectorReader) -> Places:
+    """Write the rows that are left into a file of the next generation.
+
+    Returns
+    -------
+    NDArray[np.int64]
+        Where each row of the file before stands now; -1 for those that are gone. Rows keep their order.
+    """
     space = vector_space(connection)
-    if space is None or not space.generation:
-        return
+    assert space is not None  # as `needs_compacting` says
     rows = reader.rows(space)
+    moved_to = np.full(space.rows, -1, np.int64)
     made = _begin(connection, writer, space)
     runs = connection.execute("SELECT document, place, count FROM vector_runs ORDER BY place").fetchall()
     moved: list[tuple[int, int]] = []
     with decoding("the runs of vectors"):
         for document, place, count in runs:
             moved.append((made.rows, document))
+            moved_to[place : place + count] = made.rows + np.arange(count)
             for start in range(place, place + count, _COPIED_ROWS):
                 piece = rows[start : min(start + _COPIED_ROWS, place + count)]
                 writer.append(made, piece)
@@ -171,16 +178,23 @@ def compact(connection: sqlite3.Connection, writer: VectorWriter, reader: Vector
     connection.executemany("UPDATE vector_runs SET place = ? WHERE document = ?", moved)
     connection.execute("DELETE FROM vector_gaps")
     _set_meta(connection, vector_rows=made.rows)
+    return moved_to
 
 
 def read_gaps(connection: sqlite3.Connection, space: VectorSpace) -> Places:
     """Return the places that belong to no document any more."""
-    found = connection.execute("SELECT place, count FROM vector_gaps").fetchall()
+    pairs = gap_runs(connection, space)
+    return spread(pairs[:, 0], pairs[:, 1])
+
+
+def gap_runs(connection: sqlite3.Connection, space: VectorSpace) -> Places:
+    """Return first place and length of each run that belongs to no document any more, in order, shape (n, 2)."""
+    found = connection.execute("SELECT place, count FROM vector_gaps ORDER BY place").fetchall()
     with decoding("the gaps among the vectors"):
         pairs = np.array(found, np.int64).reshape(-1, 2)
         if len(pairs) and (pairs.min() < 0 or (pairs.sum(axis=1) > space.rows).any()):
             raise ValueError("a gap lies outside of the file")
-    return spread(pairs[:, 0], pairs[:, 1])
+    return pairs
 
 
 def spread(first: Places, count: Places) -> Places:
@@ -195,16 +209,24 @@ def spread(first: Places, count: Places) -> Places:
     return np.repeat(first - before, count) + np.arange(int(count.sum()))
 
 
+_AT_PLACES = """FROM json_each(?) w
+CROSS JOIN vector_runs r ON r.place = (SELECT max(place) FROM vector_runs WHERE place <= w.value)
+CROSS JOIN chunks c ON c.id = r.chunk + w.value - r.place CROSS JOIN documents d ON d.id = c.document
+WHERE w.value < r.place + r.count"""
+
+
 def chunks_at(connection: sqlite3.Connection, places: Sequence[int]) -> dict[int, tuple[int, ChunkKey]]:
     """Return row id and key of the chunks whose vectors stand at `places`."""
-    rows = connection.execute(
-        "SELECT w.value, c.id, d.doc_id, c.chunk_id FROM json_each(?) w "
-        "CROSS JOIN vector_runs r ON r.place = (SELECT max(place) FROM vector_runs WHERE place <= w.value) "
-        "CROSS JOIN chunks c ON c.id = r.chunk + w.value - r.place CROSS JOIN documents d ON d.id = c.document "
-        "WHERE w.value < r.place + r.count",
-        (json.dumps(places),),
-    )
+    rows = connection.execute(f"SELECT w.value, c.id, d.doc_id, c.chunk_id {_AT_PLACES}", (json.dumps(places),))
     return {place: (row_id, (doc_id, chunk_id)) for place, row_id, doc_id, chunk_id in rows}
+
+
+def places_within(
+    connection: sqlite3.Connection, places: Sequence[int], restriction: str, values: Sequence[Any]
+) -> Places:
+    """Return those of `places` whose chunks (c) and documents (d) fit the SQL conditions."""
+    rows = connection.execute(f"SELECT w.value {_AT_PLACES}{restriction}", (json.dumps(places), *values))
+    return np.array([row[0] for row in rows], np.int64)
 
 
 def find_vector_problems(connection: sqlite3.Connection, reader: VectorReader) -> Iterator[str]:

@@ -45,7 +45,7 @@ def documents(version: int) -> Iterator[tuple[Document, list[Chunk]]]:
 
 
 def ingest(path: Path, version: int) -> None:
-    """Bring the store to `version`: every second version in batches; the file of vectors is compacted often."""
+    """Bring the store to `version`: every second version in batches; vectors are compacted and listed often."""
     vector_runs.MIN_GAPS = 20
     with SQLiteStore(path) as store, store.batch(40) if version % 2 else nullcontext():
         kept = []
@@ -53,7 +53,10 @@ def ingest(path: Path, version: int) -> None:
             vectors = np.random.default_rng(len(document.text)).standard_normal((len(chunks), DIMENSION))
             store.put(document, chunks, {f"{document.doc_id}#all": document.text}, vectors, encoder="random")
             kept.append(document.doc_id)
+            if len(kept) % 6 == 0:
+                store.index_vectors(1)
         store.delete_missing(kept)
+        store.index_vectors(1)
 
 
 def run(path: Path, version: int, delay: float) -> str:
