@@ -92,7 +92,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: batch-demo bench-batch serve fuzz-service kill-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -104,7 +104,11 @@ serve: $(call ready,serve)
 
 # Every operation of the service against its OpenAPI document; a share of it is a part of the integration tests.
 fuzz-service: $(call ready,serve)
-	RETRIVEX_FUZZ_CASES=50000 $(WITH_TIKTOKEN) .venv/serve/bin/python -m pytest -m integration -W default tests/service/http/test_fuzz.py
+	$(FUZZ_WITH) .venv/serve/bin/python -m faults.service fuzz
+
+# The service killed 100 times while documents are written; a few kills are a part of the integration tests.
+kill-service: $(call ready,serve)
+	$(FUZZ_WITH) .venv/serve/bin/python -m faults.service kill
 
 test: $(call ready,core)
 	@echo "all unit tests: about five minutes on two idle cores; what was skipped, and why, is listed at the end"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import threading
 import time
@@ -13,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faults.service import kill_service
 from support.service_process import ServiceProcess
 from support.service_world import make_index
 
 from retrivex.service.keys import Keys
-from retrivex.stores import SQLiteStore
 
 pytestmark = pytest.mark.integration
 
@@ -155,37 +154,10 @@ def test_the_log_is_lines_of_json_without_secrets(tmp_path: Path) -> None:
         assert hidden not in service.log()
 
 
-@pytest.mark.parametrize("kills", [int(os.environ.get("RETRIVEX_KILLS", "5"))])
-def test_a_killed_service_loses_no_document_that_it_took(kills: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_service_loses_no_document_that_it_took(workers: int, tmp_path: Path) -> None:
     """Documents change while the service is killed: each that was acknowledged is there, and whole."""
-    rng = random.Random(kills)
-    acknowledged: dict[str, int] = {}
-    version = 0
-    for _ in range(kills):
-        with ServiceProcess(tmp_path) as service:
-            end = threading.Timer(rng.uniform(0.05, 1.0), service.kill)
-            end.start()
-            with _client(service.address) as client:
-                for _ in range(10_000):
-                    version += 1
-                    name = f"document-{version % 7}.md"
-                    text = "\n\n".join(f"Paragraph {n} of version{version}." for n in range(60))
-                    try:
-                        answer = client.post("/v1/documents", files={"file": (name, text)})
-                    except Exception:  # noqa: BLE001 - of a client that is in this environment alone
-                        break
-                    if answer.status_code == 200:
-                        acknowledged[name] = version
-            end.join()
-        with SQLiteStore(tmp_path / "retrivex.db") as store:
-            assert store.check() == []
-            for name, last in acknowledged.items():
-                document = store.get_document(name)
-                assert document is not None
-                versions = {
-                    int(word.removeprefix("version").rstrip(".")) for word in document.text.split() if "version" in word
-                }
-                # whole, and no older than what was acknowledged; the one on the way may be there, too
-                assert len(versions) == 1
-                assert min(versions) >= last
-    assert acknowledged
+    made = kill_service(4, tmp_path, workers=workers)
+    assert made.violations == []
+    assert made.killed == 4
+    assert made.acknowledged
