@@ -51,8 +51,9 @@ INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx p
 # node and an npm package that results are compared with, beside the Python of the same folder
 INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent rag-chunk-reorder@0.1.7
-# the system's Chromium, driven by playwright, which downloads none of its own; axe-core finds what shuts people out
-INSTALL_browser = $(PIP) --group test -e . playwright && .ci/install_chromium && .ci/install_node \
+# the service, and the system's Chromium, driven by playwright, which downloads none of its own; axe-core finds what
+# shuts people out
+INSTALL_browser = $(PIP) --group test -e '.[serve]' playwright && .ci/install_chromium && .ci/install_node \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent axe-core@4.14.1
 
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
@@ -84,7 +85,7 @@ HOLDS_office = the extra office, 0.6 GB, one to two minutes
 HOLDS_serve = the extra serve and its tests, with node and Go, 1.2 GB, some minutes
 HOLDS_batch = Ray and Spark with Java, 1.5 GB, some minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
-HOLDS_browser = playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
+HOLDS_browser = the extra serve, playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
 KINDS := models frameworks engines wires measures evaluate longbench office serve batch node browser
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
