@@ -3,13 +3,14 @@
     PYTHONPATH=tests python -m faults.service fuzz --cases 50000
     PYTHONPATH=tests python -m faults.service kill --kills 100
 
-Both need the environment `serve`, and keep their account in `benchmarks/results/service_faults.json`. CI runs fewer of
-each, as tests. Exits with 1 if something broke.
+Both need the environment `serve`, and keep their account in `benchmarks/results/service_faults.json`, after every round:
+a run goes on where the last one ended. CI runs fewer of each, as tests. Exits with 1 if something broke.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import sys
@@ -34,6 +35,7 @@ from retrivex.version import __version__
 
 RESULTS = ROOT / "benchmarks" / "results" / "service_faults.json"
 CASES, KILLS = 50_000, 100
+ROUND_OF_CASES, ROUND_OF_KILLS = 5_000, 10
 
 Message = MutableMapping[str, Any]
 
@@ -47,14 +49,12 @@ class Fuzzed:
 
     Parameters
     ----------
-    operations : of the document
-    cases : requests sent
+    done : requests sent
     statuses : how many answers had each status
     violations : failures of the service, and answers that are not as the document says
     """
 
-    operations: int = 0
-    cases: int = 0
+    done: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -86,7 +86,6 @@ def fuzz_service(cases: int, folder: Path) -> Fuzzed:
     with TestClient(app, base_url="http://localhost") as client:
         schema = schemathesis.openapi.from_asgi("/openapi.json", _begun(client.app))
         operations = [found.ok() for found in schema.get_all_operations()]
-        made.operations = len(operations)
         modes = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
         for operation in operations:
             for mode in modes:
@@ -99,7 +98,7 @@ def fuzz_service(cases: int, folder: Path) -> Fuzzed:
                     database=None,
                 )
                 def answers(case: Any) -> None:
-                    made.cases += 1
+                    made.done += 1
                     answer = case.call()
                     status = str(answer.status_code)
                     made.statuses[status] = made.statuses.get(status, 0) + 1
@@ -138,15 +137,13 @@ class Killed:
 
     Parameters
     ----------
-    killed : how often
-    workers : of the service
+    done : kills
     sent, acknowledged : uploads, and those answered with 200
     unfinished : kills that left an upload without an answer
     violations : documents that are lost, older than acknowledged or not whole, and indexes that do not open
     """
 
-    killed: int = 0
-    workers: int = 1
+    done: int = 0
     sent: int = 0
     acknowledged: int = 0
     unfinished: int = 0
@@ -158,7 +155,7 @@ def kill_service(kills: int, folder: Path, *, workers: int = 1, seed: int = 1) -
     import httpx  # noqa: PLC0415 - of the environment serve alone
 
     rng = random.Random(seed)
-    made = Killed(workers=workers)
+    made = Killed()
     kept: dict[str, int] = {}
     for _ in range(kills):
         with ServiceProcess(folder, "--workers", str(workers)) as service:
@@ -173,7 +170,7 @@ def kill_service(kills: int, folder: Path, *, workers: int = 1, seed: int = 1) -
                         kept[name] = made.sent
                         made.acknowledged += 1
             end.join()
-        made.killed += 1
+        made.done += 1
         made.violations += _look_into(folder / "retrivex.db", kept, made.sent)
     made.unfinished = made.sent - made.acknowledged
     return made
@@ -206,27 +203,53 @@ def _is_version(text: str, version: int) -> bool:
 # ---- the command
 
 
+def run(what: str, total: int, step: int, work: Callable[[int, Path], Fuzzed | Killed]) -> int:
+    """Go on with one account, up to so many in all; return how many violations it has."""
+    began = time.perf_counter()
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    account: dict[str, Any] = results.setdefault(what, {"done": 0, "violations": [], "code": []})
+    code = {"version": __version__, "digest": code_digest()}
+    while account["done"] < total and not account["violations"]:
+        with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
+            made = asdict(work(min(step, total - account["done"]), Path(folder)))
+        for name, value in made.items():
+            account[name] = _add(account.get(name), value)
+        row = next((row for row in account["code"] if {**row, **code} == row), None)
+        if row is None:
+            account["code"].append(row := {**code, "done": 0})
+        row["done"] += made["done"]
+        RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        print(f"{what}: {account['done']:,} of {total:,} in {time.perf_counter() - began:.0f} s", flush=True)
+    for violation in account["violations"]:
+        print(f"VIOLATION {violation!a}")
+    return len(account["violations"])
+
+
+def _add(before: Any, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value if before is None else before + value
+    return {name: (before or {}).get(name, 0) + value.get(name, 0) for name in sorted({*(before or {}), *value})}
+
+
 def main() -> int:
     """Read the command line, break things, keep the account."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["fuzz", "kill"])
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--kills", type=int, default=KILLS)
-    parser.add_argument("--workers", type=int, default=1)
     said = parser.parse_args()
-    began = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as name:
-        folder = Path(name)
-        made: Fuzzed | Killed = (
-            fuzz_service(said.cases, folder)
-            if said.what == "fuzz"
-            else kill_service(said.kills, folder, workers=said.workers)
-        )
-    print(f"{made} in {time.perf_counter() - began:.0f} s")
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    results[said.what] = {**asdict(made), "code": {"version": __version__, "digest": code_digest()}}
-    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return 1 if made.violations else 0
+    if said.what == "fuzz":
+        found = run("fuzz", said.cases, ROUND_OF_CASES, fuzz_service)
+    else:
+        # every other round with two workers
+        rounds = itertools.count()
+
+        def kill(kills: int, folder: Path) -> Killed:
+            number = next(rounds)
+            return kill_service(kills, folder, workers=1 + number % 2, seed=number)
+
+        found = run("kill", said.kills, ROUND_OF_KILLS, kill)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -17,5 +17,5 @@ def test_every_answer_is_as_the_document_says(tmp_path: Path) -> None:
     pytest.importorskip("schemathesis")
     made = fuzz_service(CASES, tmp_path)
     assert made.violations == []
-    assert made.cases >= CASES // 2
+    assert made.done >= CASES // 2
     assert {"200", "422"} <= made.statuses.keys()

@@ -224,5 +224,5 @@ def test_a_killed_service_loses_no_document_that_it_took(workers: int, tmp_path:
     """Documents change while the service is killed: each that was acknowledged is there, and whole."""
     made = kill_service(4, tmp_path, workers=workers)
     assert made.violations == []
-    assert made.killed == 4
+    assert made.done == 4
     assert made.acknowledged

@@ -144,7 +144,7 @@ def test_the_first_answer_is_painted_soon_after_the_reply(browser: Any, address:
 def test_the_page_is_small_on_the_wire(browser: Any, address: str) -> None:
     with open_page(browser) as (page, _):
         answers: list[Any] = []
-        page.on("response", answers.append)
+        page.on("response", lambda answer: answers.append(answer))
         page.goto(address, wait_until="networkidle")
         own = [answer for answer in answers if "/v1/" not in answer.url]
         assert {"preact.js", "uplot.js", "page.css"} <= {answer.url.rpartition("/")[2] for answer in own}
