@@ -3,8 +3,8 @@
     PYTHONPATH=tests python -m faults.service fuzz --cases 50000
     PYTHONPATH=tests python -m faults.service kill --kills 100
 
-Both need the environment `serve`, and keep their account in `benchmarks/results/service_faults.json`, after every round:
-a run goes on where the last one ended. CI runs fewer of each, as tests. Exits with 1 if something broke.
+Both need the environment `serve`. The account is `benchmarks/results/service_faults.json`; it is kept after every round,
+and a run goes on where the last one ended. CI runs fewer of each, as tests. Exits with 1 if something broke.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def run(what: str, total: int, step: int, work: Callable[[int, Path], Fuzzed | K
     code = {"version": __version__, "digest": code_digest()}
     while account["done"] < total and not account["violations"]:
         with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
-            made = asdict(work(min(step, total - account["done"]), Path(folder)))
+            made = asdict(work(step, Path(folder)))
         for name, value in made.items():
             account[name] = _add(account.get(name), value)
         row = next((row for row in account["code"] if {**row, **code} == row), None)

@@ -16,6 +16,7 @@ from support.service_world import make_index
 
 from retrivex import Document
 from retrivex.service.keys import Keys
+from retrivex.stores import SQLiteStore
 
 pytestmark = pytest.mark.integration
 
@@ -42,8 +43,11 @@ COUNT_INK = """name => {
     probe.style.color = `var(${name})`;
     const [red, green, blue] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
     probe.remove();
-    const canvas = document.querySelector(".plot canvas");
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const drawn = document.querySelector(".plot canvas");
+    const [width, height] = [drawn.width, drawn.height];
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(drawn, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
     let found = 0;
     for (let at = 0; at < data.length; at += 4) {
         if (data[at] === red && data[at + 1] === green && data[at + 2] === blue && data[at + 3] === 255) found += 1;
@@ -288,7 +292,8 @@ def test_a_very_long_document_is_uploaded_and_asked_for(browser: Any, serve: Ser
 
 
 def test_an_empty_index_asks_for_a_document(browser: Any, serve: Serve, tmp_path: Path) -> None:
-    empty = serve(tmp_path / "empty.db")
+    with SQLiteStore(tmp_path / "empty.db"):
+        empty = serve(tmp_path / "empty.db")
     with open_page(browser) as (page, complaints):
         page.goto(empty.address)
         page.locator("details[open] summary", has_text="The index is empty: add a document").wait_for()
