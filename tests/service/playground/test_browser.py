@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import find_barriers, open_browser, open_page
+from support.browser import COUNT_INK, find_barriers, open_browser, open_page
 from support.service_process import ServiceProcess
 from support.service_world import make_index
 
@@ -37,23 +37,6 @@ PAINTED = """() => {
     return performance.getEntriesByName("painted")[0].startTime - reply.responseEnd;
 }"""
 MOST_BYTES = 150_000  # of the page, as it comes over the wire
-# how many points of the plot have the colour that a variable of the page holds
-COUNT_INK = """name => {
-    const probe = document.body.appendChild(document.createElement("i"));
-    probe.style.color = `var(${name})`;
-    const [red, green, blue] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
-    probe.remove();
-    const drawn = document.querySelector(".plot canvas");
-    const [width, height] = [drawn.width, drawn.height];
-    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
-    copy.drawImage(drawn, 0, 0);
-    const { data } = copy.getImageData(0, 0, width, height);
-    let found = 0;
-    for (let at = 0; at < data.length; at += 4) {
-        if (data[at] === red && data[at + 1] === green && data[at + 2] === blue && data[at + 3] === 255) found += 1;
-    }
-    return found;
-}"""
 
 Serve = Callable[..., ServiceProcess]
 
