@@ -93,7 +93,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: batch-demo bench-batch serve fuzz-service kill-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
+.PHONY: batch-demo bench-batch serve recording fuzz-service kill-service bench-service load-short examples bench-adapters bench-against bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -102,6 +102,13 @@ demo: $(call ready,core)
 SERVE ?= docs
 serve: $(call ready,serve)
 	@$(WITH_TIKTOKEN) .venv/serve/bin/retrivex serve $(SERVE) --db .venv/serve/served.db
+
+# The recorded answer that the documentation shows, made anew after a change of the page.
+recording: $(call ready,core)
+	folder=$$(mktemp -d) && cp -r examples/handbook $$folder && cd $$folder && $(WITH_TIKTOKEN) \
+		&& export TIKTOKEN_CACHE_DIR && $(CURDIR)/$(CORE)/retrivex index handbook \
+		&& $(CURDIR)/$(CORE)/retrivex query "Which meals are paid on a business trip?" --html $(CURDIR)/examples/answer.html \
+		&& rm -r $$folder
 
 # Every operation of the service against its OpenAPI document; a share of it is a part of the integration tests.
 fuzz-service: $(call ready,serve)

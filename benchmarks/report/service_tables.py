@@ -69,11 +69,12 @@ def faults() -> str:
     rows = []
     if kills := found.get("kill"):
         came = f"{kills['sent']:,} uploads, {kills['acknowledged']:,} × 200, {kills['unfinished']:,} cut off"
-        rows.append(["`kill -9` under writes", f"{kills['done']:,} of {KILLS:,}", came, f"{len(kills['violations']):,}"])
+        times = f"{kills['done']:,} of {KILLS:,}"
+        rows.append(["`kill -9` under writes", times, came, f"{len(kills['violations']):,}"])
     if fuzz := found.get("fuzz"):
         came = ", ".join(f"{count:,} × {status}" for status, count in fuzz["statuses"].items())
-        count = f"{fuzz['done']:,} of {CASES:,}"
-        rows.append(["requests out of the document", count, came, f"{len(fuzz['violations']):,}"])
+        times = f"{fuzz['done']:,} of {CASES:,}"
+        rows.append(["requests out of the document", times, came, f"{len(fuzz['violations']):,}"])
     return table(["fault", "times", "what came", "violations"], rows)
 
 

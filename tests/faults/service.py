@@ -3,8 +3,8 @@
     PYTHONPATH=tests python -m faults.service fuzz --cases 50000
     PYTHONPATH=tests python -m faults.service kill --kills 100
 
-Both need the environment `serve`. The account, `benchmarks/results/service_faults.json`, is kept after every round, and a
-run goes on where the last one ended. CI runs fewer of each, as tests. Exits with 1 if something broke.
+Both need the environment `serve`. The account, `benchmarks/results/service_faults.json`, is kept after every round, and
+a run goes on where the last one ended. CI runs fewer of each, as tests. Exits with 1 if something broke.
 """
 
 from __future__ import annotations

@@ -6,13 +6,19 @@ import gzip
 import hashlib
 import json
 import re
+import shutil
+from pathlib import Path
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import ROOT
 from support.strategies import hits_of, make_chunk, make_store
+from typer.testing import CliRunner
 
 from retrivex import OrderingStrategy, RetrievalConfig, SpanComposer
+from retrivex.cli import app
 from retrivex.config import Effort
 from retrivex.service.playground.page import (
     CONTENT_SECURITY_POLICY,
@@ -143,3 +149,18 @@ def test_any_text_comes_back_from_the_json_of_a_page(text: str) -> None:
     written = write_safe_json({"text": text})
     assert not set(written) & set("<>&")
     assert json.loads(written.encode()) == {"text": text}
+
+
+def test_the_recording_of_the_documentation_is_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page to the letter, and the answer but for the last digits of its numbers; `make recording` makes it anew."""
+    shutil.copytree(ROOT / "examples" / "handbook", tmp_path / "handbook")
+    monkeypatch.chdir(tmp_path)
+    question = "Which meals are paid on a business trip?"
+    for command in (["index", "handbook"], ["query", question, "--html", "answer.html"]):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+    paths = (ROOT / "examples" / "answer.html", tmp_path / "answer.html")
+    kept, made = (RECORDED.split(path.read_text(encoding="utf-8")) for path in paths)
+    assert (kept[0], kept[2]) == (made[0], made[2])
+    views = [json.loads(page[1], parse_float=lambda number: round(float(number), 6)) for page in (kept, made)]
+    assert views[0] == views[1]
