@@ -51,8 +51,9 @@ INSTALL_office = $(PIP) --group test -e '.[office,pdf,tokenizers]' python-docx p
 # node and an npm package that results are compared with, beside the Python of the same folder
 INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent rag-chunk-reorder@0.1.7
-# the system's Chromium, driven by playwright, which downloads none of its own; axe-core finds what shuts people out
-INSTALL_browser = $(PIP) --group test -e . playwright && .ci/install_chromium && .ci/install_node \
+# the service, and the system's Chromium, driven by playwright, which downloads none of its own; axe-core finds what
+# shuts people out
+INSTALL_browser = $(PIP) --group test -e '.[serve]' playwright && .ci/install_chromium && .ci/install_node \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent axe-core@4.14.1
 
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
@@ -84,7 +85,7 @@ HOLDS_office = the extra office, 0.6 GB, one to two minutes
 HOLDS_serve = the extra serve and its tests, with node and Go, 1.2 GB, some minutes
 HOLDS_batch = Ray and Spark with Java, 1.5 GB, some minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
-HOLDS_browser = playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
+HOLDS_browser = the extra serve, playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
 KINDS := models frameworks engines wires measures evaluate longbench office serve batch node browser
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
@@ -92,7 +93,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers $(addprefix integration-,$(KINDS))
+.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -102,9 +103,20 @@ SERVE ?= docs
 serve: $(call ready,serve)
 	@$(WITH_TIKTOKEN) .venv/serve/bin/retrivex serve $(SERVE) --db .venv/serve/served.db
 
+# The recorded answer that the documentation shows, made anew after a change of the page.
+recording: $(call ready,core)
+	folder=$$(mktemp -d) && cp -r examples/handbook $$folder && cd $$folder && $(WITH_TIKTOKEN) \
+		&& export TIKTOKEN_CACHE_DIR && $(CURDIR)/$(CORE)/retrivex index handbook \
+		&& $(CURDIR)/$(CORE)/retrivex query "Which meals are paid on a business trip?" --html $(CURDIR)/examples/answer.html \
+		&& rm -r $$folder
+
 # Every operation of the service against its OpenAPI document; a share of it is a part of the integration tests.
 fuzz-service: $(call ready,serve)
-	RETRIVEX_FUZZ_CASES=50000 $(WITH_TIKTOKEN) .venv/serve/bin/python -m pytest -m integration -W default tests/service/http/test_fuzz.py
+	$(FUZZ_WITH) .venv/serve/bin/python -m faults.service fuzz
+
+# The service killed 100 times while documents are written; a few kills are a part of the integration tests.
+kill-service: $(call ready,serve)
+	$(FUZZ_WITH) .venv/serve/bin/python -m faults.service kill
 
 test: $(call ready,core)
 	@echo "all unit tests: about five minutes on two idle cores; what was skipped, and why, is listed at the end"

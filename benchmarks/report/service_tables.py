@@ -1,4 +1,4 @@
-"""Tables of the measurements of the HTTP service, from results/service.json."""
+"""Tables of the HTTP service: its measurements, from results/service.json, and what could not break it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from benchmarks.report.evidence_tables import table
 RESULTS = Path(__file__).parents[1] / "results" / "service.json"
 
 
-def _read() -> dict[str, Any]:
-    """Read the committed result; nothing where no full run has been made yet."""
-    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+FAULTS = RESULTS.with_name("service_faults.json")
+CASES, KILLS = 50_000, 100
+
+
+def _read(path: Path = RESULTS) -> dict[str, Any]:
+    """Read a committed result; nothing where no full run has been made yet."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
 
 
@@ -59,4 +63,24 @@ def verdicts() -> str:
     )
 
 
-TABLES = {"service_round_trips": round_trips, "service_load": under_load, "service_verdicts": verdicts}
+def faults() -> str:
+    """Return the table of the kills and of the requests made out of the OpenAPI document."""
+    found = _read(FAULTS)
+    rows = []
+    if kills := found.get("kill"):
+        came = f"{kills['sent']:,} uploads, {kills['acknowledged']:,} × 200, {kills['unfinished']:,} cut off"
+        times = f"{kills['done']:,} of {KILLS:,}"
+        rows.append(["`kill -9` under writes", times, came, f"{len(kills['violations']):,}"])
+    if fuzz := found.get("fuzz"):
+        came = ", ".join(f"{count:,} × {status}" for status, count in fuzz["statuses"].items())
+        times = f"{fuzz['done']:,} of {CASES:,}"
+        rows.append(["requests out of the document", times, came, f"{len(fuzz['violations']):,}"])
+    return table(["fault", "times", "what came", "violations"], rows)
+
+
+TABLES = {
+    "service_faults": faults,
+    "service_round_trips": round_trips,
+    "service_load": under_load,
+    "service_verdicts": verdicts,
+}

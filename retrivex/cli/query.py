@@ -40,6 +40,7 @@ from retrivex.model.chunk import Scope
 from retrivex.rerank import Reranker
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.playground.page import write_recording
+from retrivex.service.playground.settings import write_code
 from retrivex.service.playground.view import Answer, fetch_chunks, write_view
 from retrivex.service.question import DEFAULT_HITS, compose_question
 from retrivex.stores import SQLiteStore
@@ -139,10 +140,10 @@ def query(
             reranker=reranker,
         )
         if html is not None:
-            where_from = {"hits": k, "database": str(db), "embed": embed or store.vector_model, "mode": mode.value}
-            write_page(
-                html, Answer(composition, retrieval, fetch_chunks(composition, store, make_scope(scope)), where_from)
+            code = write_code(
+                question, retrieval, hits=k, database=str(db), embed=embed or store.vector_model, mode=mode.value
             )
+            write_page(html, Answer(composition, retrieval, fetch_chunks(composition, store, make_scope(scope)), code))
     _print(composition, output, explain=explain, trace=trace)
 
 

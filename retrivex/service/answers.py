@@ -171,6 +171,22 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedIndex:
+    """An index that questions go to.
+
+    Parameters
+    ----------
+    name : that requests name it by
+    keeps_documents : whether it lists its documents and reads them as a whole: a collection of a vector store does not
+    read_only : whether it takes no documents
+    """
+
+    name: str
+    keeps_documents: bool
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ListedDocument:
     """A document of an index, without its text.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -204,13 +205,17 @@ def _add_document(app: FastAPI) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    """Serve the files of the page: those alone, read once."""
+    """Serve the files of the page: those alone, read and compressed once."""
     files = page.read_files()
-    headers = {"Content-Security-Policy": page.CONTENT_SECURITY_POLICY, "Cache-Control": "no-cache"}
+    compressed = {name: gzip.compress(content, mtime=0) for name, content in files.items()}
+    policy = page.CONTENT_SECURITY_POLICY
+    headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
 
-    async def show(name: str = page.INDEX) -> Response:
+    async def show(request: Request, name: str = page.INDEX) -> Response:
         if name not in files:
             raise HTTPException(404)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(compressed[name], 200, {**headers, "Content-Encoding": "gzip"}, page.content_type(name))
         return Response(files[name], 200, headers, page.content_type(name))
 
     app.add_api_route("/", show, include_in_schema=False)

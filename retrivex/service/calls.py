@@ -28,6 +28,7 @@ from retrivex.service.answers import (
     DocumentPage,
     Item,
     ListedDocument,
+    ListedIndex,
     Reordered,
     Resolved,
     StreamedSpan,
@@ -429,6 +430,17 @@ def _read_file(path: Path) -> bytes:
 
 def _read_added(record: Any) -> tuple[Added, ...]:
     return tuple(Added(**document) for document in record["documents"])
+
+
+def list_indexes() -> Call[tuple[ListedIndex, ...]]:
+    """Return the indexes that questions go to.
+
+    Raises
+    ------
+    ServiceError
+        If the service does not answer.
+    """
+    return Call("GET", "/v1/indexes", lambda found: tuple(ListedIndex(**index) for index in found["indexes"]))
 
 
 def list_documents(

@@ -22,6 +22,7 @@ from retrivex.service.answers import (
     DocumentPage,
     Item,
     ListedDocument,
+    ListedIndex,
     Reordered,
     Resolved,
     ServiceError,
@@ -47,6 +48,7 @@ __all__ = [
     "DocumentPage",
     "Item",
     "ListedDocument",
+    "ListedIndex",
     "Reordered",
     "Resolved",
     "ServiceError",
@@ -139,6 +141,7 @@ class _Operations:
     deduplicate_batch = _Operation(calls.deduplicate_batch)
     resolve = _Operation(calls.resolve)
     resolve_batch = _Operation(calls.resolve_batch)
+    list_indexes = _Operation(calls.list_indexes)
     add_document = _Operation(calls.add_document)
     list_documents = _Operation(calls.list_documents)
     delete_document = _Operation(calls.delete_document)

@@ -34,7 +34,7 @@ from retrivex.service.bounds import Bounds, check_nesting
 from retrivex.service.collection import CollectionIndex
 from retrivex.service.errors import NotFoundError
 from retrivex.service.index import Index
-from retrivex.service.playground.settings import Settings, without_files
+from retrivex.service.playground.settings import Settings, without_files, write_calls
 from retrivex.service.playground.view import Answer, write_view
 from retrivex.service.uploads import check_name, read_upload
 from retrivex.similarity.deduplicate import find_duplicates
@@ -161,7 +161,7 @@ class Engine:
         body = read_body(ViewBody, record)
         self.bounds.check_texts([body.question])
         index, scope = self.index(body.index), access.narrow(body.scope)
-        code = {"address": address} if address else {}
+        named, keyed = None if body.index == DEFAULT_INDEX else body.index, access.key is not None
         answers = []
         for given in (body.settings, *([] if body.compare is None else [body.compare])):
             settings = Settings.model_validate(given)
@@ -169,6 +169,7 @@ class Engine:
             asked = read_body(QueryBody, {"question": body.question, "config": settings.to_options()})
             made = index.ask(self._composer, asked, scope)
             shown = without_files(settings.apply(self.config))
+            code = write_calls(body.question, shown, address=address, index=named, keyed=keyed) if address else {}
             answers.append(Answer(made, shown, index.fetch_chunks(made, scope), code))
         return write_view(answers)
 

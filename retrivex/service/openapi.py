@@ -212,6 +212,16 @@ RESOLVE = Operation(
     ),
     statuses=ALL_PROBLEMS,
 )  # fmt: skip
+LIST_INDEXES = Operation(
+    "list_indexes",
+    "List indexes",
+    "The indexes that questions go to; whether each lists and resolves whole documents, and whether it takes new ones.",
+    answer=record_of(
+        indexes=list_of(record_of(name=_TEXT, keeps_documents={"type": "boolean"}, read_only={"type": "boolean"}))
+    ),
+    answered={"indexes": [{"name": "default", "keeps_documents": True, "read_only": False}]},
+    statuses=(401, 429, 500, 503),
+)
 LIST_DOCUMENTS = Operation(
     "list_documents",
     "List documents",

@@ -20,7 +20,7 @@ from retrivex.service.conventions import operations
 from retrivex.service.conventions.dify import retrieve_records
 from retrivex.service.conventions.openai import search_vector_store
 from retrivex.service.draining import DRAINING
-from retrivex.service.engine import Engine
+from retrivex.service.engine import AnyIndex, Engine
 from retrivex.service.errors import BusyError, DrainingError, MediaTypeError, SyntaxProblemError
 from retrivex.service.keys import Keys
 from retrivex.service.metrics import MEDIA_TYPE as METRICS_TYPE
@@ -316,6 +316,14 @@ def _add_documents(router: APIRouter, service: Service) -> None:
 
         return Response(await service.run(access, job), media_type=JSON)
 
+    async def list_indexes(request: Request) -> Response:
+        access = service.authorize(request)
+
+        def job() -> bytes:
+            return write_json({"indexes": [_describe_index(index) for index in engine.indexes.values()]})
+
+        return Response(await service.run(access, job), media_type=JSON)
+
     async def add_document(request: Request) -> Response:
         access = service.authorize(request)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
@@ -342,6 +350,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
 
         return Response(await service.run(access, job), media_type=JSON)
 
+    router.add_api_route("/v1/indexes", list_indexes, methods=["GET"], **openapi.LIST_INDEXES.arguments())
     router.add_api_route(path, list_documents, methods=["GET"], **openapi.LIST_DOCUMENTS.arguments())
     router.add_api_route(path, delete_document, methods=["DELETE"], **openapi.DELETE_DOCUMENT.arguments())
     added = openapi.ADD_DOCUMENT.arguments()
@@ -370,6 +379,10 @@ def _read_field(form: Mapping[str, Any], name: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise RequestError(f"the field {name!r} is a file: it must be text")
     return value
+
+
+def _describe_index(index: AnyIndex) -> Record:
+    return {"name": index.name, "keeps_documents": index.keeps_documents, "read_only": index.read_only}
 
 
 def _describe(info: DocumentInfo) -> Record:

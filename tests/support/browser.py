@@ -18,6 +18,24 @@ if TYPE_CHECKING:
 AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
+COUNT_INK = """name => {
+    const probe = document.body.appendChild(document.createElement("i"));
+    probe.style.color = `var(${name})`;
+    const [red, green, blue] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+    probe.remove();
+    const drawn = document.querySelector(".plot canvas");
+    const [width, height] = [drawn.width, drawn.height];
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(drawn, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    let found = 0;
+    for (let at = 0; at < data.length; at += 4) {
+        if (data[at] === red && data[at + 1] === green && data[at + 2] === blue && data[at + 3] === 255) found += 1;
+    }
+    return found;
+}"""
+"""How many points of the plot have the colour that a variable of the page holds."""
+
 
 @contextmanager
 def open_browser() -> Iterator[Browser]:

@@ -30,6 +30,7 @@ CONTENT_SECURITY_POLICY = (
 )
 """What a service sends with the page: nothing inline, nothing from elsewhere."""
 
+_STYLES = ("uplot.css", "page.css")
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _LAST_EXPORT = re.compile(r"export\{([^}]*)\};?\s*$")  # as minifiers write it
@@ -60,7 +61,7 @@ def write_recording(view: Mapping[str, Any]) -> str:
     ----------
     view : as `write_view` returns it
     """
-    style, script = read_files()["page.css"].decode(), bundle_modules("app.js")
+    style, script = "\n".join(read_files()[name].decode() for name in _STYLES), bundle_modules("app.js")
     question = str(view["answers"][0]["question"])
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:"
     return (
@@ -71,7 +72,7 @@ def write_recording(view: Mapping[str, Any]) -> str:
         f"<title>{html.escape(question)} - RetriVex</title>\n<style>{style}</style>\n</head>\n<body>\n"
         '<div id="app"><noscript>This page needs JavaScript.</noscript></div>\n'
         f'<script type="application/json" id="recorded">{write_safe_json(view)}</script>\n'
-        f'<script type="module">{script}</script>\n</body>\n</html>\n'
+        f'<script type="module">{script}</script>\n<!--\n{_read_licences()}\n-->\n</body>\n</html>\n'
     )
 
 
@@ -121,6 +122,12 @@ def _read_module(found: re.Match[str]) -> str:
 
 def _variable(name: str) -> str:
     return "module_" + re.sub(r"\W", "_", name)
+
+
+def _read_licences() -> str:
+    """Return the licences of what is vendored: a recording is a copy of it, and goes from hand to hand."""
+    texts = (text.decode().strip() for name, text in sorted(read_files().items()) if name.startswith("LICENSE-"))
+    return "\n\n".join(texts)
 
 
 def _digest(text: str) -> str:

@@ -111,6 +111,18 @@ print(composition.text)
 _BY_WORDS = {"imports": "", "encoder": "", "more": "", "vector": ""}
 
 
+_WITH_CLIENT = """import os
+
+from retrivex.service.client import Client
+
+question = {question!r}
+with Client({address!r}, key=os.environ.get("RETRIVEX_KEY")) as client:
+    composition = client.query(question{more})
+print(composition.text)
+"""
+_KEY_HEADER = '-H "Authorization: Bearer $RETRIVEX_KEY"'
+
+
 def write_code(
     question: str,
     config: RetrievalConfig,
@@ -121,7 +133,7 @@ def write_code(
     mode: str = "auto",
     address: str = "http://127.0.0.1:8080",
 ) -> dict[str, str]:
-    """Return what gives the same answer elsewhere, as text to copy: `python`, `command`, `curl` and `json`.
+    """Return what gives the same answer from a database, as text to copy: `python`, `command`, `curl` and `json`.
 
     Parameters
     ----------
@@ -131,10 +143,10 @@ def write_code(
     database : file of the index
     embed : name or folder of the encoder; None searches by words
     mode : of the retriever, where there is an encoder
-    address : of the service
+    address : of a service over it
     """
     options = changed_options(config)
-    body = json.dumps({"question": question, "k": hits, "config": options}, ensure_ascii=False, indent=2)
+    body = {"question": question, "k": hits, "config": options}
     python = _PYTHON.format(
         question=question,
         database=database,
@@ -145,13 +157,43 @@ def write_code(
     words = ["retrivex", "query", question, "--db", database, "--k", str(hits), "--mode", mode]
     words += [] if embed is None else ["--embed", embed]
     words += [word for name, value in options.items() for word in ("--set", f"{name}={json.dumps(value)}")]
-    url = f"{address.rstrip('/')}/v1/query"
-    return {
-        "python": python,
-        "command": shlex.join(words),
-        "curl": f"curl {shlex.quote(url)} --json {shlex.quote(body)}",
-        "json": body,
+    return {"python": python, "command": shlex.join(words), **_write_request(body, address)}
+
+
+def write_calls(
+    question: str, config: RetrievalConfig, *, address: str, index: str | None = None, keyed: bool = False
+) -> dict[str, str]:
+    """Return what gives the same answer from a service, as text to copy: `python`, `curl` and `json`.
+
+    Parameters
+    ----------
+    question : as asked
+    config : what it was composed with
+    address : of the service
+    index : its name; None for the one that is asked where none is named
+    keyed : whether it must be asked with a key, which stands in `RETRIVEX_KEY`
+
+    Examples
+    --------
+    >>> made = write_calls("Who rules?", RetrievalConfig(), address="http://localhost:8080/", index="law")
+    >>> made["json"].split()
+    ['{', '"question":', '"Who', 'rules?",', '"index":', '"law"', '}']
+    """
+    options = changed_options(config)
+    body = {
+        "question": question,
+        **({} if index is None else {"index": index}),
+        **({"config": options} if options else {}),
     }
+    more = "".join(f", {name}={value!r}" for name, value in body.items() if name != "question")
+    python = _WITH_CLIENT.format(question=question, address=address.rstrip("/"), more=more)
+    return {"python": python, **_write_request(body, address, keyed=keyed)}
+
+
+def _write_request(body: dict[str, Any], address: str, *, keyed: bool = False) -> dict[str, str]:
+    written = json.dumps(body, ensure_ascii=False, indent=2)
+    words = ["curl", shlex.quote(f"{address.rstrip('/')}/v1/query"), *([_KEY_HEADER] if keyed else [])]
+    return {"curl": " ".join([*words, "--json", shlex.quote(written)]), "json": written}
 
 
 def _by_vectors(embed: str, mode: str) -> dict[str, str]:

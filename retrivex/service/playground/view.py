@@ -19,7 +19,7 @@ from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.service.playground.pieces import Mark, cut_chunk, cut_context, marks_by_chunk, place_unit
-from retrivex.service.playground.settings import settings_of, write_code
+from retrivex.service.playground.settings import settings_of
 from retrivex.stores import ChunkStore
 
 SCHEMA = "retrivex.view/1"
@@ -47,13 +47,13 @@ class Answer:
     composition : with its trace
     config : what it was composed with
     chunks : the chunks of the trace, by key; those that are missing are drawn without text
-    code : arguments of `write_code`: where the same answer can be had
+    code : what gives the same answer elsewhere, as text to copy, by its kind
     """
 
     composition: Composition
     config: RetrievalConfig
     chunks: Mapping[ChunkKey, Chunk]
-    code: Mapping[str, Any] = field(default_factory=dict)
+    code: Mapping[str, str] = field(default_factory=dict)
 
 
 def fetch_chunks(composition: Composition, store: ChunkStore, scope: Scope = None) -> dict[ChunkKey, Chunk]:
@@ -120,7 +120,7 @@ def _write_answer(answer: Answer, other: Composition | None) -> dict[str, Any]:
         "warnings": list(made.warnings),
         "order": dict(made.trace.order).get("reason"),
         "prompt": "" if made.question is None else made.prompt(),
-        "code": write_code(made.question or "", answer.config, **answer.code),
+        "code": dict(answer.code),
     }
 
 

@@ -17,6 +17,7 @@ from support.service_world import CHUNKS, COMPOSE, PASSAGES, make_index
 from retrivex import Chunk, ChunkMetadata, Composition, Passage, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.errors import RetrivexError
 from retrivex.reorder import Reorderer
+from retrivex.service.answers import ListedIndex
 from retrivex.service.keys import Keys
 from retrivex.similarity.deduplicate import find_duplicates
 
@@ -130,6 +131,7 @@ def test_documents_are_added_listed_and_deleted(ask: Ask, tmp_path: Path) -> Non
     assert again.result == "unchanged"
     listed = ask(lambda client: client.iter_documents(page_size=1))
     assert [document.doc_id for document in listed] == ["bees.md", "wasps.md"]
+    assert ask(lambda client: client.list_indexes()) == (ListedIndex("default", True, False),)
     page = ask(lambda client: client.list_documents(after="bees.md", scope=[None]))
     assert ([document.title for document in page.documents], page.next) == (["Wasps"], None)
     ask(lambda client: client.delete_document("wasps.md"))
@@ -222,12 +224,12 @@ def test_the_client_has_every_operation_that_answers_with_json(client: Any) -> N
     from retrivex.service.client import AsyncClient, Client  # noqa: PLC0415
 
     document = client.get("/openapi.json").json()
-    own = re.compile(r"/v1/(query|compose|reorder|deduplicate|prompt|resolve|documents)(/batch)?")
+    own = re.compile(r"/v1/(query|compose|reorder|deduplicate|prompt|resolve|indexes|documents)(/batch)?")
     names = {
         operation["operationId"]
         for path, methods in document["paths"].items() if own.fullmatch(path)
         for operation in methods.values()
     }  # fmt: skip
-    assert len(names) == 15
+    assert len(names) == 16
     for kind in (Client, AsyncClient):
         assert names | {"stream", "iter_documents", "check_ready"} <= set(dir(kind))

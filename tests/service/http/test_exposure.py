@@ -175,6 +175,13 @@ def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) 
             "query": "What is planned?",
             "retrieval_setting": {"top_k": 50, "score_threshold": 0.0},
         }
+        arguments = {"question": "What is planned?"}
+        found_by_mcp = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "search", "arguments": arguments},
+        }
         text = f"The {word} number {number} is planned. Nobody else may know of the {word}."
         steps = [
             lambda: client.post("/v1/documents", files={"file": (name, text)}, headers=headers),
@@ -192,6 +199,22 @@ def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) 
             lambda: client.get("/metrics", headers=headers),
             lambda: client.post("/v1/vector_stores/default/search", json={"query": "planned"}, headers=headers),
             lambda: client.post("/retrieval", json=retrieval, headers=headers),
+            lambda: client.post(
+                "/mcp", json=found_by_mcp, headers={**headers, "Accept": "application/json, text/event-stream"}
+            ),
+            lambda: client.post(
+                "/v1/view", json={"question": "planned", "compare": {"effort": "full"}}, headers=headers
+            ),
+            lambda: client.post(
+                "/v1/prompt/batch", json={"requests": [{"query": {"question": "planned"}}]}, headers=headers
+            ),
+            lambda: client.post(
+                "/v1/resolve/batch", json={"requests": [{"doc_id": f"{other}:{name}", "chunk_id": 0}]}, headers=headers
+            ),
+            lambda: client.post("/v1/documents", files={"file": (name, "x")}, data={"scope": other}, headers=headers),
+            lambda: client.get("/v1/documents", params={"scope": other}, headers=headers),
+            lambda: client.get("/v1/indexes", headers=headers),
+            lambda: client.get("/readyz"),
         ]
         for step in random_.sample(steps, len(steps)):
             look(tenant, step())

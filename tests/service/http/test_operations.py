@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
+import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import pytest
-from support.service_world import COMPOSE, PASSAGES
+from support.service_world import COMPOSE, PASSAGES, make_index
 
-from retrivex import Composition
+from retrivex import Composition, Document
 from retrivex.service import openapi
+from retrivex.service.keys import Keys
 
 pytestmark = pytest.mark.integration
 
@@ -131,10 +136,64 @@ def test_an_answer_is_shown_alone_and_beside_another(client: Any) -> None:
     assert alone["settings"]["token_budget"] == 100
     assert "eggs" in "".join(piece["text"] for piece in alone["context"])
     assert "http://localhost/v1/query" in alone["code"]["curl"]
+    assert "Authorization" not in alone["code"]["curl"]
     first, second = post(client, "/v1/view", {**body, "compare": {"token_budget": 5}})["answers"]
     assert (first["settings"]["token_budget"], second["settings"]["token_budget"]) == (100, 5)
     for wrong in ({"window": 10_000}, {"token_budget": 0}, {"nonsense": 1}):
         assert client.post("/v1/view", json={"question": "Bees?", "settings": wrong}).status_code == 422
+
+
+def test_indexes_are_listed_and_what_is_copied_names_the_one_that_was_asked(
+    make_client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = make_index(tmp_path / "law.db", Document("law.md", "Bees belong to who catches them."))
+    client = make_client(indexes={"law": law}, read_only=True)
+    assert client.get("/v1/indexes").json()["indexes"] == [
+        {"name": name, "keeps_documents": True, "read_only": True} for name in ("default", "law")
+    ]
+    body = {"question": 'Who "owns" bees?', "index": "law", "settings": {"token_budget": 99}}
+    [answer] = post(client, "/v1/view", body)["answers"]
+    assert [document["doc_id"] for document in answer["documents"]] == ["law.md"]
+    sent = json.loads(answer["code"]["json"])
+    assert (sent["index"], sent["question"]) == ("law", 'Who "owns" bees?')
+    shown = "".join(piece["text"] for piece in answer["context"])
+    assert post(client, "/v1/query", sent)["text"] == shown
+    words = shlex.split(answer["code"]["curl"])
+    assert words[:3] == ["curl", "http://localhost/v1/query", "--json"]
+    assert json.loads(words[3]) == sent
+    # the copied Python, asking the same application
+    from retrivex.service import client as module  # noqa: PLC0415
+
+    class Here:
+        def __init__(self, url: str, key: str | None) -> None:
+            assert url == "http://localhost"
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: Any) -> None:
+            """Leave the application open."""
+
+        def query(self, question: str, **given: Any) -> Any:
+            return SimpleNamespace(text=post(client, "/v1/query", {"question": question, **given})["text"])
+
+    monkeypatch.setattr(module, "Client", Here)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(answer["code"]["python"], "copied", "exec"), {})
+    assert printed.getvalue().removesuffix("\n") == shown
+
+
+def test_indexes_are_listed_and_calls_copied_with_a_key_where_keys_are_needed(make_client: Any, tmp_path: Path) -> None:
+    _, secret = Keys(tmp_path / "keys.db").create("shop")
+    client = make_client()
+    assert client.get("/v1/indexes").status_code == 401
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert client.get("/v1/indexes", headers=headers).status_code == 200
+    [answer] = client.post("/v1/view", json={"question": "Who lays eggs?"}, headers=headers).json()["answers"]
+    assert '-H "Authorization: Bearer $RETRIVEX_KEY"' in answer["code"]["curl"]
+    assert 'key=os.environ.get("RETRIVEX_KEY")' in answer["code"]["python"]
+    assert secret not in json.dumps(answer)
 
 
 # ---- documents

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import find_barriers, open_browser, open_page
+from support.browser import COUNT_INK, find_barriers, open_browser, open_page
+from support.examples import ROOT
 from typer.testing import CliRunner
 
 from retrivex.cli import app
@@ -59,6 +60,16 @@ def test_a_recording_opens_without_a_server(browser: Any, recorded: str) -> None
         assert page.locator(".strip").count() == 2
         assert "retrivex query" in page.get_by_role("main").inner_text()
         assert page.locator("input").count() == 0
+        assert page.evaluate(COUNT_INK, "--accent") > 50
+        assert [tab.inner_text() for tab in page.get_by_role("tab").all()] == ["Python", "curl", "JSON", "Command line"]
+        assert complaints == []
+
+
+def test_the_recording_of_the_documentation_opens(browser: Any) -> None:
+    with open_page(browser) as (page, complaints):
+        page.goto((ROOT / "examples" / "answer.html").as_uri())
+        page.get_by_role("region", name="Context").wait_for()
+        assert "meals" in page.locator(".context").inner_text()
         assert complaints == []
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import re
+import shutil
+from pathlib import Path
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import ROOT
 from support.strategies import hits_of, make_chunk, make_store
+from typer.testing import CliRunner
 
 from retrivex import OrderingStrategy, RetrievalConfig, SpanComposer
+from retrivex.cli import app
 from retrivex.config import Effort
 from retrivex.service.playground.page import (
     CONTENT_SECURITY_POLICY,
@@ -24,12 +31,22 @@ from retrivex.service.playground.page import (
 from retrivex.service.playground.view import Answer, write_view
 
 MOST_BYTES = 150_000  # of the page, compressed
+# what others wrote, as npm has it: preact/standalone.module.js of htm 3.1.1, with preact in it; uPlot.iife.min.js, here
+# with one line more, which exports it, and uPlot.min.css of uplot 1.6.32
+VENDORED = {
+    "preact.js": "72284e8e9079c87817145df1110f74e8a2aa040b2fc384922e18dfcb46fc1fd7",
+    "uplot.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+    "uplot.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+}
+UPLOT_EXPORT = b"export{uPlot as uPlot};\n"
 RECORDED = re.compile(r'<script type="application/json" id="recorded">(.*?)</script>', re.DOTALL)
 HOSTILE = '</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> & \u2028 \U0001f41d "'
 
 
 def own(suffix: str) -> dict[str, str]:
-    return {name: text.decode() for name, text in read_files().items() if name.endswith(suffix) and name != "preact.js"}
+    return {
+        name: text.decode() for name, text in read_files().items() if name.endswith(suffix) and name not in VENDORED
+    }
 
 
 def view_of(text: str, doc_id: str = "bees") -> dict[str, Any]:
@@ -54,6 +71,19 @@ def test_every_file_has_a_media_type_and_vendored_ones_their_licences() -> None:
     assert all(content_type(name) for name in read_files())
     assert b"Jason Miller" in read_files()["LICENSE-preact.txt"]
     assert b"Apache License" in read_files()["LICENSE-htm.txt"]
+    assert b"Leon Sorokin" in read_files()["LICENSE-uplot.txt"]
+
+
+def test_what_is_vendored_is_as_it_was_published() -> None:
+    for name, digest in VENDORED.items():
+        assert hashlib.sha256(read_files()[name].removesuffix(UPLOT_EXPORT)).hexdigest() == digest, name
+
+
+def test_a_recording_carries_the_licences_of_what_it_holds() -> None:
+    page = write_recording(view_of("Bees sleep."))
+    for said in ("Jason Miller", "Apache License", "Leon Sorokin"):
+        assert said in page
+    assert "<meta charset" in page[:1024]  # where browsers look for it
 
 
 def test_nothing_is_inline_or_from_elsewhere() -> None:
@@ -119,3 +149,18 @@ def test_any_text_comes_back_from_the_json_of_a_page(text: str) -> None:
     written = write_safe_json({"text": text})
     assert not set(written) & set("<>&")
     assert json.loads(written.encode()) == {"text": text}
+
+
+def test_the_recording_of_the_documentation_is_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page to the letter, and the answer but for the last digits of its numbers; `make recording` makes it anew."""
+    shutil.copytree(ROOT / "examples" / "handbook", tmp_path / "handbook")
+    monkeypatch.chdir(tmp_path)
+    question = "Which meals are paid on a business trip?"
+    for command in (["index", "handbook"], ["query", question, "--html", "answer.html"]):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+    paths = (ROOT / "examples" / "answer.html", tmp_path / "answer.html")
+    kept, made = (RECORDED.split(path.read_text(encoding="utf-8")) for path in paths)
+    assert (kept[0], kept[2]) == (made[0], made[2])
+    views = [json.loads(page[1], parse_float=lambda number: round(float(number), 6)) for page in (kept, made)]
+    assert views[0] == views[1]

@@ -36,13 +36,19 @@ export function askFor(request, signal) {
   return call("v1/view", { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
 }
 
-export async function listDocuments() {
-  const found = await call("v1/documents");
+export async function listIndexes() {
+  const found = await call("v1/indexes");
+  return found.indexes;
+}
+
+export async function listDocuments(index) {
+  const found = await call(`v1/documents?${new URLSearchParams({ index })}`);
   return found.documents;
 }
 
-export function addFile(file) {
+export function addFile(file, index) {
   const form = new FormData();
+  form.append("index", index);
   form.append("file", file, file.name);
   return call("v1/documents", { method: "POST", body: form });
 }

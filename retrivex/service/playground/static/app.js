@@ -1,8 +1,8 @@
 // The playground: ask, and see what became of every chunk. With a recorded answer in the page it needs no service.
 import { html, render, useEffect, useMemo, useRef, useState } from "./preact.js";
-import { askFor, listDocuments, rememberKey } from "./api.js";
+import { askFor, listDocuments, listIndexes, rememberKey } from "./api.js";
 import { Context, Passages } from "./context.js";
-import { SettingsForm, SettingsShown } from "./controls.js";
+import { Choice, SettingsForm, SettingsShown } from "./controls.js";
 import { Code, Copyable } from "./copy.js";
 import { Documents } from "./documents.js";
 import { Evidence, Figures } from "./evidence.js";
@@ -111,7 +111,7 @@ function Recorded({ view }) {
     </main>`;
 }
 
-function useAnswers(question, settings, compared, onProblem) {
+function useAnswers(question, index, settings, compared, onProblem) {
   const [view, setView] = useState(null);
   const [busy, setBusy] = useState(false);
   const running = useRef(null);
@@ -122,7 +122,7 @@ function useAnswers(question, settings, compared, onProblem) {
     running.current = control;
     setBusy(true);
     try {
-      const request = { question, settings, ...(compared ? { compare: compared } : {}) };
+      const request = { question, ...(index ? { index: index.name } : {}), settings, ...(compared ? { compare: compared } : {}) };
       const found = await askFor(request, control.signal);
       performance.mark("reply");
       setView(found);
@@ -141,26 +141,41 @@ function Live() {
   const [question, setQuestion] = useState("");
   const [settings, setSettings] = useState({});
   const [compared, setCompared] = useState(null);
+  const [indexes, setIndexes] = useState([]);
+  const [chosen, setChosen] = useState(null);
   const [documents, setDocuments] = useState(null);
   const [problem, setProblem] = useState(null);
-  const { view, busy, ask } = useAnswers(question, settings, compared, setProblem);
+  const index = indexes.find(({ name }) => name === chosen) || indexes[0];
+  const { view, busy, ask } = useAnswers(question, index, settings, compared, setProblem);
   const effective = view ? view.answers.map((answer) => answer.settings) : [];
 
-  const refresh = async () => {
+  const attempt = async (work) => {
     try {
-      setDocuments(await listDocuments());
+      await work();
     } catch (error) {
-      if (error.status !== 422) setProblem(error); // an index that lists none can be asked all the same
+      setProblem(error);
     }
   };
+  const load = () => attempt(async () => setIndexes(await listIndexes()));
+  const current = useRef(null);
+  current.current = index;
+  const refresh = () =>
+    attempt(async () => {
+      const found = index && index.keeps_documents ? await listDocuments(index.name) : null;
+      if (current.current === index) setDocuments(found);
+    });
   useEffect(() => {
-    refresh();
+    load();
   }, []);
+  useEffect(() => {
+    setDocuments(null);
+    refresh();
+  }, [index]);
   useEffect(() => {
     if (!view) return undefined;
     const timer = setTimeout(ask, WAIT);
     return () => clearTimeout(timer);
-  }, [settings, compared]);
+  }, [settings, compared, index]);
 
   const send = (event) => {
     event.preventDefault();
@@ -169,7 +184,7 @@ function Live() {
   const useKey = async (key) => {
     rememberKey(key);
     setProblem(null);
-    await refresh();
+    await load();
     if (question) ask();
   };
   const locked = problem && problem.status === 401;
@@ -183,6 +198,7 @@ function Live() {
       </form>
     </${Head}>
     <main aria-busy=${busy}>
+      ${indexes.length > 1 ? html`<${Choice} id="index" label="Index" value=${index.name} options=${indexes.map(({ name }) => name)} onChange=${setChosen} write=${String} />` : null}
       <div class="setting-rows">
         <${SettingsForm} name=${compared ? "A" : ""} turned=${settings} effective=${effective[0]} onTurn=${setSettings} />
         ${compared ? html`<${SettingsForm} name="B" turned=${compared} effective=${effective[1]} onTurn=${setCompared} />` : null}
@@ -190,7 +206,7 @@ function Live() {
       <p class="compare">
         <label><input type="checkbox" checked=${Boolean(compared)} onChange=${(event) => setCompared(event.target.checked ? { ...settings } : null)} /> Compare two settings</label>
       </p>
-      <${AddDocuments} documents=${documents} onAdded=${async () => { await refresh(); if (view) ask(); }} onProblem=${setProblem} open=${empty} />
+      ${index && index.keeps_documents ? html`<${AddDocuments} documents=${documents} index=${index} onAdded=${async () => { await refresh(); if (view) ask(); }} onProblem=${setProblem} open=${empty} />` : null}
       <p role="status" class="busy">${busy ? "Asking …" : view ? html`<span class="unseen">Answered: ${count(view.answers[0].passages.length, "passage")}</span>` : ""}</p>
       ${problem && !locked ? html`<p role="alert" class="problem" dir="auto">${problem.message}</p>` : null}
       ${locked ? html`<${KeyDialog} refused=${sessionStorage.getItem("retrivex-key") ? problem.message : ""} onKey=${useKey} />` : null}

@@ -9,12 +9,14 @@ export const EFFORTS = ["lean", "standard", "full"];
 export const SCORERS = ["auto", "calibrated", "weighted"];
 const USUAL = { token_budget: 2000, window: null, effort: "standard", order: "edge_balanced", scoring: "auto" };
 
-function Choice({ id, label, value, options, onChange }) {
+const asWords = (name) => name.replaceAll("_", " ");
+
+export function Choice({ id, label, value, options, onChange, write = asWords }) {
   const known = options.includes(value) ? options : [...options, value];
   return html`<p class="field">
     <label for=${id}>${label}</label>
     <select id=${id} value=${value} onChange=${(event) => onChange(event.target.value)}>
-      ${known.map((option) => html`<option value=${option} selected=${option === value}>${option.replaceAll("_", " ")}</option>`)}
+      ${known.map((option) => html`<option value=${option} selected=${option === value}>${write(option)}</option>`)}
     </select>
   </p>`;
 }
@@ -46,7 +48,7 @@ export function SettingsForm({ name, turned, effective, onTurn }) {
 export function SettingsShown({ settings }) {
   const window = settings.window === null ? "as wide as needed" : settings.window;
   const shown = { budget: `${settings.token_budget.toLocaleString("en")} tokens`, window, effort: settings.effort,
-    order: settings.order.replaceAll("_", " "), scorer: settings.scoring };
+    order: asWords(settings.order), scorer: settings.scoring };
   return html`<dl class="recorded-settings">
     ${Object.entries(shown).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;

@@ -1,53 +1,31 @@
 // Evidence per token: how much of the evidence each passage is expected to bring, best passages first.
-import { html } from "./preact.js";
+import { Plot } from "./plot.js";
+import { html, useMemo, useState } from "./preact.js";
 import { count, percent } from "./words.js";
-
-const WIDTH = 640;
-const HEIGHT = 230;
-const LEFT = 68;
-const BOTTOM = 44;
-const TOP = 12;
-const RIGHT = 14;
-
-function niceStep(most) {
-  const rough = Math.max(most, 1) / 5;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  return Math.max(1, [1, 2, 5, 10].find((factor) => factor * power >= rough) * power);
-}
-
-export function Curve({ answers }) {
-  const most = Math.max(1, ...answers.flatMap((answer) => answer.curve.map((point) => point.tokens)));
-  const x = (tokens) => LEFT + (tokens / most) * (WIDTH - LEFT - RIGHT);
-  const y = (share) => HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
-  const step = niceStep(most);
-  const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
-  const says = answers.map((answer, at) => `${answers.length > 1 ? `${"AB"[at]}: ` : ""}${lastOf(answer)}`).join("; ");
-  return html`<svg class="curve" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Share of the evidence by tokens spent. ${says}">
-    ${[0, 0.25, 0.5, 0.75, 1].map(
-      (share) => html`<g>
-        <line class="grid" x1=${LEFT} x2=${WIDTH - RIGHT} y1=${y(share)} y2=${y(share)} />
-        <text class="tick" x=${LEFT - 6} y=${y(share) + 4} text-anchor="end">${percent(share)}</text>
-      </g>`,
-    )}
-    ${ticks.map((tokens) => html`<text class="tick" x=${x(tokens)} y=${HEIGHT - BOTTOM + 18} text-anchor="middle">${tokens.toLocaleString("en")}</text>`)}
-    <text class="tick" x=${WIDTH - RIGHT} y=${HEIGHT - 3} text-anchor="end">tokens, richest passages first</text>
-    ${answers.map((answer, at) => {
-      const points = [{ tokens: 0, evidence: 0 }, ...answer.curve];
-      return html`<g class="series${at}">
-        <polyline points=${points.map((point) => `${x(point.tokens)},${y(point.evidence)}`).join(" ")} />
-        ${answer.curve.map(
-          (point) => html`<circle cx=${x(point.tokens)} cy=${y(point.evidence)} r="4">
-            <title>[${point.number}] ${percent(point.evidence)} after ${count(point.tokens, "token")}</title>
-          </circle>`,
-        )}
-      </g>`;
-    })}
-  </svg>`;
-}
 
 function lastOf(answer) {
   const last = answer.curve[answer.curve.length - 1];
   return last ? `${percent(last.evidence)} in ${count(last.tokens, "token")}` : "nothing";
+}
+
+// What a budget of so many tokens would bring.
+function reachedBy(answer, tokens) {
+  const spent = answer.curve.filter((point) => point.tokens <= tokens);
+  const last = spent[spent.length - 1];
+  return last ? `[${last.number}] ${percent(last.evidence)} after ${count(last.tokens, "token")}` : "nothing yet";
+}
+
+function Curve({ answers }) {
+  const [pointed, setPointed] = useState(null); // tokens
+  const lines = useMemo(
+    () => answers.map(({ curve }) => [[0, 0], ...curve.map(({ tokens, evidence }) => [tokens, evidence])]),
+    [answers],
+  );
+  const name = (at) => (answers.length > 1 ? `${"AB"[at]}: ` : "");
+  const join = (say) => answers.map((answer, at) => `${name(at)}${say(answer)}`).join("; ");
+  return html`<${Plot} lines=${lines} label="tokens, richest passages first" writeX=${(tokens) => tokens.toLocaleString("en")}
+      writeY=${(share) => percent(share)} says="Share of the evidence by tokens spent. ${join(lastOf)}" onPoint=${setPointed} />
+    <p class="pointed" aria-hidden="true">${join((answer) => (pointed === null ? lastOf(answer) : reachedBy(answer, pointed)))}</p>`;
 }
 
 export function Evidence({ answers }) {

@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./preact.js";
 import { addFile } from "./api.js";
 import { count } from "./words.js";
 
-export function AddDocuments({ documents, onAdded, onProblem, open }) {
+export function AddDocuments({ documents, index, onAdded, onProblem, open }) {
   const [said, setSaid] = useState("");
   const [over, setOver] = useState(false);
   const text = useRef(null);
@@ -14,7 +14,7 @@ export function AddDocuments({ documents, onAdded, onProblem, open }) {
     for (const file of files) {
       setSaid(`Reading ${file.name} …`);
       try {
-        await addFile(file);
+        await addFile(file, index.name);
         added += 1;
       } catch (error) {
         setSaid(`${file.name}: ${error.message}`);
@@ -28,6 +28,7 @@ export function AddDocuments({ documents, onAdded, onProblem, open }) {
   };
 
   useEffect(() => {
+    if (index.read_only) return undefined;
     const stop = (event) => {
       if (!event.dataTransfer.types.includes("Files")) return;
       event.preventDefault();
@@ -51,16 +52,20 @@ export function AddDocuments({ documents, onAdded, onProblem, open }) {
     text.current.value = "";
   };
 
+  const names =
+    documents && documents.length
+      ? html`<ul class="names" tabindex="0" aria-label="Documents in the index">${documents.slice(0, 200).map((doc) => html`<li><bdi>${doc.doc_id}</bdi></li>`)}</ul>`
+      : null;
+  const title = documents && documents.length ? `${count(documents.length, "document")} in the index` : null;
+  if (index.read_only) return html`<details class="add"><summary>${title || "Documents"}</summary>${names}</details>`;
   return html`<details class="add ${over ? "over" : ""}" open=${open || over}>
-    <summary>${documents === null ? "Documents" : documents.length ? `${count(documents.length, "document")} in the index` : "The index is empty: add a document"}</summary>
+    <summary>${title || (documents === null ? "Documents" : "The index is empty: add a document")}</summary>
     <div class="add-parts">
       <div>
         <p><label for="files">Choose files, or drop them anywhere on this page</label></p>
         <input id="files" type="file" multiple onChange=${(event) => { add([...event.target.files]); event.target.value = ""; }} />
         <p role="status" class="said" dir="auto">${said}</p>
-        ${documents && documents.length
-          ? html`<ul class="names" tabindex="0" aria-label="Documents in the index">${documents.slice(0, 200).map((doc) => html`<li><bdi>${doc.doc_id}</bdi></li>`)}</ul>`
-          : null}
+        ${names}
       </div>
       <form onSubmit=${paste}>
         <p><label for="paste-name">Or paste a text, under the name</label> <input id="paste-name" ref=${name} type="text" placeholder="pasted" /></p>

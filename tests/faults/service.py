@@ -1,0 +1,256 @@
+"""Break the HTTP service: requests made out of its OpenAPI document, and `kill -9` under writes.
+
+    PYTHONPATH=tests python -m faults.service fuzz --cases 50000
+    PYTHONPATH=tests python -m faults.service kill --kills 100
+
+Both need the environment `serve`. The account, `benchmarks/results/service_faults.json`, is kept after every round, and
+a run goes on where the last one ended. CI runs fewer of each, as tests. Exits with 1 if something broke.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzz.ledger import ROOT, code_digest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from support.service_process import ServiceProcess
+from support.service_world import make_index
+
+from retrivex.errors import StoreError
+from retrivex.stores import SQLiteStore
+from retrivex.version import __version__
+
+RESULTS = ROOT / "benchmarks" / "results" / "service_faults.json"
+CASES, KILLS = 50_000, 100
+ROUND_OF_CASES, ROUND_OF_KILLS = 5_000, 10
+
+Message = MutableMapping[str, Any]
+
+
+# ---- requests out of the document
+
+
+@dataclass
+class Fuzzed:
+    """What became of requests that were made out of the OpenAPI document.
+
+    Parameters
+    ----------
+    done : requests sent
+    statuses : how many answers had each status
+    violations : failures of the service, and answers that are not as the document says
+    """
+
+    done: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+
+
+def fuzz_service(cases: int, folder: Path) -> Fuzzed:
+    """Send about so many requests, right and wrong ones, over all operations, to a service over a small index."""
+    import schemathesis  # noqa: PLC0415 - of the environment serve alone
+    from schemathesis import checks  # noqa: PLC0415
+    from schemathesis.core.errors import UnsupportedSchema  # noqa: PLC0415
+    from schemathesis.core.failures import Failure, FailureGroup  # noqa: PLC0415
+    from schemathesis.specs.openapi import checks as shapes  # noqa: PLC0415
+    from starlette.testclient import TestClient  # noqa: PLC0415
+
+    from retrivex.service.app import create_app  # noqa: PLC0415
+    from retrivex.service.settings import Settings  # noqa: PLC0415
+
+    options = folder / "options.toml"
+    options.write_text('tokenizer = "estimate"\n', encoding="utf-8")
+    given_settings: dict[str, Any] = {"db": make_index(folder / "index.db"), "keys": folder / "keys.db"}
+    app = create_app(Settings(**given_settings, config=options, threads=1, queue=100, hosts=["testserver"]))
+    looked_at = [
+        checks.not_a_server_error,
+        shapes.status_code_conformance,
+        shapes.content_type_conformance,
+        shapes.response_headers_conformance,
+        shapes.response_schema_conformance,
+    ]
+    made = Fuzzed()
+    with TestClient(app, base_url="http://localhost") as client:
+        schema = schemathesis.openapi.from_asgi("/openapi.json", _begun(client.app))
+        operations = [found.ok() for found in schema.get_all_operations()]
+        modes = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
+        for operation in operations:
+            for mode in modes:
+
+                @given(case=operation.as_strategy(generation_mode=mode))
+                @settings(
+                    max_examples=max(1, cases // (len(operations) * len(modes))),
+                    deadline=None,
+                    suppress_health_check=list(HealthCheck),
+                    database=None,
+                )
+                def answers(case: Any) -> None:
+                    made.done += 1
+                    answer = case.call()
+                    status = str(answer.status_code)
+                    made.statuses[status] = made.statuses.get(status, 0) + 1
+                    case.validate_response(answer, checks=looked_at)
+
+                try:
+                    answers()
+                except (Unsatisfiable, UnsupportedSchema):
+                    continue  # what takes nothing cannot be asked wrongly; not every schema has an opposite
+                except (Failure, FailureGroup) as error:
+                    made.violations.append(f"{operation.label}, {mode.value}: {error}"[:4000])
+    made.statuses = dict(sorted(made.statuses.items()))
+    return made
+
+
+def _begun(app: Any) -> Any:
+    """Return an application that has begun already: it begins and ends once, which is up to the client."""
+
+    async def answer(scope: Message, receive: Callable[[], Awaitable[Message]], send: Any) -> None:
+        if scope["type"] != "lifespan":
+            await app(scope, receive, send)
+            return
+        for kind in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{kind}.complete"})
+
+    return answer
+
+
+# ---- kills under writes
+
+
+@dataclass
+class Killed:
+    """What became of documents that were written while the service was killed.
+
+    Parameters
+    ----------
+    done : kills
+    sent, acknowledged : uploads, and those answered with 200
+    unfinished : kills that left an upload without an answer
+    violations : documents that are lost, older than acknowledged or not whole, and indexes that do not open
+    """
+
+    done: int = 0
+    sent: int = 0
+    acknowledged: int = 0
+    unfinished: int = 0
+    violations: list[str] = field(default_factory=list)
+
+
+def kill_service(kills: int, folder: Path, *, workers: int = 1, seed: int = 1) -> Killed:
+    """Kill the service at random moments while documents are written, and look into its index after each time."""
+    import httpx  # noqa: PLC0415 - of the environment serve alone
+
+    rng = random.Random(seed)
+    made = Killed()
+    kept: dict[str, int] = {}
+    for _ in range(kills):
+        with ServiceProcess(folder, "--workers", str(workers)) as service:
+            end = threading.Timer(rng.uniform(0.05, 1.0), service.kill)
+            end.start()
+            with httpx.Client(base_url=service.address, timeout=60) as client, suppress(httpx.HTTPError):
+                while True:
+                    made.sent += 1
+                    name, text = f"document-{made.sent % 7}.md", _write_version(made.sent)
+                    answer = client.post("/v1/documents", files={"file": (name, text)})
+                    if answer.status_code == 200:
+                        kept[name] = made.sent
+                        made.acknowledged += 1
+            end.join()
+        made.done += 1
+        made.violations += _look_into(folder / "retrivex.db", kept, made.sent)
+    made.unfinished = made.sent - made.acknowledged
+    return made
+
+
+def _write_version(version: int) -> str:
+    return "\n\n".join(f"Paragraph {n} of version{version}." for n in range(60))
+
+
+def _look_into(path: Path, kept: dict[str, int], sent: int) -> list[str]:
+    """Return what is wrong: a document on its way may be there as well, but each is whole and none older than kept."""
+    found = []
+    try:
+        with SQLiteStore(path) as store:
+            found += [f"the index: {problem}" for problem in store.check()]
+            for name, last in kept.items():
+                document = store.get_document(name)
+                whole = document is not None and any(_is_version(document.text, n) for n in range(last, sent + 1, 7))
+                if not whole:
+                    found.append(f"{name}: not there as version {last} or later, or not whole")
+    except StoreError as error:
+        found.append(f"the index does not open: {error}")
+    return found
+
+
+def _is_version(text: str, version: int) -> bool:
+    return text.split() == _write_version(version).split()
+
+
+# ---- the command
+
+
+def run(what: str, total: int, step: int, work: Callable[[int, Path], Fuzzed | Killed]) -> int:
+    """Go on with one account, up to so many in all; return how many violations it has."""
+    began = time.perf_counter()
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    account: dict[str, Any] = results.setdefault(what, {"done": 0, "violations": [], "code": []})
+    code = {"version": __version__, "digest": code_digest()}
+    while account["done"] < total and not account["violations"]:
+        with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
+            made = asdict(work(step, Path(folder)))
+        for name, value in made.items():
+            account[name] = _add(account.get(name), value)
+        row = next((row for row in account["code"] if {**row, **code} == row), None)
+        if row is None:
+            account["code"].append(row := {**code, "done": 0})
+        row["done"] += made["done"]
+        RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        print(f"{what}: {account['done']:,} of {total:,} in {time.perf_counter() - began:.0f} s", flush=True)
+    for violation in account["violations"]:
+        print(f"VIOLATION {violation!a}")
+    return len(account["violations"])
+
+
+def _add(before: Any, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value if before is None else before + value
+    return {name: (before or {}).get(name, 0) + value.get(name, 0) for name in sorted({*(before or {}), *value})}
+
+
+def main() -> int:
+    """Read the command line, break things, keep the account."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["fuzz", "kill"])
+    parser.add_argument("--cases", type=int, default=CASES)
+    parser.add_argument("--kills", type=int, default=KILLS)
+    said = parser.parse_args()
+    if said.what == "fuzz":
+        found = run("fuzz", said.cases, ROUND_OF_CASES, fuzz_service)
+    else:
+        # every other round with two workers
+        rounds = itertools.count()
+
+        def kill(kills: int, folder: Path) -> Killed:
+            number = next(rounds)
+            return kill_service(kills, folder, workers=1 + number % 2, seed=number)
+
+        found = run("kill", said.kills, ROUND_OF_KILLS, kill)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
