@@ -1,12 +1,13 @@
 """What grows with documents, hits, tenants and questions: formulas, each beside what is measured or simulated.
 
-    python -m benchmarks.speed.scale              # indexes of 100,000 and 1,000,000 chunks, shards of up to 10,000,000
+    python -m benchmarks.speed.scale              # indexes of 10,000 to 1,000,000 chunks, shards of up to 10,000,000
+    python -m benchmarks.speed.scale --resume     # only what the results lack
     python -m benchmarks.speed.scale --only queue
 
-Run: `make bench-scale`; writes `results/scale.json`, part by part, and needs the public sets and some 8 GB of disk.
+Run: `make bench-scale`; writes `results/scale.json`, step by step, and needs the public sets and some 8 GB of disk.
 
-Growth: the embedded index is built at both sizes, with one vector of 384 numbers a chunk. What it costs at the smaller
-size says on paper what it will at the larger one: in proportion for what reads everything, the same for what looks up.
+Growth: the embedded index is built at each size, with one vector of 384 numbers a chunk. What it costs at the two
+smaller sizes says on paper what it will at the largest: on a line through both for a search, the same for a look-up.
 Shards and queues: see `scale_shards.py` and `scale_queue.py`. Times are those of the processor, medians, in one
 process: the machine does other things meanwhile.
 """
@@ -15,12 +16,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -52,7 +55,7 @@ from retrivex.tokens.tokenizer import get_tokenizer
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "scale.json"
 DATA = Path(os.environ.get("RETRIVEX_DATA", ROOT.parent / "shared" / "data"))
-SIZES = (100_000, 1_000_000)
+SIZES = (10_000, 100_000, 1_000_000)
 SHARD_SIZES = (100_000, 1_000_000, 10_000_000)
 SHARDS = (4, 16, 64, 256)
 FILES = 16
@@ -67,6 +70,7 @@ COUNTED = 400
 QUESTIONS, VECTOR_QUESTIONS, COMPOSED = 40, 10, 300
 RATE, USE, CORES = 1_000.0, 0.7, 2
 PARTS = ("growth", "shards", "queue")
+SEARCHES = ("words_frequent", "words_rare", "words_of_tenant", "vectors_exact")
 
 
 def cpu_ms(call: Callable[[Any], object], items: Sequence[Any]) -> list[float]:
@@ -196,28 +200,41 @@ def measure_tenant(folder: Path) -> float:
         return p50(cpu_ms(lambda question: store.search_text(question, HITS, scope="tenant"), asked))
 
 
-PROPORTIONAL = ("words_frequent", "words_rare", "words_of_tenant", "vectors_exact")
+def grow(folder: Path, count: int) -> dict[str, Any]:
+    """Measure the index at a size."""
+    path = folder / f"index-{count}" / "index.db"
+    path.parent.mkdir()
+    built = build(path, count)
+    made = {**built, **measure(path, count)}
+    shutil.rmtree(path.parent)
+    print(f"{count:,} chunks: {built}, {made['ms']}", flush=True)
+    return made
 
 
-def grow(folder: Path) -> dict[str, Any]:
-    """Measure the index at every size, and say of the larger ones what the smallest says of them on paper."""
-    made: dict[str, Any] = {}
-    for count in SIZES:
-        path = folder / f"index-{count}" / "index.db"
-        path.parent.mkdir()
-        built = build(path, count)
-        made[str(count)] = {**built, **measure(path, count)}
-        print(f"{count:,} chunks: {built}, {made[str(count)]['ms']}", flush=True)
-        shutil.rmtree(path.parent)
-    smallest = made[str(SIZES[0])]
-    for count in SIZES[1:]:
-        one = made[str(count)]
-        one["paper_ms"] = {
-            name: round(value * (count / SIZES[0] if name in PROPORTIONAL else 1), 4)
-            for name, value in smallest["ms"].items()
-        }
-        one["paper_bytes"] = {name: smallest[name] for name in ("text_bytes", "vector_bytes")}
-    return {"dimension": DIMENSION, "sizes": made, "tenant_alone_ms": measure_tenant(folder)}
+def on_a_line(sizes: tuple[float, float], costs: tuple[float, float], count: float) -> float:
+    """Return the cost at `count` on the line through two sizes.
+
+    Examples
+    --------
+    >>> on_a_line((10_000, 100_000), (2.0, 11.0), 1_000_000)
+    101.0
+    """
+    slope = (costs[1] - costs[0]) / (sizes[1] - sizes[0])
+    return costs[0] + slope * (count - sizes[0])
+
+
+def on_paper(sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the two smaller sizes say of the largest one."""
+    small, middle, largest = SIZES
+    first, second = sizes[str(small)], sizes[str(middle)]
+    costs = {name: (first["ms"][name], second["ms"][name]) for name in second["ms"]}
+    return {
+        "ms": {
+            name: round(on_a_line((small, middle), pair, largest) if name in SEARCHES else pair[1], 4)
+            for name, pair in costs.items()
+        },
+        "bytes": {name: second[name] for name in ("text_bytes", "vector_bytes")},
+    }
 
 
 # ---- shards and questions
@@ -247,55 +264,92 @@ def read_sets(folder: Path) -> Sets:
     return Sets(np.array(sizes), tuple(texts), tuple(hits))
 
 
-def shard(folder: Path) -> dict[str, Any]:
-    """Place documents and chunks on rings, and ask the shards that they land in."""
-    sets = read_sets(folder)
-    made: dict[str, Any] = {"points": POINTS, "radius": RADIUS, "sets": sets.describe()}
+def place(sets: Sets) -> dict[str, Any]:
+    """Place documents and chunks on rings of several sizes, on paper and one by one."""
     copies = round(SHARD_SIZES[-1] / int(sets.sizes.sum()))
-    made["requests"] = [check_requests(sets, count, copies) for count in SHARDS]
-    made["balance"] = [check_balance(sets, count, chunks) for count in SHARDS for chunks in SHARD_SIZES]
-    made["merge"] = [check_merge(sets, count, copies) for count in SHARDS]
-    made["files"] = []
-    for chunks in SHARD_SIZES:
-        row: dict[str, Any] = {"shards": FILES}
-        for layout in LAYOUTS:
-            row["chunks"] = write_shards(folder, sets, chunks, FILES, layout)
-            copies = round(row["chunks"] / int(sets.sizes.sum()))
-            row[layout] = time_shards(folder, sets, copies, FILES, layout, 400)
-            for file in folder.glob("*.shard"):
-                file.unlink()
-        made["files"].append(row)
-        print(row, flush=True)
-    return made
+    return {
+        "points": POINTS,
+        "radius": RADIUS,
+        "sets": sets.describe(),
+        "requests": [check_requests(sets, count, chunks) for count in SHARDS for chunks in SHARD_SIZES],
+        "balance": [check_balance(sets, count, chunks) for count in SHARDS for chunks in SHARD_SIZES],
+        "merge": [check_merge(sets, count, copies) for count in SHARDS],
+    }
+
+
+def ask_files(folder: Path, sets: Sets, chunks: int) -> dict[str, Any]:
+    """Ask the files of as many shards for the neighbours of questions."""
+    row: dict[str, Any] = {"shards": FILES}
+    for layout in LAYOUTS:
+        row["chunks"] = write_shards(folder, sets, chunks, FILES, layout)
+        copies = round(row["chunks"] / int(sets.sizes.sum()))
+        row[layout] = time_shards(folder, sets, copies, FILES, layout, 400)
+        for file in folder.glob("*.shard"):
+            file.unlink()
+    print(row, flush=True)
+    return row
+
+
+def files_on_paper(files: Sequence[Mapping[str, Any]], layout: str) -> float:
+    """Return the milliseconds that the two smaller sizes say of the largest: more by as much for ten times the chunks."""
+    small, middle, largest = (math.log10(row["chunks"]) for row in files)
+    costs = files[0][layout]["cpu_p50_ms"], files[1][layout]["cpu_p50_ms"]
+    return round(on_a_line((small, middle), costs, largest), 4)
+
+
+class Results:
+    """What `results/scale.json` holds; written after each step.
+
+    Parameters
+    ----------
+    resume : keep what is there, and measure only what is missing
+    """
+
+    def __init__(self, resume: bool) -> None:
+        self._resume = resume
+        known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+        self.found: dict[str, Any] = known
+
+    def step(self, part: str, name: str, measure: Callable[[], Any]) -> None:
+        """Measure a step of a part, unless it is there and is to be kept."""
+        steps = self.found.setdefault(part, {})
+        if not (self._resume and name in steps):
+            self.write(part, name, measure())
+
+    def write(self, part: str, name: str, found: Any) -> None:
+        """Write what a step came to."""
+        self.found.setdefault(part, {})[name] = found
+        self.found.update(machine())
+        self.found["load_average"] = round(os.getloadavg()[0], 1)
+        self.found["code"] = import_module("retrivex.version").__version__
+        RESULTS.write_text(json.dumps(self.found, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=PARTS, help="measure one part, and leave the others as they were")
+    parser.add_argument("--resume", action="store_true", help="measure only what the results lack")
     parser.add_argument("--folder", type=Path, help="where indexes are built; they are removed afterwards")
     given = parser.parse_args()
-
-    def read() -> dict[str, Any]:
-        known: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-        return known
-
-    def keep(part: str, found: dict[str, Any]) -> None:
-        results = read()
-        results.update(machine())
-        results["load_average"] = round(os.getloadavg()[0], 1)
-        results["code"] = import_module("retrivex.version").__version__
-        results[part] = found
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-
-    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        if given.only in (None, "shards"):
-            keep("shards", shard(Path(folder)))
+    results = Results(given.resume)
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        folder = Path(name)
         if given.only in (None, "growth"):
-            keep("growth", grow(Path(folder)))
-        if given.only in (None, "queue"):
-            times = read()["growth"]["sizes"][str(SIZES[-1])]["context_times_ms"]
-            keep("queue", check_queue(np.array(times) / 1e3, RATE, CORES, USE))
+            for count in SIZES:
+                results.step("growth", str(count), partial(grow, folder, count))
+            results.step("growth", "tenant_alone_ms", partial(measure_tenant, folder))
+            results.write("growth", "paper", on_paper(results.found["growth"]))
+        if given.only in (None, "shards"):
+            sets = read_sets(folder)
+            results.step("shards", "placed", partial(place, sets))
+            for count in SHARD_SIZES:
+                results.step("shards", f"files-{count}", partial(ask_files, folder, sets, count))
+            files = [results.found["shards"][f"files-{count}"] for count in SHARD_SIZES]
+            results.write("shards", "paper", {layout: files_on_paper(files, layout) for layout in LAYOUTS})
+    if given.only in (None, "queue"):
+        times = np.array(results.found["growth"][str(SIZES[-1])]["context_times_ms"]) / 1e3
+        results.write("queue", "context", check_queue(times, RATE, CORES, USE))
 
 
 if __name__ == "__main__":

@@ -146,11 +146,12 @@ def requests_of(windows: Sequence[tuple[int, int, int]], ring: Ring, layout: str
     return made
 
 
-def check_requests(sets: Sets, shards: int, copies: int, rounds: int = 4) -> dict[str, Any]:
+def check_requests(sets: Sets, shards: int, chunks: int, rounds: int = 4) -> dict[str, Any]:
     """Return how many shards a question asks on paper and in the simulation, and the bytes that go there and back."""
+    copies = max(1, round(chunks / int(sets.sizes.sum())))
     ring, rng = Ring(shards), np.random.default_rng(11)
     known = sets.describe()
-    made: dict[str, Any] = {"shards": shards}
+    made: dict[str, Any] = {"chunks": copies * known["chunks"], "shards": shards}
     back = float(np.mean([_answered(sets, number) for number in range(len(sets.hits))]))
     for layout, balls in (("document", known["documents_of_hits"]), ("chunk", known["chunks_of_windows"])):
         counts, sent = [], []
@@ -207,18 +208,16 @@ def poisson_most(mean: float, share: float) -> int:
 def check_merge(sets: Sets, shards: int, copies: int, lost: float = 0.01, rounds: int = 4) -> dict[str, Any]:
     """Return how many hits each shard has to give so that the best ones of all are among them.
 
-    On paper the hits fall to shards one by one (`chunk`) or a document at a time (`document`): the number in one shard
-    is a Poisson number of either. With it, `lost` of all questions lack a hit; the simulation counts how many do.
+    On paper the hits fall to shards one by one where chunks are placed by themselves: the number in one shard is Poisson,
+    and `lost` of all questions lack a hit. Where documents stay together, all hits may be of one of them: on paper each
+    shard gives as many as are wanted. The simulation counts what is too few.
     """
     ring, rng = Ring(shards), np.random.default_rng(12)
     known = sets.describe()
     made: dict[str, Any] = {"shards": shards, "share": lost}
     for layout in LAYOUTS:
-        together = known["hits"] / known["documents_of_hits"] if layout == "document" else 1.0
-        asked = min(
-            math.ceil(known["hits"]),
-            math.ceil(together * poisson_most(known["hits"] / together / shards, lost / shards)),
-        )
+        wanted = math.ceil(known["hits"])
+        asked = min(wanted, poisson_most(wanted / shards, lost / shards)) if layout == "chunk" else wanted
         fullest = []
         for _ in range(rounds):
             for hits in sets.hits:
