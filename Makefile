@@ -93,7 +93,7 @@ WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service $(addprefix integration-,$(KINDS))
+.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -254,6 +254,11 @@ HOLDS_peers = usearch, LanceDB and tantivy, 0.8 GB, a minute
 bench-index-peers: $(call ready,peers)
 	TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo $(CURDIR)/.venv/peers/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}" \
 		.venv/peers/bin/python -m benchmarks.speed.index_peers $(INDEX)
+
+# Formulas of growth, shards and queues beside what is measured and simulated, up to 10,000,000 chunks.
+bench-scale: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.scale
+	$(CORE)/python -m benchmarks.report.tables
 
 # How much slower or faster composing is than at an earlier commit: make bench-against BASE=v0.3.0
 bench-against: $(call ready,core)

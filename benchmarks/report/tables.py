@@ -24,6 +24,7 @@ from benchmarks.report import (
     promise_tables,
     readme_lines,
     rerank_tables,
+    scale_tables,
     service_tables,
 )
 from benchmarks.report.evidence_tables import table
@@ -38,6 +39,7 @@ PAGES = (
     ROOT / "docs" / "ordering.md",
     ROOT / "docs" / "promises.md",
     ROOT / "docs" / "rerank.md",
+    ROOT / "docs" / "scale.md",
     ROOT / "docs" / "service.md",
 )
 
@@ -173,6 +175,7 @@ TABLES = {
     **ordering_tables.TABLES,
     **promise_tables.TABLES,
     **rerank_tables.TABLES,
+    **scale_tables.TABLES,
     **service_tables.TABLES,
     **readme_lines.LINES,
 }

@@ -42,6 +42,7 @@ from support.worker_kills import killing
 from benchmarks.speed.latency import WORDS, machine, make_queries, make_store
 from retrivex import Document, RetrievalConfig, SeedHit, SpanComposer, Window
 from retrivex.batch import ComposeWork, Job, OutputFolder, StoreAddress, compose_table, parquet_source, record_of
+from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer
 
@@ -79,7 +80,7 @@ def make_world(folder: Path, requests: int) -> Path:
         with SQLiteStore(made) as written, written.batch():
             for doc_id, group in groupby(store.values(), key=lambda chunk: chunk.metadata.doc_id):
                 chunks = list(group)
-                counts = counter.count_many([chunk.text for chunk in chunks])  # as an index has them
+                counts = count_and_cut([chunk.text for chunk in chunks], counter)  # as an index has them
                 written.put(Document(doc_id, ""), chunks, token_counts=counts, tokenizer=counter.name)
         made.rename(database)
     path = folder / f"requests-{requests}.parquet"

@@ -262,7 +262,12 @@ def prepared_row(made: PreparedDocument) -> dict[str, Any]:
         "tokenizer": made.tokenizer,
         "encoder": made.encoder,
         "chunks": [
-            {**chunk_row(chunk), "tokens": count.tokens, "embedding": None if vectors is None else vectors[at]}
+            {
+                **chunk_row(chunk),
+                "tokens": count.tokens,
+                "cuts": count.cuts,
+                "embedding": None if vectors is None else vectors[at],
+            }
             for at, (chunk, count) in enumerate(zip(made.chunks, made.token_counts, strict=True))
         ],
         "parents": [{"name": name, "chunk": chunk_row(parent)} for name, parent in made.parents.items()],
@@ -272,7 +277,10 @@ def prepared_row(made: PreparedDocument) -> dict[str, Any]:
 def prepared_of(row: Mapping[str, Any]) -> PreparedDocument:
     """Return what a row without an error holds; the reverse of `prepared_row`."""
     given = [chunk.copy() for chunk in row["chunks"]]
-    counts = [StoredCount.of(chunk["text"], chunk.pop("tokens"), row["tokenizer"]) for chunk in given]
+    counts = [
+        StoredCount.of(chunk["text"], chunk.pop("tokens"), row["tokenizer"], chunk.pop("cuts", None))
+        for chunk in given
+    ]
     vectors = [chunk.pop("embedding") for chunk in given]
     named = {name: row[name] for name in DOCUMENT_COLUMNS}
     return PreparedDocument(

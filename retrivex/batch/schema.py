@@ -165,7 +165,9 @@ CHUNK_SCHEMA = pa.schema(
         ("encoder", _TEXT),
         (
             "chunks",
-            pa.list_(pa.struct([*CHUNK, ("tokens", _INT), ("embedding", pa.list_(pa.float32()))])),
+            pa.list_(
+                pa.struct([*CHUNK, ("tokens", _INT), ("cuts", pa.binary()), ("embedding", pa.list_(pa.float32()))])
+            ),
         ),
         ("parents", pa.list_(pa.struct([("name", _TEXT), ("chunk", CHUNK)]))),
         ("notes", pa.list_(_TEXT)),

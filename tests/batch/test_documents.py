@@ -51,9 +51,12 @@ def test_a_document_comes_out_of_a_row_as_it_went_in(document: Document, chunker
     [row] = make_table([prepared_row(made)], CHUNK_SCHEMA).to_pylist()
     again = prepared_of(row)
     assert (again.document, list(again.chunks), again.parents) == (made.document, list(made.chunks), made.parents)
-    assert ([count[:2] for count in again.token_counts], again.tokenizer, again.encoder, again.content_hash) == (
-        [count[:2] for count in made.token_counts], made.tokenizer, made.encoder, made.content_hash,
+    assert (again.token_counts, again.tokenizer, again.encoder, again.content_hash) == (
+        made.token_counts, made.tokenizer, made.encoder, made.content_hash,
     )  # fmt: skip
+    for chunk in row["chunks"]:
+        del chunk["cuts"]  # as a part of a version that had none
+    assert [count[:2] for count in prepared_of(row).token_counts] == [count[:2] for count in made.token_counts]
     assert made.vectors is None or np.array_equal(np.asarray(again.vectors), made.vectors)
 
 
