@@ -255,7 +255,7 @@ def _hit_lists(hits: Any) -> list[list[Any]]:
         raise RequestError(f"'hits' is {_shorten(hits)}: it must be a list of hits, or a list of such lists")
     if _is_nested(hits):
         return hits
-    if None in hits and any(isinstance(item, list) for item in hits) and _is_nested([h for h in hits if h is not None]):
+    if None in hits and _is_nested([item for item in hits if item is not None]):
         raise RequestError(
             f"'hits' holds {len(hits)} lists, of which number {hits.index(None) + 1} is null: each must be a list of "
             "hits; write [] for a search that found nothing"

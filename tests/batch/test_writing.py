@@ -116,3 +116,18 @@ def test_a_table_of_chunks_has_a_schema_with_its_version(tmp_path: Path) -> None
     table = WORK(job.source.read(0))
     assert table.schema.metadata[b"retrivex.schema"] == b"retrivex.batch.chunks/1"
     assert isinstance(table, pa.Table)
+
+
+def test_a_part_that_was_damaged_is_named_before_anything_of_it_is_in_the_store(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    job = make_parts(tmp_path)
+    part = tmp_path / "out" / "part-00001.parquet"
+    whole = part.read_bytes()
+    part.write_bytes(whole[:40] + b"\xff" * 40 + whole[80:])
+    store = Dying(9)
+    with pytest.raises(BatchError, match=r"part-00001.parquet cannot be read .*: delete it, and run the job again"):
+        write_parts(job.folder, 3, store)
+    part.unlink()
+    assert not isinstance(job.make_part(1), Failed)
+    assert write_parts(job.folder, 3, store).documents == 7
+    assert store.put_in == ["0.txt", "3.txt", "6.txt"]
