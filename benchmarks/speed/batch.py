@@ -246,6 +246,7 @@ def run_long(engine: str, requests: Path, out: Path, known: dict[str, Any]) -> I
     account = {"rows": 0, "seconds": 0.0, "runs": 0, "memory": [], **known}
     if account.get("done"):
         return
+    account.pop("error", None)  # of a run before this one
     account["runs"] += 1
     began, spent = time.perf_counter(), account["seconds"]
     over = threading.Event()

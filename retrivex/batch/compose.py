@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from retrivex.batch.prefetch import BatchStore, BatchStoreWithParents, make_batch_store, with_own
-from retrivex.batch.rows import composition_row, error_of, make_table, request_record
+from retrivex.batch.rows import composition_row, error_of, make_table, read_ids, read_rows, request_record
 from retrivex.batch.schema import REQUEST_COLUMNS, check_columns, composition_schema
 from retrivex.composer.call import ComposeRequest
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.drive import Begun
-from retrivex.composer.requests import Request, add_losses, compose_record, read_checked
+from retrivex.composer.requests import Request, RequestError, add_losses, compose_record, read_checked
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import TokenizerError
@@ -179,7 +179,8 @@ def _compose_rows(
     store: AnyChunkStore | None,
     store_timeout_s: float | None,
 ) -> pa.Table:
-    rows = [_read(row) for row in table.to_pylist()]
+    ids, problems = read_ids(table, schema.field("id").type)
+    rows = [_read(row, problems.get(at, problem)) for at, (row, problem) in enumerate(read_rows(table))]
     used = None if store is None else check_store(store)
     if used is None or isinstance(used, Mapping):
         for row in rows:
@@ -188,12 +189,12 @@ def _compose_rows(
         _compose_together(rows, composer, make_batch_store(used, composer.tokenizer_name, store_timeout_s))
     own = schema.remove(0)
     made = make_table([row.answer for row in rows], own)
-    ids = table.column("id").cast(schema.field("id").type) if "id" in table.schema.names else None
-    none = pa.nulls(table.num_rows, schema.field("id").type)
-    return made.add_column(0, schema.field("id"), none if ids is None else ids).cast(schema)
+    return made.add_column(0, schema.field("id"), ids).cast(schema)
 
 
-def _read(given: Mapping[str, Any]) -> _Row:
+def _read(given: Mapping[str, Any], problem: RequestError | None) -> _Row:
+    if problem is not None:
+        return _Row(answer={"error": error_of(problem)})
     row = _Row()
     _attempt(row, lambda row: setattr(row, "record", request_record(given)))
     return row

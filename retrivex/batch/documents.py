@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from retrivex.batch.rows import chunk_row, error_of, make_table, read_json, write_json
+from retrivex.batch.rows import chunk_row, error_of, make_table, read_json, read_rows, write_json
 from retrivex.batch.schema import CHUNK_SCHEMA, DOCUMENT_COLUMNS, check_columns
 from retrivex.chunking import Chunker, get_chunker
 from retrivex.encoders.encoder import Encoder, load_encoder
@@ -66,7 +66,11 @@ def chunk_table(
     check_columns(table.schema, DOCUMENT_COLUMNS, ["doc_id", "text"], "documents")
     counter = get_tokenizer() if tokenizer is None else tokenizer
     cutter = get_chunker(tokenizer=counter) if chunker is None else chunker
-    rows = [_chunk_row(partial(read_document, row), row, cutter, counter, encoder) for row in table.to_pylist()]
+    rows = [
+        _chunk_row(partial(read_document, row) if problem is None else partial(_raise, problem), row, cutter, counter,
+                   encoder)
+        for row, problem in read_rows(table)
+    ]
     return make_table(rows, CHUNK_SCHEMA, _KEPT)
 
 
@@ -87,7 +91,10 @@ def read_document(row: Mapping[str, Any]) -> Document:
     metadata = read_json(given.pop("metadata", "{}"), "metadata")
     if not isinstance(metadata, dict):
         raise LoadError(f"metadata is {metadata!r}: it must be an object of JSON")
-    return Document(**{**given, "page_starts": tuple(given.get("page_starts", ())), "metadata": metadata})
+    page_starts = tuple(given.get("page_starts", ()))
+    if None in page_starts:
+        raise LoadError(f"page_starts is {list(page_starts)}: it must hold offsets and no null, ascending")
+    return Document(**{**given, "page_starts": page_starts, "metadata": metadata})
 
 
 @dataclass(frozen=True)

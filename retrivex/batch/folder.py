@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from retrivex.errors import BatchError
+from retrivex.text.lines import describe_error
 from retrivex.version import __version__
 
 MANIFEST = "_manifest.json"
@@ -77,23 +78,37 @@ class OutputFolder:
         Raises
         ------
         BatchError
-            If the folder holds something else, the parts of another job, or another process writes to it.
-        OSError
-            If it cannot be made or written.
+            If the folder holds something else, the parts of another job, another process writes to it, or it cannot be
+            made or written.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._refuse_foreign_files()
-        with open(self.path / _LOCK, "w", encoding="utf-8") as lock:
+        with self._naming():
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._refuse_foreign_files()
+            lock = open(self.path / _LOCK, "w", encoding="utf-8")  # noqa: SIM115 - the block below closes it
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise BatchError(
                     f"{self.path} is being written by another job: wait for it, or name another"
                 ) from error
-            self._begin({"format": _FORMAT, "retrivex": __version__, **manifest})
-            for left in self.path.glob(".part-*.tmp"):  # of workers that were killed
-                left.unlink(missing_ok=True)
+            with self._naming():
+                self._begin({"format": _FORMAT, "retrivex": __version__, **manifest})
+                for left in self.path.glob(".part-*.tmp"):  # of workers that were killed
+                    left.unlink(missing_ok=True)
             yield
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
+        except (FileExistsError, NotADirectoryError) as error:
+            raise BatchError(f"{self.path} is a file, or lies below one: name a folder for the parts") from error
+        except OSError as error:
+            raise BatchError(
+                f"{self.path} cannot be written ({describe_error(error)}): make room or give the rights, or name "
+                "another folder"
+            ) from error
 
     def _refuse_foreign_files(self) -> None:
         if (self.path / MANIFEST).exists():
@@ -117,6 +132,13 @@ class OutputFolder:
             known = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise BatchError(f"{path} is not JSON ({error}): name another folder, or delete this one") from error
+        if not isinstance(known, dict):
+            raise BatchError(f"{path} is no manifest of a batch: name another folder, or delete this one")
+        if known.get("format") != _FORMAT:
+            raise BatchError(
+                f"{self.path} has the format {known.get('format')!r}, of RetriVex {known.get('retrivex')}: this one "
+                f"({__version__}) writes {_FORMAT!r}; go on with that version, or name another folder"
+            )
         differing = _differences(known, wanted)
         if differing:
             raise BatchError(
@@ -158,11 +180,27 @@ class OutputFolder:
         try:
             metadata = pq.read_schema(path).metadata or {}
             rows, failed, warned = (int(metadata[key]) for key in (_ROWS, _FAILED, _WARNED))
-        except (pa.ArrowException, KeyError, ValueError) as error:
+        except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise BatchError(
                 f"{path} is not a part of a batch ({error!r}): delete it, and run the job again"
             ) from error
         return Done(number, rows, failed, warned)
+
+    def read(self, number: int) -> pa.Table:
+        """Return a part that is there.
+
+        Raises
+        ------
+        BatchError
+            If it is damaged.
+        """
+        path = self.path / part_name(number)
+        try:
+            return pq.read_table(path)
+        except (pa.ArrowException, OSError) as error:
+            raise BatchError(
+                f"{path} cannot be read ({describe_error(error)}): delete it, and run the job again"
+            ) from error
 
 
 def _count_filled(lists: pa.ChunkedArray) -> int:

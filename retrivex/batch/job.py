@@ -208,19 +208,39 @@ class ParquetSource:
             if number < self._parts_of(rows):
                 return self._read(path, number)
             number -= self._parts_of(rows)
-        return pq.read_table(self.files[0][0])  # the only part of files without a row
+        path = self.files[0][0]
+        with _naming(path):
+            return pq.read_table(path)  # the only part of files without a row
 
     def _parts_of(self, rows: int) -> int:
         return -(-rows // self.rows_per_part)
 
     def _read(self, path: str, number: int) -> pa.Table:
-        if not self._reader or self._reader[0].path != path or self._reader[0].at > number:
-            self._reader[:] = [_Batches(path, self.rows_per_part)]
-        batches: _Batches = self._reader[0]
-        return batches.read(number)
+        kept, self._reader[:] = self._reader[:], []
+        with _naming(path):
+            batches: _Batches = (
+                kept[0]
+                if kept and kept[0].path == path and kept[0].at <= number
+                else _Batches(path, self.rows_per_part)
+            )
+            made = batches.read(number)
+        self._reader[:] = [batches]  # not one that has failed
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_reader": []}
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Name the file in an error of reading it: what Arrow says does not."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise BatchError(
+            f"{path} cannot be read ({describe_error(error)}): it is damaged, or was changed since the job began; "
+            "write it anew"
+        ) from error
 
 
 class _Batches:
@@ -272,7 +292,7 @@ def parquet_source(path: str | os.PathLike[str], work: Work, rows_per_part: int 
     Raises
     ------
     BatchError
-        If there is no such file, it is not Parquet, or its rows are not what `work` takes.
+        If there is no such file, it is not Parquet or a folder itself, or its rows are not what `work` takes.
     """
     if rows_per_part < 1:
         raise BatchError(f"rows_per_part is {rows_per_part}: a part has at least one row; {ROWS_PER_PART} are usual")
@@ -290,6 +310,9 @@ def parquet_source(path: str | os.PathLike[str], work: Work, rows_per_part: int 
 
 
 def _open_parquet(path: Path) -> tuple[pa.Schema, int]:
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise BatchError(f"{path} is {kind}: give Parquet files, or one folder with such files right in it")
     try:
         with pq.ParquetFile(path) as file:
             return file.schema_arrow, file.metadata.num_rows
@@ -298,6 +321,10 @@ def _open_parquet(path: Path) -> tuple[pa.Schema, int]:
     except pa.ArrowException as error:
         raise BatchError(
             f"{path} is not a Parquet file ({describe_error(error)}): write one with pyarrow or pandas"
+        ) from error
+    except OSError as error:
+        raise BatchError(
+            f"{path} cannot be read ({describe_error(error)}): see that it is whole and that you may read it"
         ) from error
 
 

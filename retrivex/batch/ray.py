@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -12,12 +13,15 @@ import pyarrow as pa
 from retrivex.batch.folder import Done
 from retrivex.batch.job import Failed, Job, OnPart, Summary, Work
 from retrivex.errors import BatchError, install_hint
+from retrivex.text.lines import describe_error
 
 try:
     import ray
     from ray.data import ActorPoolStrategy, DataContext, Dataset
 except ImportError as error:
     raise ImportError(f"retrivex.batch.ray needs ray: {install_hint('ray')}") from error
+
+_MOST_SAID = 500  # characters of what Ray says: it quotes whole stacks
 
 ROWS_AT_ONCE = 200
 """Rows that an actor gets at once."""
@@ -67,7 +71,8 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     Raises
     ------
     BatchError
-        If the output folder is another job's, or a part fails. Parts that are done stay.
+        If the output folder is another job's, a part fails, or Ray does not start or gives up. Parts that are done
+        stay.
     """
     began = time.perf_counter()
     with job.open() as missing:
@@ -79,7 +84,13 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
 def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | None) -> None:
     is_ours = not ray.is_initialized()
     if is_ours:
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        except Exception as error:  # Ray raises bare ones
+            raise BatchError(
+                f"Ray did not start ({describe_error(error)}): see that this machine has memory and processor time to "
+                "spare, or connect to a cluster with ray.init(...) first"
+            ) from error
         DataContext.get_current().enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
@@ -93,7 +104,7 @@ def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | N
             num_cpus=share,
         )
         total = job.source.parts
-        for done, row in enumerate(parts.iter_rows(), start=total - len(missing) + 1):
+        for done, row in enumerate(_rows_of(parts, job, missing), start=total - len(missing) + 1):
             if row["kind"] is not None:
                 raise job.stop(Failed(row["number"], row["kind"], row["message"]))
             if on_part is not None:
@@ -101,6 +112,14 @@ def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | N
     finally:
         if is_ours:
             ray.shutdown()
+
+
+def _rows_of(parts: Dataset, job: Job, missing: list[int]) -> Iterator[dict[str, Any]]:
+    try:
+        yield from parts.iter_rows()
+    except Exception as error:  # what Ray raises depends on where it gave up
+        number = next((number for number in missing if not job.folder.has(number)), missing[0])
+        raise job.stop(Failed(number, type(error).__name__, describe_error(error)[:_MOST_SAID])) from error
 
 
 def _shares(workers: int | None) -> tuple[int, float]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import types
 
 from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import SCHEMA, Composition
@@ -35,6 +36,57 @@ def request_record(row: Mapping[str, Any]) -> dict[str, Any]:
     if "chunks" in record:
         record["chunks"] = [_with_metadata(chunk) for chunk in record["chunks"]]
     return record
+
+
+def read_rows(table: pa.Table) -> Iterator[tuple[dict[str, Any], RequestError | None]]:
+    """Yield the rows of a table, each with why it cannot be read: what is in it then are the columns that can."""
+    try:
+        for row in table.to_pylist():
+            yield row, None
+        return
+    except UnicodeDecodeError:  # Arrow does not check that text is UTF-8; it is raised before the first row
+        pass
+    for at in range(table.num_rows):
+        row, problem = {}, None
+        for name in table.column_names:
+            try:
+                row[name] = table.column(name)[at].as_py()
+            except UnicodeDecodeError as error:
+                found = f"a text in {name!r} is not UTF-8 (byte {error.start}): write the column as UTF-8"
+                problem = problem or RequestError(found)
+        yield row, problem
+
+
+def read_ids(table: pa.Table, kind: pa.DataType) -> tuple[pa.Array | pa.ChunkedArray, dict[int, RequestError]]:
+    """Return the ids of a table as a type, and by row why an id cannot be: it is null then."""
+    if "id" not in table.column_names:
+        return pa.nulls(table.num_rows, kind), {}
+    given = table.column("id")
+    if types.is_dictionary(given.type):
+        given = given.cast(given.type.value_type)
+    try:
+        return _cast_ids(given, kind), {}
+    except pa.ArrowInvalid:
+        made: list[Any] = []
+        problems = {}
+        for at in range(len(given)):
+            one = given.slice(at, 1)
+            try:
+                made.append(_cast_ids(one, kind)[0].as_py())
+            except pa.ArrowInvalid:
+                made.append(None)
+                problems[at] = RequestError(
+                    f"id is {one[0].as_py()}: a number must be below 2**63; write such ids as text"
+                    if types.is_integer(given.type)
+                    else "id is not UTF-8: write the column as UTF-8, or number the rows"
+                )
+        return pa.array(made, kind), problems
+
+
+def _cast_ids(ids: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    made = ids.cast(kind)
+    made.validate(full=True)  # a cast does not look whether text is UTF-8
+    return made
 
 
 def read_json(text: str, name: str) -> Any:

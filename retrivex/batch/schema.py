@@ -135,6 +135,8 @@ _STYLE = pa.struct([
 def composition_schema(requests: pa.Schema) -> pa.Schema:
     """Return the schema of the compositions that requests of this schema become; `id` has the type it has there."""
     given = requests.field("id").type if "id" in requests.names else _TEXT
+    if types.is_dictionary(given):
+        given = given.value_type  # Parquet keeps no dictionaries of numbers: a file gives the same
     return pa.schema(
         [
             ("id", _INT if types.is_integer(given) else _TEXT),

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from retrivex.batch.job import Failed, Job, OnPart, Summary, Work, count_cores, job_of
 from retrivex.errors import BatchError, install_hint
+from retrivex.text.lines import describe_error
 
 try:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,7 +70,8 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     Raises
     ------
     BatchError
-        If the output folder is another job's, a part fails, or Spark gives up on one. Parts that are done stay.
+        If the output folder is another job's, a part fails, or Spark does not start or gives up on one. Parts that are
+        done stay.
     """
     if workers is not None and workers < 1:
         raise BatchError(f"workers is {workers}: it takes at least one core")
@@ -123,15 +125,21 @@ def _session(workers: int | None) -> Iterator[SparkSession]:
         return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    spark = (
+    builder = (
         SparkSession.builder.master(f"local[{workers or count_cores()},{MOST_FAILURES}]")
         .appName("retrivex batch")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
     )
+    try:
+        spark = builder.getOrCreate()
+    except Exception as error:  # what is raised depends on how far Java came
+        raise BatchError(
+            f"Spark did not start ({describe_error(error)[:_MOST_SAID]}): it needs Java 17 or later on the PATH or in "
+            "JAVA_HOME, or an active session"
+        ) from error
     spark.sparkContext.setLogLevel("OFF")
     try:
         yield spark

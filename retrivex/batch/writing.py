@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from retrivex.batch.documents import prepared_of
 from retrivex.batch.folder import OutputFolder, part_name
@@ -73,11 +72,13 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
     ------
     StoreError
         If the store cannot be written.
+    BatchError
+        If a part is damaged.
     """
     made, seen = Written(), set[str]()
     for number in range(parts):
         mark = folder.path / f"_written-{number:05}"
-        rows = pq.read_table(folder.path / part_name(number)).to_pylist()
+        rows = folder.read(number).to_pylist()
         kept = []
         for row in rows:
             if row["error"] is not None:

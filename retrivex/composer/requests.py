@@ -253,7 +253,14 @@ def _is_nested(hits: Any) -> bool:
 def _hit_lists(hits: Any) -> list[list[Any]]:
     if not isinstance(hits, list):
         raise RequestError(f"'hits' is {_shorten(hits)}: it must be a list of hits, or a list of such lists")
-    return hits if _is_nested(hits) else [hits]
+    if _is_nested(hits):
+        return hits
+    if None in hits and _is_nested([item for item in hits if item is not None]):
+        raise RequestError(
+            f"'hits' holds {len(hits)} lists, of which number {hits.index(None) + 1} is null: each must be a list of "
+            "hits; write [] for a search that found nothing"
+        )
+    return [hits]
 
 
 def _read_chunk(chunk: Any) -> Chunk:

@@ -60,6 +60,54 @@ def table_of(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows])
 
 
+NOT_UTF8 = pa.Array.from_buffers(
+    pa.string(), 3, [None, pa.array([0, 1, 2, 3], pa.int32()).buffers()[1], pa.py_buffer(b"a\xffb")]
+)
+
+
+@pytest.mark.parametrize(
+    ("ids", "kept", "message"),
+    [
+        (pa.array([1, 2**63, 3], pa.uint64()), [1, None, 3], f"id is {2**63}: a number must be below 2**63; write"),
+        (pa.array([1, 2**63, 3], pa.uint64()).dictionary_encode(), [1, None, 3], f"id is {2**63}: a number must be"),
+        (NOT_UTF8, ["a", None, "b"], "id is not UTF-8: write the column as UTF-8"),
+    ],
+)
+def test_a_row_whose_id_cannot_be_written_carries_its_error(ids: pa.Array, kept: list[Any], message: str) -> None:
+    made = compose_table(make_table(3).set_column(0, "id", ids), SpanComposer(CONFIG), MadeStore()).to_pylist()
+    assert [row["id"] for row in made] == kept
+    assert made[1]["error"]["message"].startswith(message)
+    assert [row["error"] is None for row in made] == [True, False, True]
+    assert made[0]["text"]
+
+
+def test_a_row_whose_text_is_not_utf8_carries_its_error_and_its_id() -> None:
+    table = make_table(3)
+    made = composed(table.set_column(1, "question", NOT_UTF8), SpanComposer(CONFIG), MadeStore())
+    assert [row["id"] for row in made] == [0, 1, 2]
+    assert made[1]["error"]["message"] == "a text in 'question' is not UTF-8 (byte 0): write the column as UTF-8"
+    assert "error" not in made[0] | made[2]
+
+
+@pytest.mark.parametrize("ids", [pa.array([7, None, 9]), pa.array(["a", None, "c"])])
+def test_ids_in_a_dictionary_come_back_as_what_it_holds(ids: pa.Array) -> None:
+    made = compose_table(make_table(3).set_column(0, "id", ids.dictionary_encode()), SpanComposer(CONFIG), MadeStore())
+    assert made.schema.field("id").type == ids.type
+    assert made.column("id").to_pylist() == ids.to_pylist()
+
+
+def test_a_null_among_lists_of_hits_is_said_to_be_one() -> None:
+    hit = {"doc_id": "doc-0", "chunk_id": 1, "score": 0.5}
+    kind = pa.list_(pa.list_(pa.struct([("doc_id", pa.string()), ("chunk_id", pa.int64()), ("score", pa.float64())])))
+    hits = pa.array([[[hit], None, [hit]], [[hit], []]], kind)
+    made = composed(pa.table({"id": [1, 2], "hits": hits}), SpanComposer(CONFIG), MadeStore())
+    assert made[0]["error"]["message"] == (
+        "'hits' holds 3 lists, of which number 2 is null: each must be a list of hits; write [] for a search that "
+        "found nothing"
+    )
+    assert "error" not in made[1]
+
+
 HIT = {"doc_id": "bees", "chunk_id": 0, "score": 0.8}
 CHUNK = {"doc_id": "bees", "chunk_id": 0, "text": "Bees sleep.", "metadata": '{"year": 1792}', "page": 3}
 LINES = [

@@ -82,6 +82,7 @@ def test_rows_that_cannot_be_cut_carry_their_error_and_the_others_stay() -> None
         {"doc_id": "f", "text": "x", "metadata": "{"},
         {"doc_id": "g", "text": "x", "page_starts": [5, 1]},
         {"doc_id": "h", "text": ""},
+        {"doc_id": "i", "text": "x", "page_starts": [0, None]},
     ]
     names = {name for row in rows for name in row}
     table = pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows])
@@ -90,10 +91,19 @@ def test_rows_that_cannot_be_cut_carry_their_error_and_the_others_stay() -> None
     assert said == [
         None, "doc_id is null", "text is null", "format is 'html'", "metadata is [1]",
         "'metadata' is not JSON (Expecting property name enclosed in double quotes",
-        "page_starts of 'g' do not ascend; give offsets in page order", None,
+        "page_starts of 'g' do not ascend; give offsets in page order", None, "page_starts is [0, None]",
     ]  # fmt: skip
-    assert [row["doc_id"] for row in made] == ["a", None, "c", "d", "e", "f", "g", "h"]
-    assert [len(row["chunks"] or ()) for row in made] == [1, 0, 0, 0, 0, 0, 0, 0]
+    assert [row["doc_id"] for row in made] == ["a", None, "c", "d", "e", "f", "g", "h", "i"]
+    assert [len(row["chunks"] or ()) for row in made] == [1, 0, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_document_that_is_not_utf8_carries_its_error_and_its_name() -> None:
+    offsets = pa.array([0, 4, 5, 9], pa.int32()).buffers()[1]
+    texts = pa.Array.from_buffers(pa.string(), 3, [None, offsets, pa.py_buffer(b"Bees\xffWasp")])
+    made = chunk_table(pa.table({"doc_id": ["a", "b", "c"], "text": texts}), None, COUNTER).to_pylist()
+    assert [row["doc_id"] for row in made] == ["a", "b", "c"]
+    assert made[1]["error"]["message"] == "a text in 'text' is not UTF-8 (byte 0): write the column as UTF-8"
+    assert [row["error"] is None for row in made] == [True, False, True]
 
 
 def test_other_columns_are_refused() -> None:

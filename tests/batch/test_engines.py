@@ -180,3 +180,29 @@ def test_a_spark_frame_of_requests_becomes_one_of_compositions(
     assert [record_of(row) for row in rows] == [record_of(row) for row in expected]
     with pytest.raises(BatchError, match="column 'text' of the requests is unknown"):
         map_frame(made, ComposeWork(CONFIG, MadeStore))
+
+
+@pytest.mark.parametrize(
+    ("engine", "code", "message"),
+    [
+        (
+            "ray",
+            "import ray\ndef full(**_): raise Exception('The current node timed out during startup.')\nray.init = full",
+            "Ray did not start (The current node timed out during startup.): see that this machine has memory",
+        ),
+        (
+            "spark",
+            "import os\nos.environ['JAVA_HOME'] = '/nowhere'",
+            "it needs Java 17 or later on the PATH or in JAVA_HOME",
+        ),
+    ],
+)
+def test_an_engine_that_does_not_start_is_one_error(tmp_path: Path, engine: str, code: str, message: str) -> None:
+    run = (
+        f"{code}\nfrom pathlib import Path\nfrom support.batch_world import make_job\n"
+        f"from retrivex.batch import {engine}\nfrom retrivex.errors import BatchError\n"
+        f"try: {engine}.run(make_job(Path({str(tmp_path)!r}), 3))\nexcept BatchError as error: print(error)"
+    )
+    made = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, timeout=300, check=False)
+    assert message in made.stdout, made.stderr
+    assert not list((tmp_path / "out").glob("part*"))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,46 @@ def test_the_manifest_says_what_the_parts_depend_on(tmp_path: Path) -> None:
         written = json.loads((tmp_path / "_manifest.json").read_text())
     assert given.items() <= written.items()
     assert written["format"] == "retrivex.batch/1"
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("Dear bees")
+    for path in (tmp_path / "out", tmp_path / "out" / "parts"):
+        with pytest.raises(BatchError, match=r"is a file, or lies below one: name a folder for the parts"):
+            OutputFolder(path).open({}).__enter__()
+    assert (tmp_path / "out").read_text() == "Dear bees"
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_no_half_manifest_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(BatchError, match=r"cannot be written \(No space left on device\): make room"):
+            OutputFolder(tmp_path).open({}).__enter__()
+    assert os.listdir(tmp_path) == ["_lock"]
+    with OutputFolder(tmp_path).open({}):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        ("[1]", "is no manifest of a batch: name another folder"),
+        ('{"format": "retrivex.batch/9", "retrivex": "9.1"}', "has the format 'retrivex.batch/9', of RetriVex 9.1: this"),
+    ],
+)
+def test_a_manifest_of_another_kind_or_format_is_named(tmp_path: Path, manifest: str, message: str) -> None:
+    (tmp_path / "_manifest.json").write_text(manifest)
+    with pytest.raises(BatchError, match=re.escape(message)):
+        OutputFolder(tmp_path).open({}).__enter__()
+    assert (tmp_path / "_manifest.json").read_text() == manifest
+
+
+def test_a_folder_in_the_place_of_a_part_is_named(tmp_path: Path) -> None:
+    (tmp_path / "part-00000.parquet").mkdir()
+    with pytest.raises(BatchError, match=r"part-00000.parquet is not a part of a batch"):
+        OutputFolder(tmp_path).read_done(0)

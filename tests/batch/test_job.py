@@ -124,3 +124,48 @@ def test_a_full_disk_ends_the_job_and_leaves_no_half_part(tmp_path: Path, monkey
     monkeypatch.undo()
     with job.open() as missing:
         assert missing == [1]
+
+
+def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
+    write_requests(tmp_path / "a.parquet", 2)
+    (tmp_path / "x.parquet").mkdir()
+    with pytest.raises(BatchError, match=r"x.parquet is a folder: give Parquet files, or one folder with such files"):
+        parquet_source(tmp_path, WORK)
+    (tmp_path / "x.parquet").rmdir()
+    os.mkfifo(tmp_path / "x.parquet")
+    with pytest.raises(BatchError, match=r"x.parquet is no regular file: give Parquet files"):
+        parquet_source(tmp_path, WORK)
+
+
+@pytest.mark.parametrize("place", [0.001, 0.02, 0.4])
+def test_a_damaged_body_names_its_file_and_the_parts_before_it_stay(tmp_path: Path, place: float) -> None:
+    job = make_job(tmp_path, 12)
+    path = tmp_path / "requests.parquet"
+    whole = path.read_bytes()
+    at = 4 + int(len(whole) * place)
+    path.write_bytes(whole[:at] + b"\xff" * 40 + whole[at + 40 :])
+    with job.open():
+        failed = job.make_part(0)
+        assert isinstance(failed, Failed)
+        assert failed.kind == "BatchError"
+        assert f"{path} cannot be read (" in failed.message
+        assert failed.message.endswith("it is damaged, or was changed since the job began; write it anew")
+        path.write_bytes(whole)
+        assert isinstance(job.make_part(0), Done)
+
+
+def test_a_file_that_is_gone_since_the_job_began_is_named(tmp_path: Path) -> None:
+    job = make_job(tmp_path, 12)
+    (tmp_path / "requests.parquet").unlink()
+    with pytest.raises(BatchError, match=r"requests.parquet cannot be read .*changed since the job began"):
+        job.source.read(0)
+
+
+def test_an_id_that_is_too_large_does_not_lose_the_job(tmp_path: Path) -> None:
+    table = make_table(3)
+    ids = pa.array([1, 2**64 - 1, 3], pa.uint64())
+    pq.write_table(table.set_column(0, "id", ids), tmp_path / "requests.parquet")
+    job = make_job(tmp_path, 3)
+    with job.open():
+        assert job.make_part(0) == Done(0, 3, 1, 0)
+    assert pq.read_table(tmp_path / "out")["id"].to_pylist() == [1, None, 3]

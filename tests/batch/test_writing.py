@@ -134,3 +134,18 @@ def test_a_store_that_was_filled_gets_its_approximate_index(tmp_path: Path, monk
         assert made.approximate is not None
         assert made.approximate.vectors == made.vectors
         assert store.check() == []
+
+
+def test_a_part_that_was_damaged_is_named_before_anything_of_it_is_in_the_store(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    job = make_parts(tmp_path)
+    part = tmp_path / "out" / "part-00001.parquet"
+    whole = part.read_bytes()
+    part.write_bytes(whole[:40] + b"\xff" * 40 + whole[80:])
+    store = Dying(9)
+    with pytest.raises(BatchError, match=r"part-00001.parquet cannot be read .*: delete it, and run the job again"):
+        write_parts(job.folder, 3, store)
+    part.unlink()
+    assert not isinstance(job.make_part(1), Failed)
+    assert write_parts(job.folder, 3, store).documents == 7
+    assert store.put_in == ["0.txt", "3.txt", "6.txt"]
