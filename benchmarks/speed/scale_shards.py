@@ -219,8 +219,8 @@ def check_merge(sets: Sets, shards: int, copies: int, lost: float = 0.01, rounds
     """Return how many hits each shard has to give so that the best ones of all are among them.
 
     On paper the hits fall to shards one by one where chunks are placed by themselves: the number in one shard is
-    Poisson, and `lost` of all questions lack a hit. Where documents stay together, all hits may be of one of them: on paper each
-    shard gives as many as are wanted. The simulation counts what is too few.
+    Poisson, and `lost` of all questions lack a hit. Where documents stay together, all hits may be of one of them: on
+    paper each shard gives as many as are wanted. The simulation counts what is too few.
     """
     ring, rng = Ring(shards), np.random.default_rng(12)
     known = sets.describe()
