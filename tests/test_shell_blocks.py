@@ -34,6 +34,7 @@ NOT_RUN = {
     "service.md": [_NETWORK, "a free port", *[_SERVICE] * 6, _NETWORK, *[_SERVICE] * 4],
     "playground.md": ["a free port"],
     "probe.md": [_ENDPOINT, _ENDPOINT],
+    "scale.md": ["a checkout with its environment"],
 }
 """Blocks that are not run, and the reason that their page gives, in the order of the page."""
 

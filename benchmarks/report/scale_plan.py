@@ -1,6 +1,6 @@
 """A plan for so many chunks and questions, from what was measured: machines, memory, traffic.
 
-    python -m benchmarks.report.scale_plan --chunks 1e9 --questions 1000 --shards 64
+python -m benchmarks.report.scale_plan --chunks 1e9 --questions 1000 --shards 64
 """
 
 from __future__ import annotations
@@ -138,7 +138,10 @@ def plan_table(plan: Plan, shards: int) -> str:
         ["neighbours, all shards together", f"{plan.neighbours_cores:,.2f} cores busy"],
         ["texts to the composing machines", f"{plan.traffic_mb:,.0f} MB a second"],
         ["ingest", f"{plan.ingest_hours:,.0f} hours of one core, {plan.ingest_hours / shards:,.1f} a shard"],
-        [f"search by words, a tenant of {TENANT_CHUNKS:,} chunks each question", f"{plan.tenant_cores:,.2f} cores busy"],
+        [
+            f"search by words, a tenant of {TENANT_CHUNKS:,} chunks each question",
+            f"{plan.tenant_cores:,.2f} cores busy",
+        ],
         ["search by words in everything", f"{plan.words_cores:,.0f} cores busy: not this way"],
         ["exact search by vectors in everything", f"{plan.vectors_cores:,.0f} cores busy: not this way"],
         ["vectors, where they are kept", f"{plan.vectors_gb / 1e3:,.2f} TB; {vectors:,.1f} GB a shard"],

@@ -291,7 +291,7 @@ def ask_files(folder: Path, sets: Sets, chunks: int) -> dict[str, Any]:
 
 
 def files_on_paper(files: Sequence[Mapping[str, Any]], layout: str) -> float:
-    """Return the milliseconds that the two smaller sizes say of the largest: more by as much for ten times the chunks."""
+    """Return the milliseconds that two sizes say of the largest: more by as much for ten times the chunks."""
     small, middle, largest = (math.log10(row["chunks"]) for row in files)
     costs = files[0][layout]["cpu_p50_ms"], files[1][layout]["cpu_p50_ms"]
     return round(on_a_line((small, middle), costs, largest), 4)

@@ -184,7 +184,7 @@ def expected_fullest(shards: int, documents: int, cv: float) -> float:
     Examples
     --------
     >>> round(expected_fullest(64, 30_000_000, 0.811), 3)
-    1.207
+    1.205
     """
     spread = math.sqrt((1 - 1 / shards) / POINTS + (1 + cv**2) * shards / documents)
     return 1 + NormalDist().inv_cdf((shards - 0.375) / (shards + 0.25)) * spread
@@ -218,9 +218,9 @@ def poisson_most(mean: float, share: float) -> int:
 def check_merge(sets: Sets, shards: int, copies: int, lost: float = 0.01, rounds: int = 4) -> dict[str, Any]:
     """Return how many hits each shard has to give so that the best ones of all are among them.
 
-    On paper the hits fall to shards one by one where chunks are placed by themselves: the number in one shard is Poisson,
-    and `lost` of all questions lack a hit. Where documents stay together, all hits may be of one of them: on paper each
-    shard gives as many as are wanted. The simulation counts what is too few.
+    On paper the hits fall to shards one by one where chunks are placed by themselves: the number in one shard is
+    Poisson, and `lost` of all questions lack a hit. Where documents stay together, all hits may be of one of them: on
+    paper each shard gives as many as are wanted. The simulation counts what is too few.
     """
     ring, rng = Ring(shards), np.random.default_rng(12)
     known = sets.describe()

@@ -285,8 +285,7 @@ def prepared_of(row: Mapping[str, Any]) -> PreparedDocument:
     """Return what a row without an error holds; the reverse of `prepared_row`."""
     given = [chunk.copy() for chunk in row["chunks"]]
     counts = [
-        StoredCount.of(chunk["text"], chunk.pop("tokens"), row["tokenizer"], chunk.pop("cuts", None))
-        for chunk in given
+        StoredCount.of(chunk["text"], chunk.pop("tokens"), row["tokenizer"], chunk.pop("cuts", None)) for chunk in given
     ]
     vectors = [chunk.pop("embedding") for chunk in given]
     named = {name: row[name] for name in DOCUMENT_COLUMNS}
