@@ -139,7 +139,10 @@ def test_a_folder_that_cannot_be_written_is_named_and_no_half_manifest_stays(
     ("manifest", "message"),
     [
         ("[1]", "is no manifest of a batch: name another folder"),
-        ('{"format": "retrivex.batch/9", "retrivex": "9.1"}', "has the format 'retrivex.batch/9', of RetriVex 9.1: this"),
+        (
+            '{"format": "retrivex.batch/9", "retrivex": "9.1"}',
+            "has the format 'retrivex.batch/9', of RetriVex 9.1: this",
+        ),
     ],
 )
 def test_a_manifest_of_another_kind_or_format_is_named(tmp_path: Path, manifest: str, message: str) -> None:
