@@ -67,8 +67,9 @@ def chunk_table(
     counter = get_tokenizer() if tokenizer is None else tokenizer
     cutter = get_chunker(tokenizer=counter) if chunker is None else chunker
     rows = [
-        _chunk_row(partial(read_document, row) if problem is None else partial(_raise, problem), row, cutter, counter,
-                   encoder)
+        _chunk_row(
+            partial(read_document, row) if problem is None else partial(_raise, problem), row, cutter, counter, encoder
+        )
         for row, problem in read_rows(table)
     ]
     return make_table(rows, CHUNK_SCHEMA, _KEPT)
