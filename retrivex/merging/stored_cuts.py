@@ -15,7 +15,7 @@ from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
 
-VERSION = 1
+VERSION = 2
 """Of the rules by which texts are cut: raised when they change, so that what was cut by other rules is cut anew."""
 
 _HEAD = struct.Struct("<IBBBBI")  # checksum, how it begins and ends, whether punctuated, cased, and number of cuts

@@ -47,6 +47,9 @@ _OPENING_MARK = re.compile(r"[ \t]*(?:[-*+•][ \t]+|\d{1,3}[.)][ \t]+|>[ \t]*){
 _CLOSERS = "\"'”’»)\\]）】」』》*_`"
 _FINISHED = re.compile(rf"[.!?。！？｡…][.!?。！？｡…{_CLOSERS}]*(?:\s*\[\d+\])*\Z")
 _ABBREVIATED = re.compile(r"(?:\d|\b[A-Z]|\b(?:[Dd]r|Mrs?|Ms|Prof|St|vs|No|[Ff]igs?|al|e\.g|i\.e|cf|ca|pp?))\.\Z")
+_NEVER_LAST = re.compile(
+    r"\b(?:[Dd]r|Mrs?|Ms|Prof|vs|[Ff]igs?|e\.g|i\.e|cf|ca)\.\Z"
+)  # a sentence ends in none of these
 _STRONG = re.compile(rf"[。！？｡…]+[{_CLOSERS}]*|[.!?]+[{_CLOSERS}]*(?=\s)|[\r\n]+")
 _WEAK = re.compile(r"；|;(?=\s)")
 _PUNCTUATED = re.compile(rf"[.!?](?=[\s{_CLOSERS}]|\Z)|[。！？]")
@@ -249,6 +252,8 @@ def _end(text: str, structure: Structure, punctuated: bool) -> End:
     if text.count("**", last.start) % 2 or text.count("`", last.start) % 2:
         return End.OPEN
     if _FINISHED.search(solid[-_BESIDE:]):
+        if _NEVER_LAST.search(solid[-_TAIL:]):
+            return End.OPEN
         return End.ABBREVIATED if _ABBREVIATED.search(solid[-_TAIL:]) else End.DONE
     return End.LINE if breaks and not _is_wrapped_end(solid, last) else End.OPEN
 

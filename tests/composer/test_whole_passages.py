@@ -8,7 +8,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.known_documents import KnownDocument, Splitter, fixed_chunks, make_document, problems_of
 from support.properties import try_examples
@@ -90,6 +91,7 @@ def ask(store: dict[ChunkKey, Chunk], seed: int, budget: int) -> Composition:
     return SpanComposer(tokenizer=ESTIMATE).compose(hits, store, query=query, token_budget=budget)
 
 
+@example(document=5, chunker=("token", 120), seed=0, budget=1200)  # the last chunk that is known ends in "of Dr."
 @try_examples(100)
 @given(
     st.integers(0, 11), st.sampled_from([*STRUCTURED, *BLIND]), st.integers(0, 1000), st.sampled_from([700, 1200, 2000])
@@ -127,6 +129,12 @@ def test_a_sentence_cut_by_the_edge_of_the_window_is_not_shown() -> None:
     assert shown(texts, 1, window=0) == ["Bees feed her."]
     assert shown(texts, 1, window=1) == ["".join(texts)]
     assert shown(texts, 1, window=0, keep_top=1) == [texts[1].strip()]
+
+
+@pytest.mark.parametrize("end", ["Nobody saw Dr. ", "The hive is warm, i.e. ", "It is drawn in Fig. "])
+def test_an_abbreviation_at_the_end_of_the_window_ends_no_sentence(end: str) -> None:
+    texts = ["Ants work. ", f"Bees feed the queen. {end}", "Lee at night."]
+    assert shown(texts, 1, window=0) == ["Bees feed the queen."]
 
 
 def test_the_only_sentence_of_a_hit_is_shown_though_it_is_cut() -> None:
