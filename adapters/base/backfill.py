@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from retrivex.errors import StoreError
+from retrivex.merging.stored_cuts import count_and_cut
+from retrivex.tokens.tokenizer import Tokenizer
 
 from .collection import Collection, Record, Scan
 from .documents import Passage, as_int, linked_chains
@@ -37,7 +39,8 @@ class Backfilled:
     unnumbered : documents without, and why; at most 100 are listed
     unnumbered_count : all of them
     orphans : records that name no document
-    written : records whose fields were set, in this run and those before
+    written : records whose numbers were set, in this run and those before
+    counted : records whose counts were set, in this run and those before
     """
 
     records: int
@@ -46,6 +49,7 @@ class Backfilled:
     unnumbered_count: int = 0
     orphans: int = 0
     written: int = 0
+    counted: int = 0
 
 
 def backfill(
@@ -55,6 +59,7 @@ def backfill(
     origin: str = "",
     by_order: bool = False,
     write: bool = False,
+    tokenizer: Tokenizer | None = None,
     batch: int = 500,
     report: Report = lambda step, done, total: None,
 ) -> Backfilled:
@@ -71,6 +76,8 @@ def backfill(
     origin : where the collection is, so that a file of another one of the same name is not taken for its own
     by_order : see above
     write : set document, number and count of chunks in every record
+    tokenizer : with `write`, also set what this tokenizer counts in each text, and where the text may be cut: whoever
+        composes with a tokenizer of this name need not count and cut what is not shown
     batch : records a request
 
     Raises
@@ -80,11 +87,19 @@ def backfill(
     """
     if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= 10_000:
         raise StoreError(f"batch is {batch!r}: it must be a whole number from 1 to 10,000")
+    if tokenizer is not None and not write:
+        raise StoreError("counts are kept in the collection only: backfill with write=True (--write), or without them")
     _same_collection(collection, places, origin)
     _scan(collection, places, batch, report)
     made = _number(places, by_order, report)
+    counted = 0
+    if tokenizer is not None:
+        # all is read before anything is written: some stores move the records that they change
+        _count(collection, places, tokenizer, batch, report)
     written = _write(collection, places, batch, report) if write else 0
-    return Backfilled(**made, written=written)
+    if tokenizer is not None:
+        counted = _write_counts(collection, places, batch, report)
+    return Backfilled(**made, written=written, counted=counted)
 
 
 def _same_collection(collection: Collection, places: Places, origin: str) -> None:
@@ -251,32 +266,91 @@ def _id(passage: Passage) -> str:
     return passage.id
 
 
+# ---- counting
+
+
+def _count(collection: Collection, places: Places, tokenizer: Tokenizer, batch: int, report: Report) -> None:
+    """Count and cut the text of every record; counts and the place to go on at are kept together."""
+    path = collection.fields.path("counts")
+    if path is None:
+        raise StoreError(f"{collection.name} has no field for counts: name one with fields=FieldMap(counts=...)")
+    retrying = RetryingCollection(collection)
+    asked = [tokenizer.name, path]
+    state = places.state("counting")
+    if state is None or state["asked"] != asked:
+        state = {"asked": asked, "after": None, "done": False}
+        with places.transaction(write=True) as connection:
+            connection.execute("DELETE FROM counted")
+    while not state["done"]:
+        answer = retrying.ask(Scan(state["after"], batch))
+        passages = [read_record(record, collection) for record in answer.records]
+        known = [passage for passage in passages if passage.text and passage.id is not None]
+        counts = count_and_cut([passage.text for passage in known], tokenizer)
+        rows = [(passage.id, count.to_field(tokenizer.name)) for passage, count in zip(known, counts, strict=True)]
+        state = {"asked": asked, "after": answer.after, "done": answer.after is None}
+        with places.transaction(write=True) as connection:
+            if answer.again:
+                connection.execute("DELETE FROM counted")
+            connection.executemany("INSERT OR REPLACE INTO counted (id, value) VALUES (?, ?)", rows)
+            _keep(connection, "counting", state)
+            (done,) = connection.execute("SELECT count(*) FROM counted").fetchone()
+        report("counting", done, None)
+
+
 # ---- writing
 
 
 def _write(collection: Collection, places: Places, batch: int, report: Report) -> int:
-    """Set the fields of records that have a number; written twice, after a kill, is as good as once."""
+    """Set the numbers of records that have one."""
     paths = {name: collection.fields.path(name) for name in ("doc_id", "chunk_id", "chunk_count")}
     if paths["chunk_id"] is None or paths["doc_id"] is None:
         raise StoreError(f"{collection.name} has no field for document or number: name them with fields=FieldMap(...)")
+
+    def changes(row: tuple[Any, ...]) -> dict[str, Any]:
+        values = {"doc_id": json.loads(row[0]), "chunk_id": row[1], "chunk_count": row[2]}
+        return {path: values[name] for name, path in paths.items() if path is not None}
+
+    asked = _Unwritten("record", "doc_id, number, chunks", "number IS NOT NULL", "writing")
+    return _set_fields(collection, places, asked, changes, batch, report)
+
+
+def _write_counts(collection: Collection, places: Places, batch: int, report: Report) -> int:
+    path = collection.fields.path("counts")
+    assert path is not None  # looked at when they were made
+    asked = _Unwritten("counted", "value", "TRUE", "writing counts")
+    return _set_fields(collection, places, asked, lambda row: {path: row[0]}, batch, report)
+
+
+class _Unwritten(NamedTuple):
+    """What is to be written: columns of the rows of a table where something holds."""
+
+    table: str
+    columns: str
+    where: str
+    step: str
+
+
+def _set_fields(
+    collection: Collection,
+    places: Places,
+    asked: _Unwritten,
+    changes: Callable[[tuple[Any, ...]], dict[str, Any]],
+    batch: int,
+    report: Report,
+) -> int:
+    """Set fields of records and remember which; written twice, after a kill, is as good as once."""
+    table, columns, where, step = asked
     with places.transaction() as connection:
-        (total,) = connection.execute("SELECT count(*) FROM record WHERE number IS NOT NULL").fetchone()
+        (total,) = connection.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()
     while True:
         with places.transaction() as connection:
             rows = connection.execute(
-                "SELECT seq, id, doc_id, number, chunks FROM record WHERE number IS NOT NULL AND NOT written "
-                "ORDER BY seq LIMIT ?",
-                (batch,),
+                f"SELECT seq, id, {columns} FROM {table} WHERE {where} AND NOT written ORDER BY seq LIMIT ?", (batch,)
             ).fetchall()
-            (done,) = connection.execute("SELECT count(*) FROM record WHERE written").fetchone()
-        report("writing", done, total)
+            (done,) = connection.execute(f"SELECT count(*) FROM {table} WHERE written").fetchone()
+        report(step, done, total)
         if not rows:
             return int(done)
-        collection.write({row[1]: _changes(paths, row) for row in rows})
+        collection.write({row[1]: changes(row[2:]) for row in rows})
         with places.transaction(write=True) as connection:
-            connection.executemany("UPDATE record SET written = 1 WHERE seq = ?", [(row[0],) for row in rows])
-
-
-def _changes(paths: dict[str, str | None], row: tuple[Any, ...]) -> dict[str, Any]:
-    values = {"doc_id": json.loads(row[2]), "chunk_id": row[3], "chunk_count": row[4]}
-    return {path: values[name] for name, path in paths.items() if path is not None}
+            connection.executemany(f"UPDATE {table} SET written = 1 WHERE seq = ?", [(row[0],) for row in rows])

@@ -25,7 +25,8 @@ ID_KEY = "retrivex_id"
 """Under which a chunk made here keeps the id of the Document or node it was made of."""
 
 _PRIVATE = frozenset({"_node_content", "_node_type"})
-"""What LlamaIndex writes for itself: the whole node once more, as JSON. No reader of a passage is served with it."""
+"""What LlamaIndex writes for itself: the whole node once more, as JSON. No reader of a passage is served with it, nor
+with counts that were made for the composer."""
 
 _SURE_OVERLAP = 20
 """Characters at the end of a piece and the beginning of another that are no chance."""
@@ -87,6 +88,7 @@ class Passage:
         parent, timestamp = self.parent_id or read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
         counted = as_int(read(self.metadata, "chunk_count")) or chunk_count
         prefix = read(self.metadata, "prefix")
+        private = {*_PRIVATE, *self.fields.counts}
         known = ChunkMetadata(
             doc_id=doc_id,
             chunk_id=chunk_id,
@@ -95,7 +97,7 @@ class Passage:
             parent_id=None if parent is None else str(parent),
             heading_path=headings,
             page=as_int(page),
-            custom_metadata={key: value for key, value in self.metadata.items() if key not in _PRIVATE} | own,
+            custom_metadata={key: value for key, value in self.metadata.items() if key not in private} | own,
             timestamp=as_time(timestamp),
             chunk_count=counted,
             scope=None if scope is None else str(scope),

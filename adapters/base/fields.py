@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from retrivex.errors import StoreError
@@ -67,6 +67,7 @@ class FieldMap:
     prefix : see `retrivex.ChunkMetadata`
     links : the same, as a list of [document, chunk number], or such a list as text in JSON
     before, after : ids of its neighbours
+    counts : tokens of the piece and where it may be cut, as `retrivex backfill --counts` writes them
     root : the mapping in a record under which all of them but `text` and `embedding` lie; None where the record is flat
     """
 
@@ -87,6 +88,7 @@ class FieldMap:
     links: tuple[str, ...] = ("chunk_links",)
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    counts: tuple[str, ...] = field(default=("chunk_counts",), repr=False)  # files of positions are known by the repr
     root: str | None = None
 
     def __post_init__(self) -> None:
@@ -163,7 +165,9 @@ class FieldMap:
     @property
     def of_one_piece(self) -> frozenset[str]:
         """Keys that are true of a piece and wrong for a span made of several."""
-        return frozenset((*self.chunk_id, *self.char_start, *self.char_end, *self.score, *self.prefix, *self.links))
+        return frozenset(
+            (*self.chunk_id, *self.char_start, *self.char_end, *self.score, *self.prefix, *self.links, *self.counts)
+        )
 
 
 def _look_up_path(metadata: Mapping[str, Any], key: str) -> Any:

@@ -25,6 +25,9 @@ CREATE TABLE IF NOT EXISTS record (
     known INTEGER, page INTEGER, start INTEGER,
     before TEXT, after TEXT, number INTEGER, chunks INTEGER, written INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE IF NOT EXISTS counted (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, value TEXT NOT NULL, written INTEGER NOT NULL DEFAULT 0
+);
 CREATE INDEX IF NOT EXISTS record_place ON record (doc_id, number);
 """
 _CACHE_KIB = 32 * 1024
@@ -33,7 +36,7 @@ _CACHE_KIB = 32 * 1024
 class Places(SharedFile):
     """The file of positions: the document and the chunk number of every record, as `retrivex backfill` writes it.
 
-    Threads may share it. Texts and vectors are not in it.
+    Threads may share it. Texts and vectors are not in it; counts are, until they are in the collection and after.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
 from retrivex.stores.access import split_windows
 from retrivex.timeouts import in_thread
+from retrivex.tokens.stored import StoredCount
 
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
 from .documents import Passage, misnamed, read_passage
@@ -101,25 +102,51 @@ class VectorChunkStore:
         StoreError
             If it is down, refuses, or more than 100,000 chunks are asked for.
         """
-        scopes = allowed_scopes(scope)
-        return [
-            chunk
-            for batch in self._batches(windows)
-            for chunk in self._chunks(self._retrying.ask(self._request(batch, scopes)), batch, scopes)
-        ]
+        return [chunk for chunk, _ in self._fetch(windows, scope)]
 
     async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Do the same as `fetch`, without blocking the event loop."""
+        return [chunk for chunk, _ in await self._afetch(windows, scope)]
+
+    def fetch_counted(
+        self, windows: Sequence[Window], scope: Scope = None, *, tokenizer: str
+    ) -> list[tuple[Chunk, StoredCount | None]]:
+        """Do the same as `fetch`, with the counts by this tokenizer that `retrivex backfill --counts` has written."""
+        return self._with_counts(self._fetch(windows, scope), tokenizer)
+
+    async def afetch_counted(
+        self, windows: Sequence[Window], scope: Scope = None, *, tokenizer: str
+    ) -> list[tuple[Chunk, StoredCount | None]]:
+        """Do the same as `fetch_counted`, without blocking the event loop."""
+        return self._with_counts(await self._afetch(windows, scope), tokenizer)
+
+    def _fetch(self, windows: Sequence[Window], scope: Scope) -> list[tuple[Chunk, Passage]]:
+        scopes = allowed_scopes(scope)
+        return [
+            pair
+            for batch in self._batches(windows)
+            for pair in self._chunks(self._retrying.ask(self._request(batch, scopes)), batch, scopes)
+        ]
+
+    async def _afetch(self, windows: Sequence[Window], scope: Scope) -> list[tuple[Chunk, Passage]]:
         scopes = allowed_scopes(scope)
         found = [
-            chunk
+            pair
             for batch in self._batches(windows)
-            for chunk in self._chunks(await self._retrying.aask(self._request(batch, scopes)), batch, scopes)
+            for pair in self._chunks(await self._retrying.aask(self._request(batch, scopes)), batch, scopes)
         ]
         if not self._index_checked:
             self._index_checked = True
             self._warn(await self.collection.amissing_index())
         return found
+
+    def _with_counts(
+        self, found: Sequence[tuple[Chunk, Passage]], tokenizer: str
+    ) -> list[tuple[Chunk, StoredCount | None]]:
+        return [
+            (chunk, StoredCount.from_field(passage.fields.read(passage.metadata, "counts"), tokenizer))
+            for chunk, passage in found
+        ]
 
     def locate(self, passage: Passage) -> Chunk | None:
         """Return a hit as the chunk that its id stands for, where a file of positions knows it."""
@@ -143,19 +170,20 @@ class VectorChunkStore:
         make_id = self._make_id
         return {make_id(w.doc_id, n): (w.doc_id, n) for w in batch for n in range(w.start, w.end)}
 
-    def _chunks(self, answer: Records, batch: tuple[Window, ...], scopes: Scopes) -> list[Chunk]:
+    def _chunks(self, answer: Records, batch: tuple[Window, ...], scopes: Scopes) -> list[tuple[Chunk, Passage]]:
         places = {} if self._make_id is None else self._ids(batch)
         chunks, unread, foreign = [], 0, 0
         for warning in answer.warnings:
             self._warn(warning)
         for record in answer.records:
-            chunk = _chunk(record, self.collection, places.get(record.id))
+            passage = read_record(record, self.collection)
+            chunk = _chunk(passage, places.get(record.id))
             if chunk is None:
                 unread += 1
             elif chunk.metadata.scope not in scopes:
                 foreign += 1
             else:
-                chunks.append(chunk)
+                chunks.append((chunk, passage))
         if unread:
             self._warn(f"{self.collection.name}: records left out that have no text, document or chunk number")
         if foreign:
@@ -168,9 +196,8 @@ class VectorChunkStore:
             logger.warning("%s", warning)
 
 
-def _chunk(record: Record, collection: Collection, place: ChunkKey | None) -> Chunk | None:
+def _chunk(passage: Passage, place: ChunkKey | None) -> Chunk | None:
     """Return a record as a chunk; `place` is known where its id was made of it."""
-    passage = read_record(record, collection)
     doc_id, chunk_id = place or (passage.doc_id, passage.chunk_id)
     if doc_id is None or chunk_id is None or not passage.text:
         return None
@@ -291,7 +318,7 @@ class VectorRetriever:
             self._warn(warning)
         for at, record in enumerate(answer.records):
             passage = read_record(record, self.collection)
-            chunk = _chunk(record, self.collection, None)
+            chunk = _chunk(passage, None)
             unplaced = None
             if chunk is None and passage.text:
                 unplaced = misnamed(passage) or _NO_POSITION

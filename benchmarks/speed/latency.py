@@ -3,7 +3,8 @@
 Run: `make bench` (or `python -m benchmarks.speed.latency`); writes `results/latency.json`. `--grid` measures only
 the grid of hits and windows and leaves the rest of the file as it is; `make report` prints and draws it. `--indexed`
 does the same with a composer that has never seen the chunks, which come out of memory, or out of an embedded store that
-keeps their counts and where they may be cut, as `retrivex index` writes them; reading them is a part of it.
+keeps their counts and where they may be cut, as `retrivex index` writes them; reading them is a part of it. `records`
+are those of a vector store, in memory, without counts and with those that `retrivex backfill --counts` writes.
 
 The floor of a query is to look its chunks up, join those that are shown, and count the tokens of the result once.
 Every figure is the median over many queries in one process, after a warm-up, with validation on: by the weighted
@@ -35,6 +36,9 @@ from rich.console import Console
 from rich.table import Table
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, __version__
+from retrivex.adapters.base.collection import ByWindows, Collection, Failure, Record, Records, Request
+from retrivex.adapters.base.fields import FieldMap, colon_id
+from retrivex.adapters.base.store import VectorChunkStore
 from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.document import Document
@@ -229,6 +233,8 @@ def from_index(quick: bool) -> list[dict[str, float]]:
         with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "store.db") as indexed:
             fill(indexed, store, {hit.key[0] for hits in queries for hit in hits}, tokenizer)
             warm = SpanComposer(tokenizer=tokenizer)
+            records = VectorChunkStore(RecordsInMemory(store, None))
+            counted = VectorChunkStore(RecordsInMemory(store, tokenizer))
 
             def compose(hits: list[SeedHit], composer: SpanComposer | None, source: Any) -> None:
                 (composer or SpanComposer(tokenizer=tokenizer)).compose(hits, source, query=query)
@@ -237,13 +243,47 @@ def from_index(quick: bool) -> list[dict[str, float]]:
                 "warm": (lambda hits: compose(hits, warm, store), queries),  # noqa: B023 - called at once
                 "cold": (lambda hits: compose(hits, None, store), queries),
                 "indexed": (lambda hits: compose(hits, None, indexed), queries),
+                "records": (lambda hits: compose(hits, None, records), queries),  # noqa: B023 - called at once
+                "counted records": (lambda hits: compose(hits, None, counted), queries),  # noqa: B023
             }
             for run, items in timed.values():
                 run(items[0])
             for hits in queries:
                 compose(hits, warm, store)
+                compose(hits, None, records)  # records are made
+                compose(hits, None, counted)
             rows.append({"k": k, **{name: us / 1e3 for name, us in medians_us(timed, 3).items()}})
     return rows
+
+
+class RecordsInMemory(Collection):
+    """Chunks as records of a vector store, with the counts of a tokenizer where one is given; made when asked for."""
+
+    name, batch_limit, fields = "records in memory", 5000, FieldMap()
+
+    def __init__(self, store: Store, tokenizer: Tokenizer | None) -> None:
+        self._store = store
+        self._tokenizer = tokenizer
+        self._made: dict[ChunkKey, Record] = {}
+
+    def ask(self, request: Request) -> Records:
+        """Answer a request for windows."""
+        assert isinstance(request, ByWindows)
+        keys = [(w.doc_id, n) for w in request.windows for n in range(w.start, w.end) if (w.doc_id, n) in self._store]
+        return Records([self._record(key) for key in keys])
+
+    def _record(self, key: ChunkKey) -> Record:
+        if key not in self._made:
+            payload = self.fields.payload(self._store[key])
+            if self._tokenizer is not None:
+                (count,) = count_and_cut([self._store[key].text], self._tokenizer)
+                payload["chunk_counts"] = count.to_field(self._tokenizer.name)
+            self._made[key] = Record(colon_id(*key), payload)
+        return self._made[key]
+
+    def failure(self, error: Exception) -> Failure:
+        """Name a failure; there is none."""
+        return "refused"
 
 
 def fill(indexed: SQLiteStore, store: Store, doc_ids: set[str], tokenizer: Tokenizer) -> None:

@@ -42,6 +42,10 @@ def backfill(
         typer.Option("--places", metavar="FILE", help="Where numbers are kept; COLLECTION.places.db if not said."),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the numbers into the collection, too.")] = False,
+    counts: Annotated[
+        str | None,
+        typer.Option("--counts", metavar="TOKENIZER", help="With --write: write token counts and cuts of texts, too."),
+    ] = None,
     by_order: Annotated[
         bool, typer.Option("--by-order", help="Trust the order of the records where nothing else says it.")
     ] = False,
@@ -69,6 +73,9 @@ def backfill(
     found = opening.open_collection(kind.value, address, collection, layout, api_key, parse_pairs(only, "--only"))
     if field:
         found.fields = replace(found.fields, **_names(found.fields, field))
+    if counts is not None and not write:
+        raise typer.BadParameter("--counts: counts are kept in the collection only; add --write, or leave --counts out")
+    tokenizer = None if counts is None else import_module("retrivex.tokens").get_tokenizer(counts)
     path = places or Path(f"{collection}.places.db")
     with files.Places(path, create=True) as file, progress("reading") as bar:
         steps: dict[str, TaskID] = {"reading": bar.task_ids[0]}
@@ -80,7 +87,9 @@ def backfill(
 
         # the address may hold a password: the part that identifies it is enough
         origin = hashlib.sha256(f"{kind.value} {address} {sorted(only or [])}".encode()).hexdigest()[:12]
-        made = adapters.backfill(found, file, origin=origin, by_order=by_order, write=write, batch=batch, report=report)
+        made = adapters.backfill(
+            found, file, origin=origin, by_order=by_order, write=write, tokenizer=tokenizer, batch=batch, report=report
+        )
     _show(made, path, as_json=as_json)
     if made.unnumbered_count or made.orphans:
         raise typer.Exit(SOME_FAILED)
@@ -105,6 +114,8 @@ def _show(made: Backfilled, path: Path, *, as_json: bool) -> None:
     write_text(f"{made.records:,} records; documents numbered: {how or 'none'}; places in {path}\n")
     if made.written:
         write_text(f"{made.written:,} records have their numbers in the collection\n")
+    if made.counted:
+        write_text(f"{made.counted:,} records have their token counts in the collection\n")
     if made.orphans:
         note(f"{made.orphans:,} records name no document or have no text")
     for name, reason in list(made.unnumbered.items())[:_SHOWN]:

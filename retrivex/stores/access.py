@@ -218,9 +218,14 @@ class StoreAccess:
     async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         if isinstance(self.store, Mapping) and cannot_hang(self.store):
             return _look_up(self.store, batch)
-        afetch = None if isinstance(self.store, Mapping) else getattr(self.store, "afetch", None)
-        if afetch is not None and not hasattr(self.store, "fetch_counted"):
-            return _check_answer(await afetch(batch, self.scope))
+        if not isinstance(self.store, Mapping):
+            counted = getattr(self.store, "afetch_counted", None)
+            if counted is not None:
+                name = self.counts.cache.name
+                return _take_counts(await counted(batch, self.scope, tokenizer=name), self.counts)
+            afetch = getattr(self.store, "afetch", None)
+            if afetch is not None and not hasattr(self.store, "fetch_counted"):
+                return _check_answer(await afetch(batch, self.scope))
         return await in_thread(partial(self._fetch, batch))
 
     def _deadline(self) -> float | None:
@@ -318,8 +323,12 @@ def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, counts: Cand
     counted = getattr(store, "fetch_counted", None)
     if counted is None:
         return _check_answer(store.fetch(windows, scope))
+    return _take_counts(counted(windows, scope, tokenizer=counts.cache.name), counts)
+
+
+def _take_counts(answer: Iterable[tuple[Chunk, Any]], counts: CandidateCounts) -> list[Chunk]:
     chunks: list[Chunk] = []
-    for chunk, count in counted(windows, scope, tokenizer=counts.cache.name):
+    for chunk, count in answer:
         counts.add(chunk.text, count)
         chunks.append(chunk)
     return chunks

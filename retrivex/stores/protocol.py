@@ -18,7 +18,7 @@ class ChunkStore(Protocol):
     (True where `fetch` cannot block, so that no time-out is needed), `row_ends` (places without a chunk where
     nothing is missing, as between two rows of numbers: no warning names them), `fetch_parents`, and
     `fetch_counted(windows, scope, *, tokenizer)`, which gives `(chunk, StoredCount or None)` pairs with the counts
-    that the named tokenizer made at index time, see `retrivex.tokens.StoredCount`.
+    that the named tokenizer made at index time, see `retrivex.tokens.StoredCount` (awaited: `afetch_counted`).
     """
 
     def fetch(self, windows: Sequence[Window], scope: Scope = None) -> Iterable[Chunk]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -10,6 +12,9 @@ from retrivex.text.cache import TextCache
 from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.parts import EncodedText
 from retrivex.tokens.tokenizer import Tokenizer
+
+_MAX_FIELD_CHARS = 4096
+"""Of a count in a field of a record: some stores refuse longer texts. 350 cuts fit; with more, the number is kept."""
 
 
 class StoredCount(NamedTuple):
@@ -43,9 +48,40 @@ class StoredCount(NamedTuple):
         tokens, data = self.tokens, text.encode("utf-8", "surrogatepass")
         return type(tokens) is int and 0 <= tokens <= len(data) and self.checksum == _checksum(data, tokens, tokenizer)
 
+    def to_field(self, tokenizer: str) -> str:
+        """Return it as a text, for a field of a record in any store, with the name of the tokenizer.
+
+        Examples
+        --------
+        >>> StoredCount.of("Bees sleep.", 3, "cl100k_base").to_field("cl100k_base")
+        '3 1862133092 - cl100k_base'
+        """
+        cuts = "-" if self.cuts is None else base64.b64encode(self.cuts).decode("ascii")
+        made = f"{self.tokens} {self.checksum} {cuts} {tokenizer}"
+        return made if len(made) <= _MAX_FIELD_CHARS else f"{self.tokens} {self.checksum} - {tokenizer}"
+
+    @classmethod
+    def from_field(cls, field: Any, tokenizer: str) -> StoredCount | None:
+        """Return what `to_field` made; None for another tokenizer's and for anything else. It need not hold."""
+        if not isinstance(field, str) or len(field) > _MAX_FIELD_CHARS:
+            return None
+        tokens, _, rest = field.partition(" ")
+        checksum, _, rest = rest.partition(" ")
+        cuts, _, name = rest.partition(" ")
+        if name != tokenizer or not (_is_number(tokens) and _is_number(checksum)):
+            return None
+        try:
+            return cls(int(tokens), int(checksum), None if cuts == "-" else base64.b64decode(cuts, validate=True))
+        except (binascii.Error, ValueError):  # ValueError: letters beyond ASCII
+            return None
+
 
 def _checksum(data: bytes, tokens: int, tokenizer: str) -> int:
     return zlib.crc32(data, zlib.crc32(f"{tokens} {tokenizer}".encode("utf-8", "surrogatepass")))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 10
 
 
 Believed = TextCache[str, StoredCount]

@@ -1,16 +1,54 @@
-"""The contract, for stores that give embeddings where they are made `with_vectors`."""
+"""The contract, for stores that give embeddings where they are made `with_vectors`, and keep what backfill writes."""
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from retrivex import Chunk
-from retrivex.testing import ChunkStoreContract, StoreUnderTest
+from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.base.positions_file import Places
+from retrivex.model.window import Window
+from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+from retrivex.tokens.tokenizer import CallableTokenizer
+
+WORDS = CallableTokenizer(lambda text: len(text.split()), name="words of a text")
 
 
-class VectorContract(ChunkStoreContract):
+class CountsContract(ChunkStoreContract):
+    """Counts that are kept in records come back with them, and are no metadata of theirs."""
+
+    def test_counts_that_backfill_wrote_come_back(self, tmp_path: Path) -> None:
+        chunks = contract_chunks(documents=2, chunks=5)
+        windows = [Window("doc-0", 1, 4), Window("doc-1", 0, 2)]
+        with closing(self.make(chunks)) as under_test:
+            store: Any = under_test.store
+            before = {chunk.key: chunk for chunk in store.fetch(windows)}
+            assert [count for _, count in store.fetch_counted(windows, tokenizer=WORDS.name)] == [None] * 5
+            with Places(tmp_path / "places.db", create=True) as places:
+                made = backfill(store.collection, places, write=True, tokenizer=WORDS, batch=4)
+            assert (made.written, made.counted) == (10, 10)
+            counted = store.fetch_counted(windows, tokenizer=WORDS.name)
+            assert {chunk.key for chunk, _ in counted} == before.keys()
+            for chunk, count in counted:
+                assert count.tokens == WORDS.count(chunk.text)
+                assert count.holds(chunk.text, WORDS.name)
+                assert count.cuts is not None
+                assert chunk.text == before[chunk.key].text
+                assert not any("counts" in name for name in chunk.metadata.custom_metadata)
+            assert {count for _, count in store.fetch_counted(windows, tokenizer="another")} == {None}
+            if store.collection.is_async:
+                answer = asyncio.run(store.afetch_counted(windows, tokenizer=WORDS.name))
+                assert {(chunk.key, count) for chunk, count in answer} == {
+                    (chunk.key, count) for chunk, count in counted
+                }
+
+
+class VectorContract(CountsContract):
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
         return self._made(chunks)
 

@@ -1,11 +1,15 @@
-"""Numbers for collections without: where they come from, what stays unnumbered, runs that were stopped, and use."""
+"""Numbers for collections without, and counts: where they come from, runs that were stopped, and use."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
+import sqlite3
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.memory_collection import MemoryCollection
 from support.properties import try_examples
+from support.strategies import tile
 
-from retrivex import RetrievalConfig, SpanComposer
+from retrivex import RetrievalConfig, SeedHit, SpanComposer
 from retrivex.adapters.base.backfill import Backfilled, backfill
 from retrivex.adapters.base.collection import ByIds, Collection, Record
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap
@@ -24,6 +29,8 @@ from retrivex.adapters.base.store import VectorChunkStore, VectorRetriever
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, vector_of
+from retrivex.tokens import StoredCount, get_tokenizer
+from retrivex.tokens.cache import TokenCache
 
 
 def record(id: str, doc: str | None = "d", text: str = "text", **fields: Any) -> Record:
@@ -289,3 +296,174 @@ def test_a_collection_that_cannot_be_written_to_is_one_clear_error(tmp_path: Pat
     collection.records = [record("a", char_start=0)]
     with Places(tmp_path / "p.db", create=True) as places, pytest.raises(StoreError, match="cannot be written to"):
         backfill(collection, places, write=True)
+
+
+# ---- counts
+
+SENTENCES = [f"Worker bees of hive {n} store honey. They sleep at night. " * 9 for n in range(12)]
+EXACT = get_tokenizer("cl100k_base")
+QUESTION = "Where do worker bees store honey?"
+
+
+def hive(fields: FieldMap | None = None) -> tuple[MemoryCollection, list[SeedHit]]:
+    chunks = list(tile("hives", SENTENCES, chunk_count=len(SENTENCES)).values())
+    made = MemoryCollection([replace(chunk, embedding=vector_of(chunk.text)) for chunk in chunks], fields=fields)
+    return made, [SeedHit(chunks[n], 1 / (1 + n)) for n in (2, 6, 9)]
+
+
+def with_counts(collection: MemoryCollection, path: Path, **said: Any) -> Backfilled:
+    with Places(path / "p.db", create=True) as places:
+        return backfill(collection, places, write=True, tokenizer=EXACT, **said)
+
+
+@pytest.mark.parametrize("fields", [None, FieldMap(root="metadata"), FieldMap(counts="tokens_of_it")])
+def test_counts_in_the_payload_save_reading_and_change_nothing(
+    fields: FieldMap | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection, hits = hive(fields)
+    store = VectorChunkStore(collection)
+    composer = partial(SpanComposer, RetrievalConfig(token_budget=300), tokenizer="cl100k_base")
+    before = composer().compose(hits, store, query=QUESTION)
+    assert with_counts(collection, tmp_path, batch=5).counted == 12
+    read: list[str] = []
+    monkeypatch.setattr(TokenCache, "read", lambda _, text: read.append(text))
+    counted = EXACT.count(before.text)
+    made = composer().compose(hits, store, query=QUESTION)
+    again = asyncio.run(composer().acompose(hits, store, query=QUESTION))
+    assert made.to_json() == again.to_json() == before.to_json()
+    assert made.tokens == counted <= 300
+    assert read == []
+
+
+def changed(collection: MemoryCollection, change: Callable[[str], Any]) -> None:
+    """Change what the records say of their counts."""
+    for at, one in enumerate(collection.records):
+        said = change(one.payload["chunk_counts"])
+        collection.records[at] = Record(one.id, {**one.payload, "chunk_counts": said}, None, one.vector)
+
+
+LIES: list[Callable[[str], Any]] = [
+    lambda said: said.replace(said.split()[0], "1", 1),
+    lambda said: said.replace(said.split()[0], "-5", 1),
+    lambda said: said.replace(said.split()[0], "9" * 400, 1),
+    lambda said: said.replace(said.split()[0], "\u0664", 1),
+    lambda said: " ".join([*said.split()[:2], "not-base64!", "cl100k_base"]),
+    lambda said: " ".join([*said.split()[:2], "\u00e9", "cl100k_base"]),
+    lambda said: said + " " * 5000,
+    lambda said: StoredCount.of("another text", 1, "cl100k_base").to_field("cl100k_base"),
+    lambda said: said.removesuffix("cl100k_base"),
+    lambda said: "",
+    lambda said: 17,
+    lambda said: ["1", "2"],
+    lambda said: {"tokens": 1},
+    lambda said: None,
+]
+
+
+@pytest.mark.parametrize("lie", range(len(LIES)))
+def test_counts_that_do_not_hold_change_nothing(lie: int, tmp_path: Path) -> None:
+    collection, hits = hive()
+    store = VectorChunkStore(collection)
+    composer = partial(SpanComposer, RetrievalConfig(token_budget=300), tokenizer="cl100k_base")
+    before = composer().compose(hits, store, query=QUESTION)
+    with_counts(collection, tmp_path)
+    changed(collection, LIES[lie])
+    made = composer().compose(hits, store, query=QUESTION)
+    assert made.to_json() == before.to_json()
+    assert made.tokens == EXACT.count(made.text)
+
+
+@try_examples(40)
+@given(st.integers(0, 700), st.sampled_from([None, QUESTION]))
+def test_the_budget_holds_for_counts_that_were_signed_and_are_wrong(tokens: int, query: str | None) -> None:
+    collection, hits = hive()
+    for at, one in enumerate(collection.records):
+        lie = StoredCount.of(one.payload["text"], tokens, "cl100k_base").to_field("cl100k_base")
+        collection.records[at] = Record(one.id, {**one.payload, "chunk_counts": lie}, None, one.vector)
+    composer = SpanComposer(RetrievalConfig(token_budget=200), tokenizer="cl100k_base")
+    made = composer.compose(hits, VectorChunkStore(collection), query=query)
+    assert made.tokens == EXACT.count(made.text) <= 200
+
+
+def test_a_text_that_was_changed_is_counted(tmp_path: Path) -> None:
+    collection, _ = hive()
+    with_counts(collection, tmp_path)
+    at = next(at for at, one in enumerate(collection.records) if one.payload["chunk_id"] == 3)
+    one = collection.records[at]
+    collection.records[at] = Record(one.id, {**one.payload, "text": "Something else."}, None, one.vector)
+    store = VectorChunkStore(collection)
+    holding = {
+        chunk.metadata.chunk_id: count is not None and count.holds(chunk.text, "cl100k_base")
+        for chunk, count in store.fetch_counted([Window("hives", 2, 5)], tokenizer="cl100k_base")
+    }
+    assert holding == {2: True, 3: False, 4: True}
+
+
+def test_fields_stay_small(tmp_path: Path) -> None:
+    collection = collection_of([record("long", text="A. B! C? " * 4000, chunk_id=0), record("no", text="", chunk_id=1)])
+    with_counts(collection, tmp_path)
+    payload = collection.records[0].payload
+    assert len(payload["chunk_counts"]) < 100
+    ((chunk, count),) = VectorChunkStore(collection).fetch_counted([Window("d", 0, 1)], tokenizer="cl100k_base")
+    assert count is not None
+    assert count.holds(chunk.text, "cl100k_base")
+    assert count.cuts is None
+    assert "chunk_counts" not in collection.records[1].payload
+
+
+def test_counts_of_another_tokenizer_take_the_place_of_the_first_ones(tmp_path: Path) -> None:
+    collection, _ = hive()
+    with Places(tmp_path / "p.db", create=True) as places:
+        for name in ("cl100k_base", "estimate"):
+            made = backfill(collection, places, write=True, tokenizer=get_tokenizer(name))
+            assert (made.written, made.counted) == (12, 12)
+    assert {one.payload["chunk_counts"].split()[-1] for one in collection.records} == {"estimate"}
+
+
+@try_examples(25)
+@given(st.integers(0, 20), st.integers(1, 5))
+def test_counting_that_was_stopped_goes_on_and_ends_as_if_it_had_not(stop_at: int, batch: int) -> None:
+    whole, _ = hive()
+    collection, _ = hive()
+    calls = 0
+
+    def stopping(method: Any) -> Any:
+        def call(*args: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == stop_at:
+                raise Stopped
+            return method(*args)
+
+        return call
+
+    collection.ask = stopping(collection.ask)  # type: ignore[method-assign]
+    collection.write = stopping(collection.write)  # type: ignore[method-assign]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+        with_counts(whole, Path(other))
+        for _ in range(2):
+            try:
+                with_counts(collection, Path(folder), batch=batch)
+            except Stopped:
+                continue
+            break
+    assert [one.payload for one in collection.records] == [one.payload for one in whole.records]
+
+
+def test_a_file_of_positions_of_an_earlier_version_can_be_counted_with(tmp_path: Path) -> None:
+    collection, _ = hive()
+    with Places(tmp_path / "p.db", create=True) as places:
+        backfill(collection, places)
+    with sqlite3.connect(tmp_path / "p.db") as file:
+        file.execute("DROP TABLE counted")
+    assert with_counts(collection, tmp_path).counted == 12
+
+
+def test_counts_are_not_kept_beside_a_collection(tmp_path: Path) -> None:
+    collection, _ = hive()
+    with Places(tmp_path / "p.db", create=True) as places:
+        with pytest.raises(StoreError, match="kept in the collection only: backfill with write=True"):
+            backfill(collection, places, tokenizer=EXACT)
+        collection.fields = FieldMap(counts=())
+        with pytest.raises(StoreError, match=r"no field for counts: name one with fields=FieldMap\(counts"):
+            backfill(collection, places, write=True, tokenizer=EXACT)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.memory_collection import MemoryCollection
+from support.vector_contract import CountsContract
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.adapters.base.collection import ByWindows, Record, Records, Request
@@ -38,7 +39,7 @@ class Unreachable(MemoryCollection):
         raise self.error
 
 
-class _OverMemory(ChunkStoreContract):
+class _OverMemory(CountsContract):
     make_id: Callable[..., MakeId | None]
 
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from support.search.server import SearchServer
+from support.vector_contract import CountsContract
 
 from retrivex import Chunk
 from retrivex.adapters.base.fields import FieldMap, MakeId
 from retrivex.adapters.base.store import VectorChunkStore
-from retrivex.testing import ChunkStoreContract, StoreUnderTest
+from retrivex.testing import StoreUnderTest
 
 EXACT: dict[str, Any] = {
     "doc_id": {"type": "keyword"},
@@ -97,7 +98,7 @@ def counted(client: Any) -> Callable[[], int]:
     return lambda: len(sent)
 
 
-class SearchContract(ChunkStoreContract):
+class SearchContract(CountsContract):
     """The contract, by ids or by windows, on a real server where the environment names one."""
 
     kit: Kit
