@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 
+from retrivex.adapters.base.collection import ByIds
+from retrivex.adapters.base.fields import uuid5_id
 from retrivex.batch.documents import prepared_of
 from retrivex.batch.folder import OutputFolder, part_name
 from retrivex.batch.job import OnPart
 from retrivex.batch.stores import KEY_VARIABLE, SQLITE, StoreAddress
 from retrivex.errors import StoreError
+from retrivex.model.window import Window
 from retrivex.retrieval.indexing import PreparedDocument
 from retrivex.stores import SQLiteStore
 
@@ -26,6 +29,9 @@ class Writer(Protocol):
 
     def put(self, documents: Sequence[PreparedDocument]) -> None:
         """Write documents with their chunks."""
+
+    def holds(self, document: PreparedDocument) -> bool:
+        """Whether the store has the first chunk of a document that was written."""
 
     def close(self) -> None:
         """Close the store."""
@@ -59,7 +65,8 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
     """Write the documents of all parts that are not in the store yet, part after part.
 
     A part is marked once all of it is in the store. A run that is stopped in between writes that part again, which
-    changes nothing: its documents take the place of themselves.
+    changes nothing: its documents take the place of themselves. So is a part that is marked and whose first chunk the
+    store does not have: it was deleted, or begun anew, since.
 
     Parameters
     ----------
@@ -89,7 +96,7 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
             else:
                 seen.add(row["doc_id"])
                 kept.append(row)
-        if not mark.exists():
+        if not (mark.exists() and _is_held(writer, kept)):
             writer.put([prepared_of(row) for row in kept])
             mark.touch()
         made.documents += len(kept)
@@ -98,6 +105,11 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
         if on_part is not None:
             on_part(number + 1, parts)
     return made
+
+
+def _is_held(writer: Writer, rows: Sequence[Mapping[str, Any]]) -> bool:
+    first = next((row for row in rows if row["chunks"]), None)
+    return first is None or writer.holds(prepared_of(first))
 
 
 def open_writer(address: StoreAddress) -> Writer:
@@ -128,6 +140,10 @@ class _SQLiteWriter:
             for document in documents:
                 document.put_into(self._store)
 
+    def holds(self, document: PreparedDocument) -> bool:
+        (doc_id, number), scope = document.chunks[0].key, document.chunks[0].metadata.scope
+        return bool(self._store.fetch([Window(doc_id, number, number + 1)], scope))
+
     def close(self) -> None:
         try:
             self._store.index_vectors()
@@ -147,6 +163,17 @@ class _CollectionWriter:
         if documents:
             flat = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
             self._collection.put([document.document.doc_id for document in documents], chunks, flat)
+
+    def holds(self, document: PreparedDocument) -> bool:
+        first = document.chunks[0]
+        asked = ByIds((uuid5_id(*first.key),), frozenset({first.metadata.scope}))
+        try:
+            return bool(self._collection.ask(asked).records)
+        except Exception as error:
+            # a collection that is gone refuses; whatever else refuses will refuse to be written to, in its own words
+            if self._collection.failure(error) != "refused":
+                raise
+            return False
 
     def close(self) -> None:
         self._collection.close()

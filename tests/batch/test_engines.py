@@ -18,7 +18,8 @@ import pytest
 from support.batch_world import CONFIG, FailingStore, MadeStore, Slow, compose_loop, make_job, make_rows, make_table
 from support.worker_kills import find_workers, killing
 
-from retrivex.batch import ComposeWork, local, record_of
+from retrivex.batch import ComposeWork, Job, local, record_of
+from retrivex.batch.folder import Done
 from retrivex.errors import BatchError
 
 pytestmark = pytest.mark.integration
@@ -206,3 +207,49 @@ def test_an_engine_that_does_not_start_is_one_error(tmp_path: Path, engine: str,
     made = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, timeout=300, check=False)
     assert message in made.stdout, made.stderr
     assert not list((tmp_path / "out").glob("part*"))
+
+
+class _GivingUp:
+    """A dataset of Ray that makes one part and then raises what Ray raises."""
+
+    def __init__(self, job: Job, error: Exception) -> None:
+        self.job = job
+        self.error = error
+
+    def map_batches(self, *_: Any, **__: Any) -> _GivingUp:
+        return self
+
+    def iter_rows(self) -> Iterator[dict[str, Any]]:
+        assert isinstance(self.job.make_part(0), Done)
+        yield {"number": 0, "kind": None, "message": None}
+        raise self.error
+
+
+@pytest.mark.parametrize("raised", ["RayActorError", "OutOfMemoryError", "NodeDiedError", "RaySystemError", "system"])
+def test_ray_that_gives_up_in_the_middle_is_one_clear_error_and_another_engine_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: str
+) -> None:
+    ray = pytest.importorskip("ray")
+    said = "a worker died\n" * 100
+    kinds: dict[str, Any] = {
+        "RayActorError": lambda: ray.exceptions.RayActorError(None, said),
+        "RaySystemError": lambda: ray.exceptions.RaySystemError(said),
+        "system": lambda: SystemError(said),  # raised bare by its core
+    }
+    error = kinds.get(raised, lambda: getattr(ray.exceptions, raised)(said))()
+    job = make_job(tmp_path, 25)
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 2.0})
+    monkeypatch.setattr(ray.data, "from_items", lambda *_, **__: _GivingUp(job, error))
+    with pytest.raises(BatchError) as caught:
+        runner("ray")(job)
+    message = str(caught.value)
+    assert message.startswith(f"part-00001.parquet: {type(error).__name__}: ")
+    assert "a worker died" in message
+    assert "1 of 3 parts are done and stay" in message
+    assert len(message) < 1000
+    assert "\n" not in message
+    assert [job.folder.has(number) for number in range(3)] == [True, False, False]
+    made = local.run(make_job(tmp_path, 25), workers=1)
+    assert (made.parts, made.made) == (3, 2)
+    assert composed(tmp_path) == compose_loop(make_rows(25))

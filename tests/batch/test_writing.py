@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from support.batch_world import make_table
+from typer.testing import CliRunner
 
-from retrivex import Window
+from retrivex import Document, Window
 from retrivex.batch import (
     ChunkWork,
     FilesWork,
@@ -18,6 +23,7 @@ from retrivex.batch import (
     write_parts,
 )
 from retrivex.batch.job import Failed
+from retrivex.cli import app
 from retrivex.errors import BatchError, StoreError
 from retrivex.loading import LoadReport
 from retrivex.retrieval.indexing import PreparedDocument
@@ -88,6 +94,9 @@ class Dying:
             raise StoreError("the store is gone")
         self.put_in.append(documents[0].document.doc_id)
 
+    def holds(self, document: PreparedDocument) -> bool:
+        return True
+
     def close(self) -> None:
         return
 
@@ -100,6 +109,64 @@ def test_writing_goes_on_with_the_part_at_which_the_store_was_gone(tmp_path: Pat
         write_parts(job.folder, 3, first)
     assert write_parts(job.folder, 3, second).documents == 7
     assert (first.put_in, second.put_in) == (["0.txt"], ["3.txt", "6.txt"])
+
+
+def write_all(job: Job, address: StoreAddress) -> None:
+    writer = open_writer(address)
+    try:
+        write_parts(job.folder, job.source.parts, writer)
+    finally:
+        writer.close()
+
+
+def stored(path: Path) -> dict[str, int]:
+    with SQLiteStore(path, read_only=True) as store:
+        return {info.doc_id: info.chunk_count for info in store.documents()}
+
+
+def test_a_store_that_was_deleted_between_two_runs_is_filled_anew(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    job, path = make_parts(tmp_path), tmp_path / "store.db"
+    write_all(job, StoreAddress("sqlite", str(path)))
+    whole = stored(path)
+    for file in tmp_path.glob("store.db*"):
+        file.unlink()
+    write_all(job, StoreAddress("sqlite", str(path)))
+    assert stored(path) == whole
+    assert len(whole) == 7
+
+
+def test_a_store_that_lost_documents_gets_their_part_back_and_keeps_what_was_added(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    job, path = make_parts(tmp_path), tmp_path / "store.db"
+    write_all(job, StoreAddress("sqlite", str(path)))
+    with SQLiteStore(path) as store:
+        store.delete("3.txt")
+        store.put(Document("own", "Of somebody else."), [])
+    write_all(job, StoreAddress("sqlite", str(path)))
+    assert {"3.txt", "own"} <= stored(path).keys()
+    assert len(stored(path)) == 8
+
+
+def test_a_store_of_a_newer_version_is_refused_and_the_parts_stay(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    path, out = tmp_path / "store.db", str(tmp_path / "out")
+    SQLiteStore(path).close()
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("PRAGMA user_version = 99")
+    before = path.read_bytes()
+    said = ["batch", "index", str(tmp_path / "docs"), "-o", out, "--store", "sqlite", "--address", str(path)]
+    result = CliRunner().invoke(app, said, env={"COLUMNS": "300"})
+    assert result.exit_code == 3, result.output
+    assert "was written by a newer RetriVex (schema version 99, this one reads 2): upgrade" in result.stderr
+    assert (tmp_path / "out" / "part-00000.parquet").exists()
+    assert path.read_bytes() == before
+    pq.write_table(make_table(3), tmp_path / "requests.parquet")
+    said = ["batch", "compose", str(tmp_path / "requests.parquet"), "-o", f"{out}2"]
+    result = CliRunner().invoke(app, [*said, "--store", "sqlite", "--address", str(path)], env={"COLUMNS": "300"})
+    assert result.exit_code == 3, result.output
+    assert "was written by a newer RetriVex" in result.stderr
+    assert not list(tmp_path.glob("out2/part-*"))
 
 
 def test_addresses_that_cannot_be_are_refused_and_secrets_stay_hidden() -> None:

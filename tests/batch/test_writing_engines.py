@@ -69,8 +69,14 @@ def check(address: StoreAddress) -> None:
         windows = [Window("bees.txt", 0, 20), Window("it's wasps", 0, 20)]
         return sorted(chunk.key for chunk in fetch(address, windows, scope))
 
+    writer = open_writer(address)
+    assert (writer.holds(bees), writer.holds(wasps)) == (False, False)  # there is no collection, or nothing in it
+    writer.close()
     write(bees, wasps)
     write(bees, wasps)
+    writer = open_writer(address)
+    assert (writer.holds(bees), writer.holds(wasps), writer.holds(prepare("ants", 2))) == (True, True, False)
+    writer.close()
     assert fetched(None) == [("bees.txt", n) for n in range(5)]
     assert fetched("acme") == [("it's wasps", n) for n in range(3)]
     [first] = fetch(address, [Window("bees.txt", 2, 3)])
