@@ -7,16 +7,17 @@ import math
 import re
 import sqlite3
 from dataclasses import asdict, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import StoreError, quoted
 from retrivex.stores.sqlite.connection import DamagedRowError
-from retrivex.stores.sqlite.list_file import ListReader, Lists, ListSpace, ListWriter
+from retrivex.stores.sqlite.list_file import ListPart, ListReader, Lists, ListSpace, ListWriter
 from retrivex.stores.sqlite.list_search import nearest_listed
 from retrivex.stores.sqlite.vector_file import Floats, VectorSpace
+from retrivex.stores.sqlite.vector_runs import vector_space
 
 Places = NDArray[np.int64]
 
@@ -64,58 +65,90 @@ def needs_lists(listed: ListSpace | None, space: VectorSpace | None, least: int)
     return listed is None or space.rows - listed.rows > _UNLISTED_SHARE * space.rows
 
 
-def build_lists(
-    connection: sqlite3.Connection,
-    writer: ListWriter,
-    space: VectorSpace,
-    rows: Floats,
-    gaps: Places,
-    known: Lists | None,
-) -> None:
-    """Write the lists of all rows but `gaps`, inside the caller's transaction.
+class ListPlan(NamedTuple):
+    """Which list each vector belongs to.
 
     Parameters
     ----------
+    centroids : shape (lists, d), of length one
+    list_of, places : shape (entries,), the list of each entry and its row; rows go up
+    trained : vectors there were when the centroids were chosen
+    """
+
+    centroids: Floats
+    list_of: Places
+    places: Places
+    trained: int
+
+
+def plan_lists(reader: ListReader, listed: ListSpace | None, rows: Floats, gaps: Places) -> ListPlan | None:
+    """Assign rows to lists: later ones to the centroids there are, or all to others where the vectors have doubled.
+
+    Parameters
+    ----------
+    reader, listed : the lists there are
     rows : the file of vectors
     gaps : rows that were deleted
-    known : lists whose centroids are good enough for as many vectors; None chooses them
+
+    Returns
+    -------
+    ListPlan
+        None where there is no vector.
     """
     alive = np.ones(len(rows), bool)
     alive[gaps] = False
     places = np.flatnonzero(alive)
     if not len(places):
-        drop_lists(connection, writer, space)
-        return
-    old = None if known is None else list_space(connection, space)
-    trained = len(places) if old is None else old.trained
-    centroids = _train(rows, places) if known is None else np.array(known.centroids)
+        return None
+    known = None
+    if listed is not None and len(places) < _GROWTH * listed.trained:
+        try:
+            known = reader.lists(listed)
+        except StoreError:
+            known = None  # missing or damaged: this is what makes it anew
     list_of = np.full(len(rows), -1, np.int64)
-    if known is not None:
+    if listed is None or known is None:
+        trained, centroids = len(places), _train(rows, places)
+    else:
+        trained, centroids = listed.trained, np.array(known.centroids)
         # places of a file that others wrote may lie anywhere
         inside = (known.places >= 0) & (known.places < len(rows))
         list_of[known.places[inside]] = np.repeat(np.arange(len(centroids)), np.diff(known.starts))[inside]
     new = places[list_of[places] < 0]
     list_of[new] = _assign(rows, new, centroids)
-    _write(connection, writer, space, rows, centroids, list_of[places], places, trained)
+    return ListPlan(centroids, list_of[places], places, trained)
 
 
-def extend_lists(
-    connection: sqlite3.Connection,
-    writer: ListWriter,
-    reader: ListReader,
-    space: VectorSpace,
-    rows: Floats,
-    gaps: Places,
+def write_part(part: ListPart, space: VectorSpace, rows: Floats, plan: ListPlan) -> ListSpace:
+    """Write the lists of a plan without a lock: `adopt_part` is what makes them the database's. They have no number."""
+    lists, checksum = part.write(space.identity, plan.centroids, plan.list_of, plan.places, rows)
+    return _describe(0, space, plan, checksum, _measure(rows, plan.places, lists))
+
+
+def adopt_part(connection: sqlite3.Connection, writer: ListWriter, part: ListPart, made: ListSpace) -> bool:
+    """Turn the database to lists that were written before, inside the caller's transaction; return whether they fit.
+
+    They do where the file of vectors is still the one that they are of: rows that were appended since are no part of
+    them, and deleted ones are left out when they are found. Another process may have removed the part.
+    """
+    space = vector_space(connection)
+    if space is None or (made.generation, made.identity) != (space.generation, space.identity):
+        return False
+    number = _next_number(connection)
+    if made.rows > space.rows or not writer.adopt(part, number, space.identity):
+        return False
+    _keep(connection, replace(made, number=number))
+    return True
+
+
+def write_lists(
+    connection: sqlite3.Connection, writer: ListWriter, space: VectorSpace, rows: Floats, plan: ListPlan | None
 ) -> None:
-    """Write the lists anew with the rows that came later; choose other centroids where the vectors have doubled."""
-    listed = list_space(connection, space)
-    known = None
-    if listed is not None and len(rows) - len(gaps) < _GROWTH * listed.trained:
-        try:
-            known = reader.lists(listed)
-        except StoreError:
-            known = None  # missing or damaged: this is what makes it anew
-    build_lists(connection, writer, space, rows, gaps, known)
+    """Write the lists of a plan of all rows inside the caller's transaction, which others wait for."""
+    if plan is None:
+        drop_lists(connection, writer, space)
+    else:
+        _write(connection, writer, space, rows, plan)
 
 
 def move_lists(
@@ -145,10 +178,8 @@ def move_lists(
     if not len(found):
         drop_lists(connection, writer, space)
         return
-    _write(
-        connection, writer, space, rows, np.array(lists.centroids), list_of[order][first], found, listed.trained,
-        covered=covered, recall=listed.recall,
-    )  # fmt: skip
+    plan = ListPlan(np.array(lists.centroids), list_of[order][first], found, listed.trained)
+    _write(connection, writer, space, rows, plan, covered=covered, recall=listed.recall)
 
 
 def drop_lists(connection: sqlite3.Connection, writer: ListWriter, space: VectorSpace | None) -> None:
@@ -163,31 +194,35 @@ def _write(
     writer: ListWriter,
     space: VectorSpace,
     rows: Floats,
-    centroids: Floats,
-    list_of: Places,
-    places: Places,
-    trained: int,
+    plan: ListPlan,
     *,
     covered: int | None = None,
     recall: float | None = None,
 ) -> None:
     number = _next_number(connection)
-    lists, checksum = writer.write(number, space.identity, centroids, list_of, places, rows)
-    made = ListSpace(
+    lists, checksum = writer.write(number, space.identity, plan.centroids, plan.list_of, plan.places, rows)
+    share = _measure(rows, plan.places, lists) if recall is None else recall
+    made = _describe(number, space, plan, checksum, share)
+    _keep(connection, made if covered is None else replace(made, rows=covered))
+
+
+def _describe(number: int, space: VectorSpace, plan: ListPlan, checksum: int, recall: float) -> ListSpace:
+    return ListSpace(
         number,
         space.identity,
         space.generation,
         space.dimension,
-        space.rows if covered is None else covered,
-        len(places),
-        len(centroids),
-        trained,
-        1.0 if recall is None else recall,
+        space.rows,
+        len(plan.places),
+        len(plan.centroids),
+        plan.trained,
+        recall,
         checksum,
     )
-    if recall is None:
-        made = replace(made, recall=_measure(rows, places, lists))
-    for key, value in ((_KEY, json.dumps(asdict(made))), (_COUNTER, number)):
+
+
+def _keep(connection: sqlite3.Connection, made: ListSpace) -> None:
+    for key, value in ((_KEY, json.dumps(asdict(made))), (_COUNTER, made.number)):
         connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
 
 

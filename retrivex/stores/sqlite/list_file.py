@@ -4,14 +4,16 @@ Vectors are grouped in lists around centroids, each with one byte a dimension (a
 Zisserman, Video Google, ICCV 2003). A question is compared with the centroids, and then with the lists of the nearest
 ones alone. What that finds is compared again with the vectors themselves, so that scores are exact.
 
-The file is derived from that of the vectors, and never changes: a new one is written whole, brought to the disk, and
-the database turns to it in one transaction, which says which rows of the file of vectors it covers. Rows that came
-later are compared one by one; deleted ones are left out when they are found.
+The file is derived from that of the vectors, and never changes: a new one is written whole under another name, so that
+others can write the database meanwhile, and brought to the disk. The database turns to it in one transaction, which
+says which rows of the file of vectors it covers. Rows that came later are all compared; deleted ones are left out
+when they are found.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import struct
 import zlib
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +38,16 @@ from retrivex.stores.sqlite.vector_file import (
     sync_folder,
 )
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _MAGIC = b"RVXIVF01"
 _HEADER = struct.Struct("<8s16sIIQ")  # magic, identity, dimension, lists, entries
 _BLOCK = 8192  # rows that are encoded, or checked, at once
 _ZEROS = 1 << 20  # bytes
+_PART = "-lists-part-"  # in the name of a file that is being written
 _LEVELS = 127  # of a byte, on either side of zero
 _WAY_OUT = (
     "it is made anew by `retrivex index` or index_vectors(); index_vectors(0) goes without it, and searches exactly"
@@ -144,6 +152,67 @@ class ListReader:
         self._mapped = None
 
 
+class ListPart:
+    """A file that is written while others write the database, and becomes a file of lists when a transaction adopts it.
+
+    It is locked while it is open, so that what a killed process left is told from what another one still writes.
+    """
+
+    def __init__(self, database: Path) -> None:
+        self.path = database.with_name(f"{database.name}{_PART}{os.getpid()}-{secrets.token_hex(4)}")
+        self._file: RawIOBase | None = None
+
+    def write(
+        self,
+        identity: str,
+        centroids: Floats,
+        list_of: NDArray[np.int64],
+        places: NDArray[np.int64],
+        rows: Floats,
+    ) -> tuple[Lists, int]:
+        """Write it; the rest as in `ListWriter.write`."""
+        with disk_errors(self.path):
+            self._file = self.path.open("xb", buffering=0)
+            _try_lock(self._file)
+            return _fill(self._file, self.path, identity, centroids, list_of, places, rows)
+
+    def close(self) -> None:
+        """Close it, and remove it where it was not adopted."""
+        if self._file is not None:
+            with suppress(OSError):
+                self.path.unlink()
+            self._file.close()
+
+
+def list_parts(database: Path) -> list[Path]:
+    """Return the parts beside a database, of this process, of others and of killed ones."""
+    begin = f"{database.name}{_PART}"
+    try:
+        names = sorted(os.listdir(database.absolute().parent))
+    except OSError:
+        return []
+    return [database.with_name(name) for name in names if name.startswith(begin)]
+
+
+def remove_parts(database: Path, identity: str) -> None:
+    """Remove the parts of this database that no process writes any more."""
+    for path in list_parts(database):
+        with suppress(OSError), open_regular(path) as file:
+            if _try_lock(file):
+                remove_files([path], identity, None)
+
+
+def _try_lock(file: RawIOBase | BinaryIO) -> bool:
+    """Lock a file, without waiting; Windows, where this is not needed, removes no file that is open."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # another process has it, or a file system without locks
+        return False
+    return True
+
+
 class ListWriter:
     """Writes files inside the caller's transaction of the database, which holds the write lock.
 
@@ -174,38 +243,25 @@ class ListWriter:
         rows : shape (n, d), the file of vectors
         """
         path = list_path(self._database, number)
-        starts = np.searchsorted(np.sort(list_of), np.arange(len(centroids) + 1)).astype(np.int64)
-        dimension, entries = centroids.shape[1], len(places)
-        header = _HEADER.pack(_MAGIC, bytes.fromhex(identity), dimension, len(centroids), entries)
         self._created.append(path)
         self._kept, self._replaced = path, identity
         with disk_errors(path):
             path.unlink(missing_ok=True)  # of a transaction that did not commit; never through a link to another file
             with path.open("xb", buffering=0) as file:
-                _write_all(file, header.ljust(HEADER_BYTES, b"\0"))
-                # room is taken before it is mapped: a disk that is full is an error here, and a crash there
-                for size in _pieces(_size(len(centroids), entries, dimension) - HEADER_BYTES):
-                    _write_all(file, bytes(size))
-            data = np.memmap(path, np.uint8, "r+", HEADER_BYTES)
-            made = _split(data, len(centroids), entries, dimension)
-            made.centroids[:], made.starts[:] = centroids, starts
-            order = np.argsort(list_of, kind="stable")
-            made.places[:] = places[order]
-            at = np.empty(entries, np.int64)
-            at[order] = np.arange(entries)
-            angles = np.zeros(len(centroids))
-            for start in range(0, entries, _BLOCK):
-                some = slice(start, start + _BLOCK)
-                found = rows[places[some]]
-                made.scales[at[some]], made.codes[at[some]] = _encode(found)
-                cosines = np.einsum("ij,ij->i", found, centroids[list_of[some]])
-                angles += np.bincount(list_of[some], np.arccos(np.clip(cosines, -1, 1)), len(centroids))
-            made.angles[:] = angles / np.maximum(np.diff(starts), 1)
-            data.flush()
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
+                return _fill(file, path, identity, centroids, list_of, places, rows)
+
+    def adopt(self, part: ListPart, number: int, identity: str) -> bool:
+        """Make a part the file of a number; return whether it was still there."""
+        path = list_path(self._database, number)
+        with disk_errors(path):
+            try:
+                os.replace(part.path, path)
+            except FileNotFoundError:
+                return False
+            self._created.append(path)
+            self._kept, self._replaced = path, identity
             sync_folder(path.absolute().parent)
-        return made, _checksum(made)
+        return True
 
     def drop(self, identity: str) -> None:
         """Let the file go when this transaction commits."""
@@ -254,6 +310,44 @@ def map_lists(path: Path, space: ListSpace) -> Lists:
     if not (ends and all(np.isfinite(part).all() for part in (made.centroids, made.angles, made.scales))):
         raise ListFileError(f"{path} is damaged: {_WAY_OUT}")
     return made
+
+
+def _fill(
+    file: RawIOBase,
+    path: Path,
+    identity: str,
+    centroids: Floats,
+    list_of: NDArray[np.int64],
+    places: NDArray[np.int64],
+    rows: Floats,
+) -> tuple[Lists, int]:
+    """Write a new file and bring it to the disk; the rest as in `ListWriter.write`."""
+    starts = np.searchsorted(np.sort(list_of), np.arange(len(centroids) + 1)).astype(np.int64)
+    dimension, entries = centroids.shape[1], len(places)
+    header = _HEADER.pack(_MAGIC, bytes.fromhex(identity), dimension, len(centroids), entries)
+    _write_all(file, header.ljust(HEADER_BYTES, b"\0"))
+    # room is taken before it is mapped: a disk that is full is an error here, and a crash there
+    for size in _pieces(_size(len(centroids), entries, dimension) - HEADER_BYTES):
+        _write_all(file, bytes(size))
+    data = np.memmap(path, np.uint8, "r+", HEADER_BYTES)
+    made = _split(data, len(centroids), entries, dimension)
+    made.centroids[:], made.starts[:] = centroids, starts
+    order = np.argsort(list_of, kind="stable")
+    made.places[:] = places[order]
+    at = np.empty(entries, np.int64)
+    at[order] = np.arange(entries)
+    angles = np.zeros(len(centroids))
+    for start in range(0, entries, _BLOCK):
+        some = slice(start, start + _BLOCK)
+        found = rows[places[some]]
+        made.scales[at[some]], made.codes[at[some]] = _encode(found)
+        cosines = np.einsum("ij,ij->i", found, centroids[list_of[some]])
+        angles += np.bincount(list_of[some], np.arccos(np.clip(cosines, -1, 1)), len(centroids))
+    made.angles[:] = angles / np.maximum(np.diff(starts), 1)
+    data.flush()
+    os.fsync(file.fileno())
+    sync_folder(path.absolute().parent)
+    return made, _checksum(made)
 
 
 def _split(data: NDArray[np.uint8], lists: int, entries: int, dimension: int) -> Lists:

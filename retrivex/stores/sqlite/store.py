@@ -7,7 +7,8 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -51,25 +52,33 @@ from retrivex.stores.sqlite.inspection import (
 )
 from retrivex.stores.sqlite.list_building import (
     LISTED_FROM,
+    Places,
+    adopt_part,
     drop_lists,
-    extend_lists,
     list_space,
     move_lists,
     needs_lists,
+    plan_lists,
+    write_lists,
+    write_part,
 )
 from retrivex.stores.sqlite.list_file import (
     ListFileError,
+    ListPart,
     ListReader,
     Lists,
     ListSpace,
     ListWriter,
     list_files,
+    list_parts,
     list_path,
+    remove_parts,
 )
 from retrivex.stores.sqlite.record import prepare
 from retrivex.stores.sqlite.rows import decode_text
 from retrivex.stores.sqlite.schema import ensure_schema
 from retrivex.stores.sqlite.vector_file import (
+    Floats,
     MissingVectorFileError,
     VectorFileError,
     VectorReader,
@@ -92,11 +101,17 @@ from retrivex.stores.sqlite.vectors import unit_rows
 from retrivex.tokens.stored import StoredCount
 
 _Answer = TypeVar("_Answer")
+_ATTEMPTS = 2  # of building the approximate index beside other writers, who may move the vectors meanwhile
 
 
 def store_files(path: Path) -> list[Path]:
     """Return every file that a store at `path` may consist of: the database, its log, and its vectors."""
-    return [*(Path(f"{path}{suffix}") for suffix in SUFFIXES), *vector_files(path), *list_files(path)]
+    return [
+        *(Path(f"{path}{suffix}") for suffix in SUFFIXES),
+        *vector_files(path),
+        *list_files(path),
+        *list_parts(path),
+    ]
 
 
 class SQLiteStore:
@@ -292,8 +307,8 @@ class SQLiteStore:
         With it, a question is compared with a share of the vectors; what that finds is compared exactly. Vectors that
         are stored later are all compared, and deleted ones are left out, so that it need not be called after each
         change: it does something where more than a twentieth of the vectors came later, or the index is missing or
-        damaged. `Indexer.index`, and so `retrivex index`, calls it. Other writers wait meanwhile: a million vectors
-        of 384 dimensions take some 20 s.
+        damaged. `Indexer.index`, and so `retrivex index`, calls it. A million vectors of 384 dimensions take some 20 s.
+        Others can write meanwhile, but where a batch is open.
 
         Parameters
         ----------
@@ -315,20 +330,17 @@ class SQLiteStore:
                 f"from_vectors is {from_vectors!r}: give the number of vectors from which on there is an approximate "
                 f"index, {LISTED_FROM:,} as a rule, or 0 for none"
             )
-        with self._readers.snapshot() as connection:
-            space = vector_space(connection)
-            listed = list_space(connection, space)
-            if not (listed if from_vectors == 0 else self._should_list(listed, space, from_vectors)):
-                return False
-        with self._transaction() as connection:
-            space = vector_space(connection)
-            if from_vectors == 0 or space is None or not space.generation:
-                drop_lists(connection, self._list_writer, space)
-                return False
-            # what this transaction appended is no state that another one should find mapped
-            rows = VectorReader(self.path).rows(space)
-            extend_lists(connection, self._list_writer, self._lists, space, rows, read_gaps(connection, space))
-        return True
+        if from_vectors == 0:
+            with self._readers.snapshot() as connection:
+                if self._spaces(connection)[0] is None:
+                    return False
+        # the vectors of a batch that is open can be seen from inside alone
+        elif self._writer is None or not self._writer.in_transaction:
+            for _ in range(_ATTEMPTS):
+                written = self._list_beside(from_vectors)
+                if written is not None:
+                    return written
+        return self._list_inside(from_vectors)
 
     @contextmanager
     def batch(self, chunks: int = 10_000) -> Iterator[None]:
@@ -594,6 +606,50 @@ class SQLiteStore:
         except ListFileError:
             return listed, None
 
+    def _list_beside(self, from_vectors: int) -> bool | None:
+        """Write lists while others may write, and turn to them; None where the vectors were moved meanwhile."""
+        unlisted = self._read(partial(self._find_unlisted, from_vectors=from_vectors))
+        if unlisted is None:
+            return False
+        listed, space, rows, gaps = unlisted
+        plan = plan_lists(self._lists, listed, rows, gaps)
+        if plan is None:
+            return None
+        with closing(ListPart(self.path)) as part:
+            made = write_part(part, space, rows, plan)
+            with self._transaction() as connection:
+                if not self._should_list(*self._spaces(connection), from_vectors):
+                    return False  # another process was quicker
+                return adopt_part(connection, self._list_writer, part, made) or None
+
+    def _list_inside(self, from_vectors: int) -> bool:
+        """Write or drop lists while others wait."""
+        with self._transaction() as connection:
+            listed, space = self._spaces(connection)
+            if from_vectors == 0 or space is None or not space.generation:
+                drop_lists(connection, self._list_writer, space)
+                return False
+            if not self._should_list(listed, space, from_vectors):
+                return False
+            # what this transaction appended is no state that another one should find mapped
+            rows = VectorReader(self.path).rows(space)
+            plan = plan_lists(self._lists, listed, rows, read_gaps(connection, space))
+            write_lists(connection, self._list_writer, space, rows, plan)
+        return True
+
+    def _find_unlisted(
+        self, connection: sqlite3.Connection, *, from_vectors: int
+    ) -> tuple[ListSpace | None, VectorSpace, Floats, Places] | None:
+        """Return the lists there are, and the vectors of which others are to be made; None where that saves nothing."""
+        listed, space = self._spaces(connection)
+        if space is None or not self._should_list(listed, space, from_vectors):
+            return None
+        return listed, space, VectorReader(self.path).rows(space), read_gaps(connection, space)
+
+    def _spaces(self, connection: sqlite3.Connection) -> tuple[ListSpace | None, VectorSpace | None]:
+        space = vector_space(connection)
+        return list_space(connection, space), space
+
     def _should_list(self, listed: ListSpace | None, space: VectorSpace | None, from_vectors: int) -> bool:
         """Whether the approximate index is to be written, also because its file is missing or damaged."""
         if needs_lists(listed, space, from_vectors):
@@ -617,6 +673,7 @@ class SQLiteStore:
         lists = None if listed is None else list_path(self.path, listed.number)
         if lists is None or lists.exists():
             self._list_writer.remove_others(vector_identity(connection), lists)
+        remove_parts(self.path, vector_identity(connection))
         self._is_tidy = True
 
     def _rollback(self, connection: sqlite3.Connection) -> None:

@@ -13,6 +13,7 @@ import pytest
 from support.whole_stores import assert_documents_are_whole, contents
 
 from retrivex.stores import SQLiteStore
+from retrivex.stores.sqlite.list_file import list_parts
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 
@@ -69,3 +70,4 @@ def test_kill_at_any_moment(kills: int, tmp_path: Path, ingester: Ingester) -> N
     with SQLiteStore(path) as killed, SQLiteStore(tmp_path / "undisturbed.db") as undisturbed:
         assert contents(killed) == contents(undisturbed)
         assert killed.check() == []
+    assert list_parts(path) == []

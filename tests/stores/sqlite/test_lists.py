@@ -21,7 +21,7 @@ from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
-from retrivex.stores.sqlite import list_file, list_search, vector_runs
+from retrivex.stores.sqlite import list_building, list_file, list_search, vector_runs
 from retrivex.stores.sqlite.list_file import list_files
 
 DIMENSION = 8
@@ -190,6 +190,78 @@ def test_it_goes_with_the_vectors_and_on_demand(path: Path) -> None:
         fill(store)
         assert store.info().approximate is None
         assert found(store) == found(store, exact=True)
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_part_that_is_being_written_stays_and_is_written_again_where_it_was_removed(
+    path: Path, removed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure, parts = list_building._measure, []
+
+    def measure_late(*args: Any) -> float:
+        parts.append(list_file.list_parts(path))
+        with SQLiteStore(path) as other:
+            put(other, "late", len(parts), seed=900)  # tidies up
+        assert list_file.list_parts(path) == parts[-1]
+        if removed:
+            parts[-1][0].unlink()
+        return measure(*args)
+
+    with SQLiteStore(path) as store:
+        fill(store)
+        monkeypatch.setattr(list_building, "_measure", lambda *args: measure(*args) if parts else measure_late(*args))
+        assert store.index_vectors(100)
+        assert [len(some) for some in parts] == [1]
+        assert store.check() == []
+        assert found(store) == found(store, exact=True)
+        assert list_file.list_parts(path) == []
+
+
+def refill(store: SQLiteStore) -> None:
+    store.drop_vectors()
+    fill(store)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "written", "count"),
+    [
+        (lambda other: put(other, "late", 5, seed=900), True, 405),
+        (lambda other: other.delete("d3"), True, 400),  # deleted ones are left out when they are found
+        (lambda other: [other.delete(f"d{number}") for number in range(0, 40, 2)], True, 200),  # vectors are compacted
+        (lambda other: put(other, "d3", 3, seed=900), True, 403),
+        (refill, True, 400),
+        (lambda other: other.index_vectors(100), False, 400),
+        (lambda other: other.drop_vectors(), False, None),
+    ],
+)
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_others_write_while_it_is_planned_and_it_is_in_step_with_that(
+    path: Path, meanwhile: Any, written: bool, count: int | None, is_listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_runs, "MIN_GAPS", 100)
+    assign, done = list_building._assign, []
+
+    with SQLiteStore(path) as store, SQLiteStore(path, busy_timeout_s=0.01) as other:
+        fill(store, 40 if not is_listed else 20)
+        if is_listed:
+            store.index_vectors(100)
+            fill(store)
+
+        def assign_late(*args: Any) -> Any:
+            if not done:
+                done.append(True)
+                meanwhile(other)
+            return assign(*args)
+
+        monkeypatch.setattr(list_building, "_assign", assign_late)
+        assert store.index_vectors(100) is written
+        assert done
+        assert store.check() == []
+        info = store.info().approximate
+        assert (None if info is None else info.vectors + info.later) == count
+        if count is not None:
+            assert found(store) == found(store, exact=True) == found(other)
+            assert len(list_files(path)) == 1
 
 
 @pytest.mark.parametrize("number", [-1, 1.5, True, "many"])
@@ -421,9 +493,10 @@ def test_a_full_disk_leaves_what_was_there(path: Path, code: int, monkeypatch: p
         before = found(store)
         with monkeypatch.context() as patch:
             patch.setattr(list_file, "_write_all", full)
-            with pytest.raises(StoreError, match=r"lists-2: the disk is full \(or the file may not grow\): free"):
+            with pytest.raises(StoreError, match=r"lists-part-\S+: the disk is full \(or the file may not grow\)"):
                 store.index_vectors(100)
         assert [file.name for file in list_files(path)] == ["store.db-lists-1"]
+        assert list_file.list_parts(path) == []
         assert found(store) == before == found(store, exact=True)
         assert store.check() == []
 
@@ -436,8 +509,11 @@ def test_what_a_killed_process_left_beside_the_file_goes(path: Path) -> None:
     shutil.copy(file, path.with_name("store.db-lists-7"))
     path.with_name("store.db-lists-8").touch()
     path.with_name("store.db-lists-9").write_bytes(b"somebody else's")
+    shutil.copy(file, path.with_name("store.db-lists-part-1-abcdef01"))
+    path.with_name("store.db-lists-part-1-abcdef02").touch()
     with SQLiteStore(path) as store:
         put(store, "e")
+    assert list_file.list_parts(path) == []
     assert [file.name for file in list_files(path)] == ["store.db-lists-1", "store.db-lists-9"]
 
 
