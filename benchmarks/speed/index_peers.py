@@ -1,6 +1,7 @@
 """The embedded index beside engines that it might have been built on, with the same vectors and texts in the same run.
 
     make bench-index-peers                    # 100,000 vectors and 100,000 texts; needs the public sets' vectors
+    make bench-index-peers INDEX=--short      # a twentieth, vectors made up, to see that it works; writes nothing
 
 Vectors are those of `benchmarks.speed.index`; each engine names its 50 nearest, of which some are the nearest indeed
 (recall, in the mean and for the worst twentieth of the questions). All engines may use both cores to build, and answer
@@ -30,6 +31,7 @@ from benchmarks.speed.index import CHUNKS_PER_DOCUMENT, HITS, ROOT, make_vectors
 from benchmarks.speed.store import VOCABULARY, documents, words
 from retrivex.stores import SQLiteStore
 
+SIZE, SHORT_SIZE = 100_000, 5_000
 TEXT_QUESTIONS = 40
 FEW_QUESTIONS = 60
 
@@ -116,6 +118,16 @@ def try_lancedb(rows: Any, queries: Any, truth: Any, folder: Path) -> dict[str, 
             made[name][f"{'nprobes' if 'PQ' in name else 'ef'} {probe}"] = judge(ask, queries, truth)
         print(name, made[name], flush=True)
     return made
+
+
+def make_up_vectors(folder: Path, count: int) -> None:
+    """Write vectors in clusters and questions, in place of those of the public sets: nothing is to be concluded."""
+    rng = np.random.default_rng(7)
+    centres = rng.standard_normal((100, 384))
+    rows = centres[rng.integers(0, 100, count + FEW_QUESTIONS)] + rng.standard_normal((count + FEW_QUESTIONS, 384))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    np.save(folder / "vectors.npy", rows[:count])
+    np.save(folder / "questions.npy", rows[count:])
 
 
 def compare_vectors(folder: Path, count: int) -> dict[str, Any]:
@@ -206,12 +218,14 @@ def compare_words(folder: Path, count: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vectors", type=int, default=100_000)
-    parser.add_argument("--chunks", type=int, default=100_000)
+    parser.add_argument("--vectors", type=int, help=f"{SIZE:,} if left out; {SHORT_SIZE:,} with --short")
+    parser.add_argument("--chunks", type=int, help="as many if left out")
+    parser.add_argument("--short", action="store_true", help="small sizes and made-up vectors; writes nothing")
     parser.add_argument("--only", choices=("vectors", "words"))
     parser.add_argument("--folder", type=Path, help="where vectors.npy and questions.npy of an earlier run are")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "index.json")
     options = parser.parse_args()
+    size = SHORT_SIZE if options.short else SIZE
     folder = Path(tempfile.mkdtemp(prefix="retrivex-peers-"))
     try:
         for name in ("vectors.npy", "questions.npy") if options.folder else ():
@@ -221,15 +235,19 @@ def main() -> None:
             "load_average": os.getloadavg()[0],
         }
         if options.only != "words":
-            made["dense"] = compare_vectors(folder, options.vectors)
+            if options.short and not options.folder:
+                make_up_vectors(folder, options.vectors or size)
+            made["dense"] = compare_vectors(folder, options.vectors or size)
         if options.only != "vectors":
-            made["words"] = compare_words(folder, options.chunks)
+            made["words"] = compare_words(folder, options.chunks or size)
     finally:
         shutil.rmtree(folder)
+    print(json.dumps(made, indent=1))
+    if options.short:
+        return
     results = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
     results["peers"] = results.get("peers", {}) | made
     options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(made, indent=1))
 
 
 if __name__ == "__main__":

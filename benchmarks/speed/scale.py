@@ -3,6 +3,7 @@
     python -m benchmarks.speed.scale              # indexes of 10,000 to 1,000,000 chunks, shards of up to 10,000,000
     python -m benchmarks.speed.scale --resume     # only what the results lack
     python -m benchmarks.speed.scale --only queue
+    python -m benchmarks.speed.scale --short      # every part at a fiftieth of the sizes, to see that it works
 
 Run: `make bench-scale`; writes `results/scale.json`, step by step, and needs the public sets and some 8 GB of disk.
 
@@ -57,6 +58,8 @@ RESULTS = ROOT / "benchmarks" / "results" / "scale.json"
 DATA = Path(os.environ.get("RETRIVEX_DATA", ROOT.parent / "shared" / "data"))
 SIZES = (10_000, 100_000, 1_000_000)
 SHARD_SIZES = (100_000, 1_000_000, 10_000_000)
+SHORT_SIZES, SHORT_SHARD_SIZES = (2_000, 6_000, 20_000), (50_000, 100_000, 200_000)
+SHORT_SETS = ("qmsum", "chunking_evaluation")
 SHARDS = (4, 16, 64, 256)
 FILES = 16
 CHUNK_TOKENS = 200
@@ -223,10 +226,10 @@ def on_a_line(sizes: tuple[float, float], costs: tuple[float, float], count: flo
     return costs[0] + slope * (count - sizes[0])
 
 
-def on_paper(sizes: Mapping[str, Any]) -> dict[str, Any]:
+def on_paper(found: Mapping[str, Any], sizes: tuple[int, int, int]) -> dict[str, Any]:
     """Return what the two smaller sizes say of the largest one."""
-    small, middle, largest = SIZES
-    first, second = sizes[str(small)], sizes[str(middle)]
+    small, middle, largest = sizes
+    first, second = found[str(small)], found[str(middle)]
     costs = {name: (first["ms"][name], second["ms"][name]) for name in second["ms"]}
     return {
         "ms": {
@@ -240,13 +243,13 @@ def on_paper(sizes: Mapping[str, Any]) -> dict[str, Any]:
 # ---- shards and questions
 
 
-def read_sets(folder: Path) -> Sets:
-    """Read the public sets, and search all of them for their questions by words."""
+def read_sets(folder: Path, names: Sequence[str]) -> Sets:
+    """Read public sets, and search all of them for their questions by words."""
     numbers: dict[str, int] = {}
     sizes, texts, questions = [], [], []
     with SQLiteStore(folder / "sets.db") as store:
         with store.batch():
-            for found in load_sets(DATA, tuple(READERS)):
+            for found in load_sets(DATA, tuple(names)):
                 questions += [question.text for question in found.questions[:150]]
                 packed = sentence_packed(found.documents, CHUNK_TOKENS)
                 for doc_id, group in groupby(packed, key=lambda chunk: chunk.metadata.doc_id):
@@ -264,15 +267,15 @@ def read_sets(folder: Path) -> Sets:
     return Sets(np.array(sizes), tuple(texts), tuple(hits))
 
 
-def place(sets: Sets) -> dict[str, Any]:
+def place(sets: Sets, sizes: Sequence[int]) -> dict[str, Any]:
     """Place documents and chunks on rings of several sizes, on paper and one by one."""
-    copies = round(SHARD_SIZES[-1] / int(sets.sizes.sum()))
+    copies = round(sizes[-1] / int(sets.sizes.sum()))
     return {
         "points": POINTS,
         "radius": RADIUS,
         "sets": sets.describe(),
-        "requests": [check_requests(sets, count, chunks) for count in SHARDS for chunks in SHARD_SIZES],
-        "balance": [check_balance(sets, count, chunks) for count in SHARDS for chunks in SHARD_SIZES],
+        "requests": [check_requests(sets, count, chunks) for count in SHARDS for chunks in sizes],
+        "balance": [check_balance(sets, count, chunks) for count in SHARDS for chunks in sizes],
         "merge": [check_merge(sets, count, copies) for count in SHARDS],
     }
 
@@ -298,17 +301,19 @@ def files_on_paper(files: Sequence[Mapping[str, Any]], layout: str) -> float:
 
 
 class Results:
-    """What `results/scale.json` holds; written after each step.
+    """What a file of results holds, such as `results/scale.json`; written after each step.
 
     Parameters
     ----------
+    path : the file; None keeps nothing
     resume : keep what is there, and measure only what is missing
     """
 
-    def __init__(self, resume: bool) -> None:
+    def __init__(self, path: Path | None, resume: bool) -> None:
+        self._path = path
         self._resume = resume
-        known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-        self.found: dict[str, Any] = known
+        is_there = path is not None and path.exists()
+        self.found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path and is_there else {}
 
     def step(self, part: str, name: str, measure: Callable[[], Any]) -> None:
         """Measure a step of a part, unless it is there and is to be kept."""
@@ -322,7 +327,8 @@ class Results:
         self.found.update(machine())
         self.found["load_average"] = round(os.getloadavg()[0], 1)
         self.found["code"] = import_module("retrivex.version").__version__
-        RESULTS.write_text(json.dumps(self.found, indent=1) + "\n", encoding="utf-8")
+        if self._path is not None:
+            self._path.write_text(json.dumps(self.found, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -330,26 +336,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=PARTS, help="measure one part, and leave the others as they were")
     parser.add_argument("--resume", action="store_true", help="measure only what the results lack")
+    parser.add_argument("--short", action="store_true", help="small sizes, in minutes; writes nothing unless --out")
     parser.add_argument("--folder", type=Path, help="where indexes are built; they are removed afterwards")
+    parser.add_argument("--out", type=Path, help=f"file to write to; {RESULTS.name} of the results by default")
     given = parser.parse_args()
-    results = Results(given.resume)
+    if given.short and given.only == "queue" and given.out is None:
+        parser.error("--short --only queue takes its times from the part growth: name its results with --out")
+    sizes, shard_sizes = (SHORT_SIZES, SHORT_SHARD_SIZES) if given.short else (SIZES, SHARD_SIZES)
+    results = Results(given.out or (None if given.short else RESULTS), given.resume)
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
         if given.only in (None, "growth"):
-            for count in SIZES:
+            for count in sizes:
                 results.step("growth", str(count), partial(grow, folder, count))
             results.step("growth", "tenant_alone_ms", partial(measure_tenant, folder))
-            results.write("growth", "paper", on_paper(results.found["growth"]))
+            results.write("growth", "paper", on_paper(results.found["growth"], sizes))
         if given.only in (None, "shards"):
-            sets = read_sets(folder)
-            results.step("shards", "placed", partial(place, sets))
-            for count in SHARD_SIZES:
+            sets = read_sets(folder, SHORT_SETS if given.short else tuple(READERS))
+            results.step("shards", "placed", partial(place, sets, shard_sizes))
+            for count in shard_sizes:
                 results.step("shards", f"files-{count}", partial(ask_files, folder, sets, count))
-            files = [results.found["shards"][f"files-{count}"] for count in SHARD_SIZES]
+            files = [results.found["shards"][f"files-{count}"] for count in shard_sizes]
             results.write("shards", "paper", {layout: files_on_paper(files, layout) for layout in LAYOUTS})
     if given.only in (None, "queue"):
-        times = np.array(results.found["growth"][str(SIZES[-1])]["context_times_ms"]) / 1e3
+        times = np.array(results.found["growth"][str(sizes[-1])]["context_times_ms"]) / 1e3
         results.write("queue", "context", check_queue(times, RATE, CORES, USE))
+        print(results.found["queue"]["context"], flush=True)
 
 
 if __name__ == "__main__":
