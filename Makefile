@@ -268,9 +268,10 @@ bench-against: $(call ready,core)
 bench-checks: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.checks
 
-# How time grows with the length of a text, for texts that repeat one thing up to ten million characters: hours.
+# How time grows with the length of a text, for texts that repeat one thing up to ten million characters: some 45
+# minutes; a run that was stopped goes on. GROWTH="--seconds 10" reads longer texts.
 bench-growth: $(call ready,core)
-	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.growth
+	$(FUZZ_WITH) $(CORE)/python -m benchmarks.speed.growth $(GROWTH)
 
 bench-dedup: $(call ready,core) $(call ready,node)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.dedup
