@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 from benchmarks.report.evidence_tables import RESULTS, table
 
 KINDS = {
     "compositions": ("compositions", 1_000_000),
+    "counts": ("stores with counts and cuts, honest and forged", 20_000),
+    "traps": ("options together that once failed", 20_000),
     "loaders": ("files read", 100_000),
     "bombs": ("small files that ask for much text", 5_000),
     "shell": ("command lines", 10_000),
@@ -79,19 +82,34 @@ def determinism() -> str:
     return table(["machine", "as", "Python", "numpy", head, "fractions apart, at most"], rows)
 
 
+REACHED = (10_240_000, 2_560_000, 640_000, 160_000)
+"""Lengths of texts, in characters, by which kinds of text are counted."""
+
+
 def growing() -> str:
-    """Return the table of how time grows with the length of a text, by step: the worst of all kinds of text."""
+    """Return the table of how time grows with the length of a text: by step, and how far the kinds of text were read."""
+    found = _read("growth").get("rows", ())
     rows = []
-    found = _read("growth")
-    steps = dict.fromkeys(row["step"] for row in found.get("rows", ()))
-    for step in steps:
-        own = [row for row in found["rows"] if row["step"] == step]
-        known = [row for row in own if row["exponent"] is not None]
-        longest = max(int(length) for row in own for length in row["seconds"])
-        worst = max(known, key=lambda row: row["exponent"], default=None)
-        said = "" if worst is None else f"{worst['exponent']:.2f} ({worst['kind']})"
-        rows.append([step, f"{len(own)}", f"{longest:,}", said])
-    return table(["step", "kinds of text", "characters, at most", "exponent, at most"], rows)
+    for step in dict.fromkeys(row["step"] for row in found):
+        own = [row for row in found if row["step"] == step]
+        known = sorted((row["exponent"], row["kind"]) for row in own if row["exponent"] is not None)
+        longest = {row["kind"]: max(map(int, row["seconds"])) for row in own}
+        lengths = list(longest.values())
+        shortest, kind = min((length, kind) for kind, length in longest.items())
+        rows.append(
+            [
+                step,
+                f"{len(own)}",
+                f"{median(exponent for exponent, _ in known):.2f}" if known else "too fast to tell",
+                f"{known[-1][0]:.2f} ({known[-1][1]})" if known else "",
+                *(f"{lengths.count(length)}" for length in REACHED),
+                f"{sum(length < REACHED[-1] for length in lengths)}",
+                f"{shortest:,} ({kind})",
+                ", ".join(sorted({row["code"] for row in own})),
+            ]
+        )
+    head = ["step", "kinds of text", "exponent, median", "at most", *(f"to {length:,}" for length in REACHED), "less"]
+    return table([*head, "shortest", "code"], rows)
 
 
 def _compared(name: str, before: str, now: str) -> str:
