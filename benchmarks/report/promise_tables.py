@@ -87,7 +87,7 @@ REACHED = (10_240_000, 2_560_000, 640_000, 160_000)
 
 
 def growing() -> str:
-    """Return the table of how time grows with the length of a text: by step, and how far the kinds of text were read."""
+    """Return the table of how time grows with the length of a text, by step, and how far kinds of text were read."""
     found = _read("growth").get("rows", ())
     rows = []
     for step in dict.fromkeys(row["step"] for row in found):

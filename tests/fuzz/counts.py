@@ -59,20 +59,8 @@ def _nothing(*_: Any) -> None:
 
 
 def _no_count(rng: random.Random, text: str, _: str) -> Any:
-    values: Sequence[Any] = (
-        0,
-        1,
-        -5,
-        "x",
-        (),
-        [1],
-        (1, 2),
-        True,
-        StoredCount,
-        StoredCount("x", 1),
-        StoredCount(None, 1),
-    )  # type: ignore[arg-type]
-    return rng.choice(values)
+    values: Sequence[Any] = (0, 1, -5, "x", (), [1], (1, 2), True, 2.5, 10**30, StoredCount)
+    return rng.choice((*values, *(StoredCount(value, 1) for value in values)))
 
 
 def _unsigned(rng: random.Random, text: str, _: str) -> StoredCount:

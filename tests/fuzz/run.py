@@ -5,7 +5,8 @@
     PYTHONPATH=tests python -m fuzz.run loaders shell --short    as many as CI runs, always the same ones
     PYTHONPATH=tests python -m fuzz.run compositions --only 1:12345
 
-Kinds are compositions, counts, traps, loaders, bombs and shell. Full runs keep their account in `benchmarks/results/fuzz.json`.
+Kinds are compositions, counts, traps, loaders, bombs and shell. Full runs keep their account in
+`benchmarks/results/fuzz.json`.
 Exits with 1 if a rule does not hold or a planted bug is not caught.
 """
 
