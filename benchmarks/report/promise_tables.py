@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from statistics import median
 from typing import Any
 
@@ -28,11 +28,19 @@ def _read(name: str) -> dict[str, Any]:
     return found
 
 
+def _codes(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Say how many cases ran on which code, the last one first; checks of their own are no other code."""
+    cases: dict[str, int] = {}
+    for row in rows:
+        digest = row["digest"]
+        cases[digest] = cases.pop(digest, 0) + row["cases"]
+    return "; ".join(f"{count:,} on {digest}" for digest, count in reversed(cases.items()))
+
+
 def fuzzed() -> str:
     """Return the table of the fuzzers: cases, violations, planted bugs, and the code they tried."""
     rows = []
     for kind, account in _read("fuzz").items():
-        code = account["code"][-1] if account["code"] else {"version": "", "digest": ""}
         rows.append(
             [
                 KINDS[kind][0],
@@ -40,34 +48,33 @@ def fuzzed() -> str:
                 f"{len(account['violations']):,}",
                 f"{account['mended']:,}",
                 f"{account['caught']} of {account['planted']}" if account["planted"] else "not tried yet",
-                f"{code['version']} ({code['digest']})",
+                _codes(account["code"]),
             ]
         )
-    return table(["tried", "cases", "violations", "mended on the way", "planted bugs found", "code, last"], rows)
+    head = ["tried", "cases", "violations", "mended on the way", "planted bugs found", "cases by code, last first"]
+    return table(head, rows)
 
 
 def faults() -> str:
-    """Return the table of the faults."""
+    """Return the table of the faults, each with the code that it tried."""
     found = _read("faults")
     rows = []
     if kills := found.get("kills"):
         writers = ", ".join(f"{name} {count:,}" for name, count in kills["by writer"].items())
-        rows.append(
-            [
-                f"`kill -9` while it writes ({writers})",
-                f"{kills['killed']:,} of {KILLS:,}",
-                f"{len(kills['violations'])}",
-            ]
-        )
+        times = f"{kills['killed']:,} of {KILLS:,}"
+        rows.append([f"`kill -9` while it writes ({writers})", times, f"{len(kills['violations'])}", kills["code"]])
     if disks := found.get("full disks"):
-        rows.append(["disk full, at this many sizes of a file", f"{disks['limits']:,}", f"{len(disks['violations'])}"])
+        said = "disk full, at this many sizes of a file"
+        rows.append([said, f"{disks['limits']:,}", f"{len(disks['violations'])}", disks["code"]])
     if stores := found.get("faulty stores"):
-        rows.append(["calls of stores that fail, lie or hang", f"{stores['calls']:,}", f"{len(stores['violations'])}"])
+        said = "calls of stores that fail, lie or hang"
+        rows.append([said, f"{stores['calls']:,}", f"{len(stores['violations'])}", stores["code"]])
     if soak := found.get("soak"):
         size = f"{soak['warm_mb']:.0f} MB when warm, {soak['end_mb']:.0f} MB at the end"
         said = f"memory over {soak['minutes']:g} minutes: {size}"
-        rows.append([said, f"{soak['calls']:,}", "0" if soak["flat"] else "1"])
-    return table(["fault", "times", "violations"], rows)
+        rows.append([said, f"{soak['calls']:,}", "0" if soak["flat"] else "1", soak["code"]])
+    told = [[*row, _codes(code)] for *row, code in rows]
+    return table(["fault", "times", "violations", "times by code, last first"], told)
 
 
 def determinism() -> str:
