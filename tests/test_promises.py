@@ -10,6 +10,10 @@ PAGE = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(tests/[\w/]+(?:\.py)?/?)?(?:::(\w+))?`")
 
 
+FINDINGS = [*(f"F{number}" for number in range(1, 8)), "F7b", *(f"F{number}" for number in range(8, 27))]
+"""Of the hostile test of version 0.2.0."""
+
+
 def test_every_test_that_the_page_names_is_there() -> None:
     missing, seen = [], 0
     for row in PAGE.splitlines():
@@ -21,3 +25,14 @@ def test_every_test_that_the_page_names_is_there() -> None:
             seen += 1
     assert seen > 40
     assert missing == []
+
+
+def test_every_finding_has_its_test() -> None:
+    rows = [row.split(" | ") for row in PAGE.splitlines() if re.match(r"\| F\d", row)]
+    assert [row[0].removeprefix("| ") for row in rows] == FINDINGS
+    for _, _, _, tests in rows:
+        path, names = ROOT, NAMED.findall(tests)
+        assert any(name for _, name in names), tests
+        for place, name in names:
+            path = ROOT / place if place else path
+            assert f"def {name}(" in path.read_text(encoding="utf-8"), f"{place}::{name}"
