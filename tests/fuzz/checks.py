@@ -408,6 +408,8 @@ def check_earned(config: RetrievalConfig, made: Composition, spare: int, count: 
         own = [i for i, unit in enumerate(units) if (hit.doc_id, hit.chunk_id) in _keys_of(unit)]
         if hit.reason != "no_value" or len(own) != 1 or units[own[0]].selected:
             continue  # of several units, those at the edges may be torn
+        if not units[own[0]].beginning:
+            continue  # the store's text of the hit is white space alone, which is not shown
         # the mean is at most the largest
         least = (units[own[0]].value - floor) * tokens[own[0]] / tokens.max()
         worth = least > config.span_cost("calibrated") + 1e-9 and tokens[own[0]] <= spare
