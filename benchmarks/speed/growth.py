@@ -9,7 +9,7 @@ to longer texts, and what was measured of other code is measured again. `--large
 The exponent is the slope between the last two lengths, both in logarithms: 1 is linear, 2 quadratic. A time can also
 take a step upwards, as where a text is first long enough to be cut, and be linear below and above. While the exponent
 is above `MOST`, the last two lengths are measured twice again, the least time of each counts, and one length more is
-read where it is expected to take less than `STEP_SECONDS`: behind the steps the exponent is 1, and a square stays one.
+read where it would take no more than `STEP_SECONDS` if time were a square: behind the steps the exponent is 1.
 Exits with 1 where an exponent is above `MOST`.
 """
 
@@ -41,7 +41,7 @@ from retrivex.tokens import get_tokenizer
 
 SMALLEST, LARGEST, FACTOR = 2_500, 10_240_000, 4  # characters
 MAX_SECONDS = 0.5  # of processor time: no longer text is read behind one that takes more
-STEP_SECONDS = 60.0  # a length more is read up to here, to tell a step from growth
+STEP_SECONDS, SQUARE = 60.0, 2  # a length more is read if a square takes no longer, to tell a step from growth
 LEAST_SECONDS = 0.02  # less is noise: no exponent is given
 MOST = 1.35  # exponent; n log n has 1.1 to 1.2 in these lengths
 RESULTS = Path(__file__).parents[1] / "results" / "growth.json"
@@ -253,7 +253,7 @@ def measure(
     while grows_too_fast(found):
         for length in list(found)[-2:]:
             found[length] = min(found[length], *[seconds(work, make_text(kind, length)) for _ in range(2)])
-        following, expected = _next(found), found[max(found)] * FACTOR ** (growth(found) or 1.0)
+        following, expected = _next(found), found[max(found)] * FACTOR**SQUARE
         if not grows_too_fast(found) or following > largest or expected > STEP_SECONDS:
             break
         found[following] = seconds(work, make_text(kind, following))

@@ -83,6 +83,11 @@ def test_a_step_is_no_growth(take: Callable[..., list[int]]) -> None:
     assert lengths[-1] == 640_000
 
 
+def test_a_high_step_is_no_growth(take: Callable[..., list[int]]) -> None:
+    take(lambda length: length * (1e-7 if length < 20_000 else 1.2e-5))
+    assert measured() == ([2500, 10_000, 40_000, 160_000], pytest.approx(1.0))
+
+
 def test_a_square_stays_one_and_ends_in_time(take: Callable[..., list[int]]) -> None:
     read = take(lambda length: (length * 1e-5) ** 2)
     assert measured()[1] == pytest.approx(2.0)
