@@ -196,7 +196,7 @@ mutants-sample: $(call ready,core)
 FUZZ_WITH = PYTHONPATH=tests $(WITH_TIKTOKEN)
 
 fuzz: $(call ready,core)
-	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions $(FUZZ)
+	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions counts traps $(FUZZ)
 
 fuzz-loaders: $(call ready,core) $(call ready,office)
 	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders bombs $(FUZZ)
@@ -206,7 +206,7 @@ fuzz-shell: $(call ready,core)
 
 # The first of each kind, some kills and full disks, and the same compositions under other hashes: a part of CI.
 fuzz-short: $(call ready,core) $(call ready,office)
-	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions shell --short --no-planted
+	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions counts traps shell --short --no-planted
 	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders bombs --short --no-planted
 	$(FUZZ_WITH) $(CORE)/python -m faults.run --short
 	$(CORE)/python .ci/determinism.py --short
@@ -269,9 +269,10 @@ bench-against: $(call ready,core)
 bench-checks: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.checks
 
-# How time grows with the length of a text, for texts that repeat one thing up to ten million characters: hours.
+# How time grows with the length of a text, for texts that repeat one thing up to ten million characters: some 45
+# minutes; a run that was stopped goes on. GROWTH="--seconds 10" reads longer texts.
 bench-growth: $(call ready,core)
-	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.growth
+	$(FUZZ_WITH) $(CORE)/python -m benchmarks.speed.growth $(GROWTH)
 
 bench-dedup: $(call ready,core) $(call ready,node)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.dedup

@@ -4,7 +4,8 @@
     python .ci/determinism.py --short    with the Python that runs this alone: a part of CI
 
 Whatever a composition says must be the same everywhere, to the letter; its fractions may differ by 1e-9. Exits with 1
-where they are not. The standard library is enough.
+where they are not. Without the oldest numpy nothing is compared: that is 1, too. Other Pythons are compared where this
+machine has them. The standard library is enough.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ SHORT: dict[str, dict[str, str]] = {
 """The same, several at a time."""
 NEWEST_MINOR = 20
 OLD_NUMPY = "numpy==2.0.*"
+REQUIRED = "oldest numpy"
+"""The environment without which a run fails: what other Pythons compare alone says nothing of numpy."""
 
 
 def compose(python: str | Path, settings: dict[str, str]) -> dict[str, Any]:
@@ -102,7 +105,7 @@ def list_environments() -> tuple[dict[str, Path], list[str]]:
 
     They have the oldest numpy, and every other Python of this machine.
     """
-    wanted = {"oldest numpy": ("numpy-oldest", sys.executable, OLD_NUMPY)}
+    wanted = {REQUIRED: ("numpy-oldest", sys.executable, OLD_NUMPY)}
     wanted |= {f"Python {version}": (f"python-{version}", python) for version, python in find_pythons().items()}
     made: dict[str, Path] = {}
     missing: list[str] = []
@@ -123,6 +126,9 @@ def main() -> int:
     first: dict[str, Any] = {}
     rows, failed = [], False
     others, missing = ({}, []) if short else list_environments()
+    if REQUIRED in missing:
+        print(f"{REQUIRED} ({OLD_NUMPY}) must be compared with: make it installable, or run --short", flush=True)  # noqa: T201
+        return 1
     environments: dict[str, Path] = {"this Python": Path(sys.executable)} | others
     here = SHORT if short else SETTINGS
     for where, python in environments.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from retrivex.version import __version__
 
 if TYPE_CHECKING:
-    from retrivex import config, errors, model, ordering
+    from retrivex import config, errors, model, ordering, text
     from retrivex.composer import BatchItem, ComposeRequest, SpanComposer
     from retrivex.composition.composition import Citation, Composition, Coverage
     from retrivex.config import RetrievalConfig
@@ -72,13 +72,20 @@ _ON_FIRST_USE = {
     "interval_graph": "retrivex.merging.intervals",
 }
 
-_FOLDERS = frozenset({"config", "errors", "model", "ordering"})
-"""Modules that `import retrivex` alone gave to programs written for earlier versions."""
+_SUBMODULES = {
+    "config": ("retrivex.config",),
+    "errors": ("retrivex.errors",),
+    "model": ("retrivex.model.document", "retrivex.model.fields", "retrivex.model.span", "retrivex.model.window"),
+    "ordering": ("retrivex.ordering.strategy",),
+    "text": ("retrivex.text.scripts",),
+}
+"""Modules and packages that `import retrivex` alone gave to programs written for earlier versions, and what to import
+for them, so that modules in them are found as well."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FOLDERS:
-        for place in {found for found in _ON_FIRST_USE.values() if f"{found}.".startswith(f"retrivex.{name}.")}:
+    if name in _SUBMODULES:
+        for place in _SUBMODULES[name]:
             import_module(place)
         return import_module(f"retrivex.{name}")
     if name not in _ON_FIRST_USE:
@@ -89,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBMODULES})

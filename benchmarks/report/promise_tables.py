@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from statistics import median
 from typing import Any
 
 from benchmarks.report.evidence_tables import RESULTS, table
 
 KINDS = {
     "compositions": ("compositions", 1_000_000),
+    "counts": ("stores with counts and cuts, honest and forged", 20_000),
+    "traps": ("options together that once failed", 20_000),
     "loaders": ("files read", 100_000),
     "bombs": ("small files that ask for much text", 5_000),
     "shell": ("command lines", 10_000),
@@ -25,11 +28,19 @@ def _read(name: str) -> dict[str, Any]:
     return found
 
 
+def _codes(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Say how many cases ran on which code, the last one first; checks of their own are no other code."""
+    cases: dict[str, int] = {}
+    for row in rows:
+        digest = row["digest"]
+        cases[digest] = cases.pop(digest, 0) + row["cases"]
+    return "; ".join(f"{count:,} on {digest}" for digest, count in reversed(cases.items()))
+
+
 def fuzzed() -> str:
     """Return the table of the fuzzers: cases, violations, planted bugs, and the code they tried."""
     rows = []
     for kind, account in _read("fuzz").items():
-        code = account["code"][-1] if account["code"] else {"version": "", "digest": ""}
         rows.append(
             [
                 KINDS[kind][0],
@@ -37,34 +48,33 @@ def fuzzed() -> str:
                 f"{len(account['violations']):,}",
                 f"{account['mended']:,}",
                 f"{account['caught']} of {account['planted']}" if account["planted"] else "not tried yet",
-                f"{code['version']} ({code['digest']})",
+                _codes(account["code"]),
             ]
         )
-    return table(["tried", "cases", "violations", "mended on the way", "planted bugs found", "code, last"], rows)
+    head = ["tried", "cases", "violations", "mended on the way", "planted bugs found", "cases by code, last first"]
+    return table(head, rows)
 
 
 def faults() -> str:
-    """Return the table of the faults."""
+    """Return the table of the faults, each with the code that it tried."""
     found = _read("faults")
     rows = []
     if kills := found.get("kills"):
         writers = ", ".join(f"{name} {count:,}" for name, count in kills["by writer"].items())
-        rows.append(
-            [
-                f"`kill -9` while it writes ({writers})",
-                f"{kills['killed']:,} of {KILLS:,}",
-                f"{len(kills['violations'])}",
-            ]
-        )
+        times = f"{kills['killed']:,} of {KILLS:,}"
+        rows.append([f"`kill -9` while it writes ({writers})", times, f"{len(kills['violations'])}", kills["code"]])
     if disks := found.get("full disks"):
-        rows.append(["disk full, at this many sizes of a file", f"{disks['limits']:,}", f"{len(disks['violations'])}"])
+        said = "disk full, at this many sizes of a file"
+        rows.append([said, f"{disks['limits']:,}", f"{len(disks['violations'])}", disks["code"]])
     if stores := found.get("faulty stores"):
-        rows.append(["calls of stores that fail, lie or hang", f"{stores['calls']:,}", f"{len(stores['violations'])}"])
+        said = "calls of stores that fail, lie or hang"
+        rows.append([said, f"{stores['calls']:,}", f"{len(stores['violations'])}", stores["code"]])
     if soak := found.get("soak"):
         size = f"{soak['warm_mb']:.0f} MB when warm, {soak['end_mb']:.0f} MB at the end"
         said = f"memory over {soak['minutes']:g} minutes: {size}"
-        rows.append([said, f"{soak['calls']:,}", "0" if soak["flat"] else "1"])
-    return table(["fault", "times", "violations"], rows)
+        rows.append([said, f"{soak['calls']:,}", "0" if soak["flat"] else "1", soak["code"]])
+    told = [[*row, _codes(code)] for *row, code in rows]
+    return table(["fault", "times", "violations", "times by code, last first"], told)
 
 
 def determinism() -> str:
@@ -79,19 +89,34 @@ def determinism() -> str:
     return table(["machine", "as", "Python", "numpy", head, "fractions apart, at most"], rows)
 
 
+REACHED = (10_240_000, 2_560_000, 640_000, 160_000)
+"""Lengths of texts, in characters, by which kinds of text are counted."""
+
+
 def growing() -> str:
-    """Return the table of how time grows with the length of a text, by step: the worst of all kinds of text."""
+    """Return the table of how time grows with the length of a text, by step, and how far kinds of text were read."""
+    found = _read("growth").get("rows", ())
     rows = []
-    found = _read("growth")
-    steps = dict.fromkeys(row["step"] for row in found.get("rows", ()))
-    for step in steps:
-        own = [row for row in found["rows"] if row["step"] == step]
-        known = [row for row in own if row["exponent"] is not None]
-        longest = max(int(length) for row in own for length in row["seconds"])
-        worst = max(known, key=lambda row: row["exponent"], default=None)
-        said = "" if worst is None else f"{worst['exponent']:.2f} ({worst['kind']})"
-        rows.append([step, f"{len(own)}", f"{longest:,}", said])
-    return table(["step", "kinds of text", "characters, at most", "exponent, at most"], rows)
+    for step in dict.fromkeys(row["step"] for row in found):
+        own = [row for row in found if row["step"] == step]
+        known = sorted((row["exponent"], row["kind"]) for row in own if row["exponent"] is not None)
+        longest = {row["kind"]: max(map(int, row["seconds"])) for row in own}
+        lengths = list(longest.values())
+        shortest, kind = min((length, kind) for kind, length in longest.items())
+        rows.append(
+            [
+                step,
+                f"{len(own)}",
+                f"{median(exponent for exponent, _ in known):.2f}" if known else "too fast to tell",
+                f"{known[-1][0]:.2f} ({known[-1][1]})" if known else "",
+                *(f"{lengths.count(length)}" for length in REACHED),
+                f"{sum(length < REACHED[-1] for length in lengths)}",
+                f"{shortest:,} ({kind})",
+                ", ".join(sorted({row["code"] for row in own})),
+            ]
+        )
+    head = ["step", "kinds of text", "exponent, median", "at most", *(f"to {length:,}" for length in REACHED), "less"]
+    return table([*head, "shortest", "code"], rows)
 
 
 def _compared(name: str, before: str, now: str) -> str:

@@ -20,7 +20,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,7 +35,7 @@ from retrivex.composer import call, fetch, pinned
 from retrivex.expansion import seeds
 from retrivex.merging import cuts, exclusions, parents, stored_cuts
 from retrivex.model.document import Document
-from retrivex.stores import SQLiteStore, access
+from retrivex.stores import InMemoryChunkStore, SQLiteStore, access
 from retrivex.tokens import get_tokenizer, stored
 
 RESULTS = Path(__file__).parents[1] / "results" / "checks.json"
@@ -121,16 +121,22 @@ CHECKS = (
 )  # fmt: skip
 
 
+def find_places(check: Check) -> Iterator[tuple[Any, str]]:
+    """Yield all places where a check is called from: its own, and those of the modules that have imported it."""
+    original = getattr(check.owner, check.name)
+    yield check.owner, check.name
+    for module in list(sys.modules.values()):
+        if module is not None and module is not check.owner and module.__name__.startswith("retrivex"):
+            for name, value in list(vars(module).items()):
+                if value is original:
+                    yield module, name
+
+
 def switch_off() -> None:
-    """Put in place of each check what does without, in every module that has imported it."""
+    """Put in place of each check what does without."""
     for check in CHECKS:
-        original = getattr(check.owner, check.name)
-        setattr(check.owner, check.name, check.instead)
-        for module in list(sys.modules.values()):
-            if module is not None and module.__name__.startswith("retrivex"):
-                for name, value in list(vars(module).items()):
-                    if value is original:
-                        setattr(module, name, check.instead)
+        for owner, name in list(find_places(check)):
+            setattr(owner, name, check.instead)
 
 
 # ---- what is composed
@@ -155,6 +161,7 @@ class Calls:
         vector = np.random.default_rng(7)
         self.rich = {key: _enrich(chunk, vector) for key, chunk in self.memory.items()}
         self.parents = _make_parents(self.rich)
+        self.store = InMemoryChunkStore(self.rich.values())
         self.query_vector = vector.normal(size=64)
         self.composer = SpanComposer()
         self.turns = [(question, self._hits(self.rich, keys), self._earlier(keys[5:])) for question, keys in asked]
@@ -176,7 +183,7 @@ class Calls:
         if case == TURNS:
             return [
                 self.composer.compose(
-                    hits, self.rich, self.parents, query=question, scope="acme", query_embedding=self.query_vector,
+                    hits, self.store, self.parents, query=question, scope="acme", query_embedding=self.query_vector,
                     return_parents="auto", follow_links=1, diversity=0.3, pinned=spans[:1], exclude=spans[1:],
                 ).text
                 for question, hits, spans in self.turns
@@ -197,21 +204,30 @@ def _make_chunk(record: Mapping[str, Any]) -> Chunk:
 
 
 def _enrich(chunk: Chunk, vector: np.random.Generator) -> Chunk:
+    """Give a chunk all that checks look at: a mark to begin with, in every fourth, and no number of chunks."""
     doc_id, number = chunk.key
+    text = f"({chunk.text[1:]}" if number % 4 == 0 else chunk.text
     other = (f"doc-{(int(doc_id[4:]) + 1) % against_worker.DOCUMENTS}", number)
-    metadata = replace(chunk.metadata, scope="acme", parent_id=f"{doc_id}/{number // 4}", links=(other,))
-    return Chunk(chunk.text, metadata, vector.normal(size=64))
+    parent = f"{doc_id}/{number // _siblings(doc_id)}"
+    metadata = replace(chunk.metadata, scope="acme", parent_id=parent, links=(other,), chunk_count=None)
+    return Chunk(text, metadata, vector.normal(size=64))
+
+
+def _siblings(doc_id: str) -> int:
+    """Return the number of chunks of a parent: two, or four, which are longer than `max_parent_chars`."""
+    return 2 if int(doc_id[4:]) % 2 else 4
 
 
 def _make_parents(store: Mapping[tuple[str, int], Chunk]) -> dict[str, Chunk | str]:
-    """Make a parent of every four chunks: a text, or a chunk."""
+    """Make a parent of every few chunks: a text, or a chunk."""
     made: dict[str, Chunk | str] = {}
     for (doc_id, number), first in store.items():
-        if number % 4 == 0:
-            text = "".join(store[doc_id, at].text for at in range(number, number + 4))
+        count = _siblings(doc_id)
+        if number % count == 0:
+            text = "".join(store[doc_id, at].text for at in range(number, number + count))
             start = first.metadata.char_start or 0
             metadata = ChunkMetadata(doc_id, number, start, start + len(text), scope="acme")
-            made[f"{doc_id}/{number // 4}"] = text if number % 8 else Chunk(text, metadata)
+            made[f"{doc_id}/{number // count}"] = Chunk(text, metadata) if number % (2 * count) else text
     return made
 
 

@@ -1,10 +1,16 @@
 """How the time of each step grows with the length of a text, for texts that nobody writes by hand.
 
-Run `python -m benchmarks.speed.growth`; `--largest 100000` stops earlier and writes nothing. Each step reads each kind
-of text in lengths from 2,500 characters to 10 million, four times as long each, and stops before a length that would
-take more than `MAX_SECONDS`, or `--seconds`: the result says which. The exponent is that of the last two lengths: 1 is
-linear, 2 quadratic. Processor time of all threads; a process of its own for each kind. Results go to
-`benchmarks/results/growth.json`.
+Run `make bench-growth`, or `PYTHONPATH=tests python -m benchmarks.speed.growth`. Each step reads each kind of text in
+lengths from 2,500 characters to 10 million, four times as long each, until one takes more than `--seconds`. Times are
+processor time of all threads, in a process of its own for each step and kind. What is measured is entered in
+`benchmarks/results/growth.json` at once: a run that was stopped goes on where it was, one with more `--seconds` goes on
+to longer texts, and what was measured of other code is measured again. `--largest 100000` enters nothing.
+
+The exponent is the slope between the last two lengths, both in logarithms: 1 is linear, 2 quadratic. A time can also
+take a step upwards, as where a text is first long enough to be cut, and be linear below and above. While the exponent
+is above `MOST`, the last two lengths are measured twice again, the least time of each counts, and one length more is
+read where it would take no more than `STEP_SECONDS` if time were a square: behind the steps the exponent is 1.
+Exits with 1 where an exponent is above `MOST`.
 """
 
 from __future__ import annotations
@@ -13,11 +19,14 @@ import argparse
 import json
 import math
 import multiprocessing
+import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypedDict
 
+from fuzz.ledger import code_digest, digest
 from rich.console import Console
 
 from benchmarks.speed.latency import machine
@@ -31,7 +40,8 @@ from retrivex.text.structure import edges_of, fence_at_start, line_ranges, struc
 from retrivex.tokens import get_tokenizer
 
 SMALLEST, LARGEST, FACTOR = 2_500, 10_240_000, 4  # characters
-MAX_SECONDS = 60.0  # of processor time, expected, for one text
+MAX_SECONDS = 0.5  # of processor time: no longer text is read behind one that takes more
+STEP_SECONDS, SQUARE = 60.0, 2  # a length more is read if a square takes no longer, to tell a step from growth
 LEAST_SECONDS = 0.02  # less is noise: no exponent is given
 MOST = 1.35  # exponent; n log n has 1.1 to 1.2 in these lengths
 RESULTS = Path(__file__).parents[1] / "results" / "growth.json"
@@ -39,12 +49,13 @@ QUESTION = "When do bees sleep?"
 
 
 class Row(TypedDict):
-    """Processor seconds by number of characters, and the exponent of the last two."""
+    """Processor seconds by number of characters, the exponent, and the code that was measured."""
 
     step: str
     kind: str
     seconds: dict[str, float]
     exponent: float | None
+    code: str
 
 
 UNITS = {
@@ -232,21 +243,28 @@ def seconds(work: Callable[[str], object], text: str) -> float:
     return time.process_time() - began
 
 
-def measure(step: str, kind: str, largest: int, longest: float = MAX_SECONDS) -> Row:
-    """Return how the time of a step grows."""
-    work, found, length = STEPS[step], {}, SMALLEST
-    expected = 0.0
-    while length <= largest and expected <= longest:
-        found[length] = seconds(work, make_text(kind, length))
-        slope = growth(found) or 1.0
-        expected = found[length] * FACTOR ** max(1.0, slope)
-        length *= FACTOR
-    made = growth(found)
-    rounded = {str(size): round(took, 4) for size, took in found.items()}
-    return Row(step=step, kind=kind, seconds=rounded, exponent=None if made is None else round(made, 2))
+def measure(
+    work: Callable[[str], object], kind: str, largest: int, longest: float, known: Mapping[int, float]
+) -> dict[int, float]:
+    """Return the time of each length, up to the first that takes longer than `longest` seconds, from known ones on."""
+    found = dict(known)
+    while (following := _next(found)) <= largest and max(found.values(), default=0.0) <= longest:
+        found[following] = seconds(work, make_text(kind, following))
+    while grows_too_fast(found):
+        for length in list(found)[-2:]:
+            found[length] = min(found[length], *[seconds(work, make_text(kind, length)) for _ in range(2)])
+        following, expected = _next(found), found[max(found)] * FACTOR**SQUARE
+        if not grows_too_fast(found) or following > largest or expected > STEP_SECONDS:
+            break
+        found[following] = seconds(work, make_text(kind, following))
+    return found
 
 
-def growth(found: dict[int, float]) -> float | None:
+def _next(found: Mapping[int, float]) -> int:
+    return FACTOR * max(found) if found else SMALLEST
+
+
+def growth(found: Mapping[int, float]) -> float | None:
     """Return the exponent of the last two lengths; None where the times are too short to tell."""
     if len(found) < 2:
         return None
@@ -254,32 +272,86 @@ def growth(found: dict[int, float]) -> float | None:
     return math.log(slow / max(fast, 1e-6)) / math.log(longer / shorter) if slow >= LEAST_SECONDS else None
 
 
-def measure_kind(job: tuple[str, str, int, float]) -> Row:
-    """Measure in a process of its own."""
-    return measure(*job)
+def grows_too_fast(found: Mapping[int, float]) -> bool:
+    """Whether times grow faster than they may, as far as can be told."""
+    exponent = growth(found)
+    return exponent is not None and exponent > MOST
 
 
-def main() -> None:
-    """Measure, print, write."""
+def measure_row(job: tuple[str, str, int, float, Row | None]) -> Row:
+    """Measure a step on a kind of text, on from what is known."""
+    step, kind, largest, longest, row = job
+    known = {int(length): took for length, took in row["seconds"].items()} if row else {}
+    found = measure(STEPS[step], kind, largest, longest, known)
+    exponent = growth(found)
+    rounded = {str(length): round(took, 4) for length, took in found.items()}
+    made = None if exponent is None else round(exponent, 2)
+    return Row(step=step, kind=kind, seconds=rounded, exponent=made, code=code_digest())
+
+
+class Account:
+    """What has been measured so far, kept in a file.
+
+    Rows of another benchmark than this one do not count; those of other code stay until they are measured again.
+    """
+
+    def __init__(self, path: Path = RESULTS) -> None:
+        self.path = path
+        self.head = {**machine(), "drawn_by": digest([Path(__file__)])}
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        rows: list[Row] = found["rows"] if found.get("drawn_by") == self.head["drawn_by"] else []
+        self.rows = {(row["step"], row["kind"]): row for row in rows}
+
+    def known(self, step: str, kind: str) -> Row | None:
+        """Return what was measured of this code."""
+        row = self.rows.get((step, kind))
+        return row if row and row["code"] == code_digest() else None
+
+    def enter(self, row: Row) -> None:
+        """Write a row beside the others."""
+        self.rows[row["step"], row["kind"]] = row
+        order = [(step, kind) for step in STEPS for kind in UNITS]
+        rows = ",\n".join(json.dumps(self.rows[job], ensure_ascii=False) for job in order if job in self.rows)
+        head = json.dumps(self.head, indent=1).removesuffix("\n}")
+        beside = self.path.with_suffix(f".{os.getpid()}.part")
+        beside.write_text(f'{head},\n "rows": [\n{rows}\n]}}\n', encoding="utf-8")
+        beside.replace(self.path)
+
+
+def is_done(row: Row | None, longest: float) -> bool:
+    """Whether a row has reached the largest length, or one that takes longer than `longest`."""
+    return row is not None and (str(LARGEST) in row["seconds"] or max(row["seconds"].values()) > longest)
+
+
+def main() -> int:
+    """Measure what is missing, enter it, print what grows too fast."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--largest", type=int, default=LARGEST)
-    parser.add_argument("--seconds", type=float, default=MAX_SECONDS, help="most for one text")
-    parser.add_argument("--steps", nargs="*", default=list(STEPS))
-    parser.add_argument("--kinds", nargs="*", default=list(UNITS))
+    parser.add_argument("--largest", type=int, default=LARGEST, help="characters; enters nothing")
+    parser.add_argument("--seconds", type=float, default=MAX_SECONDS, help="a text behind which no longer one is read")
+    parser.add_argument("--steps", nargs="*", default=list(STEPS), choices=list(STEPS), metavar="STEP")
+    parser.add_argument("--kinds", nargs="*", default=list(UNITS), choices=list(UNITS), metavar="KIND")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
-    console, rows = Console(), []
-    jobs = [(step, kind, given.largest, given.seconds) for step in given.steps for kind in given.kinds]
-    with multiprocessing.get_context("fork").Pool(given.processes) as pool:
-        for row in pool.imap(measure_kind, jobs):
+    console, keep = Console(), given.largest >= LARGEST
+    account = Account()
+    wanted = [(step, kind) for kind in given.kinds for step in given.steps]
+    known = {job: account.known(*job) if keep else None for job in wanted}
+    rows = [row for row in known.values() if row and is_done(row, given.seconds)]
+    jobs = [(*job, given.largest, given.seconds, row) for job, row in known.items() if not is_done(row, given.seconds)]
+    console.print(f"{len(jobs):,} of {len(wanted):,} are left to measure")
+    with multiprocessing.get_context("fork").Pool(given.processes, maxtasksperchild=1) as pool:
+        for row in pool.imap_unordered(measure_row, jobs):
             rows.append(row)
-            if row["exponent"] is not None and row["exponent"] > MOST:
-                console.print(f"{row['step']}, {row['kind']}: {row['exponent']}  {row['seconds']}", highlight=False)
-    if given.largest == LARGEST and given.steps == list(STEPS) and given.kinds == list(UNITS):
-        RESULTS.write_text(
-            json.dumps({**machine(), "max_seconds": given.seconds, "rows": rows}, indent=1) + "\n", encoding="utf-8"
-        )
+            if keep:
+                account.enter(row)
+            if len(rows) % 100 == 0:
+                console.print(f"{len(rows):,} of {len(wanted):,}")
+    fast = [row for row in rows if row["exponent"] is not None and row["exponent"] > MOST]
+    for row in fast:
+        console.print(f"{row['step']}, {row['kind']}: {row['exponent']}  {row['seconds']}", highlight=False)
+    console.print(f"{len(fast)} of {len(rows):,} grow faster than {MOST}")
+    return 1 if fast else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

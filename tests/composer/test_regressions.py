@@ -225,7 +225,15 @@ def test_a_hit_whose_whole_sentences_others_show_is_not_said_to_lack_room(compos
     assert "stands in passages of its document" in dropped.detail
 
 
-@pytest.mark.parametrize("number", [83337, 87586, 107526])
+def test_a_hit_whose_text_in_the_store_is_white_space_alone_is_not_shown(composer: SpanComposer) -> None:
+    blank, other = Chunk("\xa0", ChunkMetadata("d", 0, 0, 1)), Chunk("\xa0 changed", ChunkMetadata("d", 0))
+    made = composer.compose([SeedHit(other, 1.0)], stored(blank), query="bees?")
+    assert made.text == ""
+    (dropped,) = made.dropped
+    assert (dropped.reason, dropped.detail) == ("no_value", "nothing of it is left to read")
+
+
+@pytest.mark.parametrize("number", [83337, 87586, 107526, 125367])
 def test_a_world_that_broke_a_rule_once_holds(number: int) -> None:
     found = fuzz(1, range(number, number + 1))
     assert [violation.what for violation in found.violations] == []

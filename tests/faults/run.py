@@ -28,9 +28,7 @@ from faults.disks import fill_all
 from faults.kills import WRITERS, kill
 from faults.soak import soak
 from faults.stores import try_stores
-from fuzz.ledger import ROOT, code_digest
-
-from retrivex.version import __version__
+from fuzz.ledger import ROOT, enter_code
 
 RESULTS = ROOT / "benchmarks" / "results" / "faults.json"
 KILLS, SHORT_KILLS = 1000, 132
@@ -45,17 +43,24 @@ def read_results() -> dict[str, Any]:
 
 
 def write_results(**made: Any) -> None:
-    """Enter what was found beside what other runs, which may still go on, have entered."""
-    results = {**read_results(), **made, "code": {"version": __version__, "digest": code_digest()}}
+    """Enter sections beside those that other runs, which may still go on, have entered."""
+    results = {**read_results(), **made}
     beside = RESULTS.with_suffix(f".{os.getpid()}.part")
     beside.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     beside.replace(RESULTS)
 
 
+def section(cases: int, **found: Any) -> dict[str, Any]:
+    """Return what one run came to, with the code that it tried."""
+    code: list[dict[str, Any]] = []
+    enter_code(code, cases)
+    return {**found, "code": code}
+
+
 def run_kills(results: dict[str, Any], total: int, keep: bool) -> list[str]:
     """Kill on, up to so many in all."""
     done = results.setdefault(
-        "kills", {"killed": 0, "by writer": dict.fromkeys(WRITERS, 0), "batches": 0, "violations": []}
+        "kills", {"killed": 0, "by writer": dict.fromkeys(WRITERS, 0), "batches": 0, "violations": [], "code": []}
     )
     began = time.perf_counter()
     while done["killed"] < total and not done["violations"]:
@@ -64,6 +69,7 @@ def run_kills(results: dict[str, Any], total: int, keep: bool) -> list[str]:
             made = kill(name, min(BATCH, total - done["killed"]), done["batches"], Path(folder))
         done["killed"] += made.killed
         done["by writer"][name] = done["by writer"].get(name, 0) + made.killed
+        enter_code(done["code"], made.killed)
         done["batches"] += 1
         done["violations"] += made.violations
         print(f"  {done['killed']:,} kills, {time.perf_counter() - began:.0f} s", flush=True)
@@ -101,7 +107,7 @@ def main() -> int:
     found: dict[str, Any]
     if said.soak:
         made = soak(said.minutes)
-        found = {"soak": {**asdict(made), "flat": made.flat}}
+        found = {"soak": section(made.calls, **asdict(made), flat=made.flat)}
         print(
             f"{made.calls:,} compositions in {made.minutes:g} minutes: "
             f"{made.warm_mb:.0f} MB when warm, {made.end_mb:.0f} MB at the end"
@@ -113,8 +119,8 @@ def main() -> int:
             disks, lost = fill_all(Path(folder), 15 if said.short else 120)
         calls, faults = try_stores(60 if said.short else 1000, 1)
         found = {
-            "full disks": {"limits": disks, "violations": lost},
-            "faulty stores": {"calls": calls, "violations": faults},
+            "full disks": section(disks, limits=disks, violations=lost),
+            "faulty stores": section(calls, calls=calls, violations=faults),
         }
         violations += lost + faults
         print(f"{results['kills']['killed']:,} kills, {disks} full disks, {calls:,} calls of faulty stores")

@@ -368,17 +368,31 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
         return
     cut = any("was cut" in warning for warning in made.warnings)
     limited = config.max_spans or config.max_tokens_per_document or config.selection_unit == "span"
-    limited = limited or config.reserve_gap_markers  # as earlier versions, which left a short hit of a long unit out
     if cut or config.exclude or config.pinned or limited:
         return
-    spare = config.token_budget - made.tokens - 2 * count("\n\n[... 100,000 characters omitted ...]" + "x " * 75)
+    gap = "\n\n[... 100,000 characters omitted ...]"
+    spare = config.token_budget - made.tokens - 2 * count(gap + "x " * 75)
+    if config.reserve_gap_markers:
+        spare -= (len(made.spans) + 1) * count(gap)  # charged for each passage, whether one is written or not
     dropped = {(hit.doc_id, hit.chunk_id) for hit in made.dropped if hit.reason == "budget"}
     for hit in case.all_hits():
         if hit.key in dropped and hit.key[0] in case.world.truthful and shown_share(case, made, hit) == 0:
+            # as in earlier versions, a unit that does not fit is left out with all of its hits
+            texts = _unit_texts(case, made, hit) if config.reserve_gap_markers else [hit.chunk.text]
             # its passage may have to name the document
-            expect(count(hit.chunk.text) + 2 * count(hit.key[0]) > spare, "budget left unused", hit, spare)
+            least = min(map(count, texts), default=spare + 1) + 2 * count(hit.key[0])
+            expect(least > spare, "budget left unused", hit, spare)
     if made.trace.units and config.selection_unit in ("auto", "unit") and config.fusion != "quota":
         check_earned(config, made, spare, count)
+
+
+def _unit_texts(case: Case, made: Composition, hit: SeedHit) -> list[str]:
+    """Return the texts of the units that hold a hit, or its own where there are none; none where one is not known."""
+    units = [unit for unit in made.trace.units if hit.key in _keys_of(unit)]
+    source = case.world.sources[hit.key[0]]
+    if any(unit.char_start is None for unit in units) or not _as_indexed(case, hit.key):
+        return []
+    return [source[unit.char_start :][: unit.length] for unit in units] or [hit.chunk.text]
 
 
 def check_earned(config: RetrievalConfig, made: Composition, spare: int, count: Count) -> None:
@@ -394,6 +408,8 @@ def check_earned(config: RetrievalConfig, made: Composition, spare: int, count: 
         own = [i for i, unit in enumerate(units) if (hit.doc_id, hit.chunk_id) in _keys_of(unit)]
         if hit.reason != "no_value" or len(own) != 1 or units[own[0]].selected:
             continue  # of several units, those at the edges may be torn
+        if not units[own[0]].beginning:
+            continue  # the store's text of the hit is white space alone, which is not shown
         # the mean is at most the largest
         least = (units[own[0]].value - floor) * tokens[own[0]] / tokens.max()
         worth = least > config.span_cost("calibrated") + 1e-9 and tokens[own[0]] <= spare

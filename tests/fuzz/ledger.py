@@ -31,6 +31,16 @@ def code_digest() -> str:
     return digest([*(ROOT / "retrivex").rglob("*.py"), *(ROOT / "adapters").rglob("*.py")])
 
 
+def enter_code(rows: list[dict[str, Any]], cases: int, **more: str) -> None:
+    """Add cases to the row of the code that is tried, which may be new, with what more tells it from others."""
+    name = {"version": __version__, "digest": code_digest(), **more}
+    row = next((row for row in rows if {**row, **name} == row), None)
+    if row is None:
+        row = {**name, "cases": 0}
+        rows.append(row)
+    row["cases"] += cases
+
+
 @dataclass
 class Violation:
     """A case that breaks a rule.
@@ -84,12 +94,7 @@ class Ledger:
         self.processor_seconds = round(self.processor_seconds + seconds, 1)
         self.violations += violations
         self.next = following
-        name = {"version": __version__, "digest": code_digest(), "checks": checks}
-        row = next((row for row in self.code if {**row, **name} == row), None)
-        if row is None:
-            row = {**name, "cases": 0}
-            self.code.append(row)
-        row["cases"] += cases
+        enter_code(self.code, cases, checks=checks)
 
     def save(self, path: Path = RESULTS) -> None:
         """Write the account beside those of the others."""

@@ -25,7 +25,8 @@ from retrivex.model import run as stitching
 from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering import trimming
-from retrivex.scoring import scorer
+from retrivex.scoring import diversity, scorer
+from retrivex.selection import candidates
 from retrivex.stores import access as fetching
 
 
@@ -214,6 +215,24 @@ def _inexact_forgotten(original: Any) -> Any:
     return add
 
 
+def _joiners_are_text(original: Any) -> Any:
+    """Take a joiner between two chunks that are gone for text of their unit."""
+    return lambda run, unit, low, high: original(run, unit, low, high) or (unit.first, unit.last)
+
+
+def _floats_alone(_: Any) -> Any:
+    """Fail for numbers that no float can hold."""
+
+    def as_matrix(rows: Any) -> Any:
+        try:
+            matrix = np.asarray(rows, dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
+        return matrix if matrix.ndim == 2 else None
+
+    return as_matrix
+
+
 MUTANTS = (
     Mutant("separators not counted in the budget", writing, "tokens_of_text", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
@@ -244,3 +263,9 @@ MUTANTS = (
     Mutant("inexact spans excluded by their text alone", exclusions.Exclusions, "add", _inexact_forgotten),
     Mutant("probabilities above 1", scorer, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip
+
+TRAPS = (
+    Mutant("joiners between chunks that are gone shown", candidates, "_find_touched", _joiners_are_text),
+    Mutant("embeddings beyond floats fail under diversity", diversity, "as_matrix", _floats_alone),
+)
+"""For `fuzz.traps`: random calls seldom meet them."""

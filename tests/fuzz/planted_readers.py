@@ -11,6 +11,7 @@ from fuzz.mutants import Mutant
 from retrivex.chunking.token_chunker import TokenChunker
 from retrivex.loading import files, jsonl
 from retrivex.loading.report import Loaded
+from retrivex.retrieval import indexing
 
 Loader = Callable[[bytes, str, str | None], Loaded]
 
@@ -60,10 +61,31 @@ def _one_off(original: Any) -> Any:
     return chunk
 
 
+def _source_as_said(original: Any) -> Any:
+    """Let a line say which file it was read from."""
+
+    def place(self: Any, document: Any) -> Any:
+        made = original(self, document)
+        return replace(made, source=document.source or made.source)
+
+    return place
+
+
+def _scope_as_said(original: Any) -> Any:
+    """Let a line say whose its document is, whatever the run says."""
+
+    def take(self: Any, document: Any, scope: Any, *rest: Any) -> Any:
+        return original(self, document, document.scope or scope, *rest)
+
+    return take
+
+
 PLANTED = (
     Mutant("deeply nested pages crash", files, "_LOADERS", _loader(".html", _nested)),
     Mutant("byte order marks stay in the text", files, "_LOADERS", _loader(".txt", _with_mark)),
     Mutant("many bars are read without end", files, "_LOADERS", _loader(".md", _endless)),
     Mutant("a line that is no object crashes", jsonl, "_parse_line", _only_objects),
+    Mutant("a line names its file, and so another's document", indexing._Reading, "place", _source_as_said),
+    Mutant("a line names its scope", indexing.Indexer, "_take", _scope_as_said),
     Mutant("chunks are one character off", TokenChunker, "chunk", _one_off),
 )

@@ -5,7 +5,8 @@
     PYTHONPATH=tests python -m fuzz.run loaders shell --short    as many as CI runs, always the same ones
     PYTHONPATH=tests python -m fuzz.run compositions --only 1:12345
 
-Kinds are compositions, loaders, bombs and shell. Full runs keep their account in `benchmarks/results/fuzz.json`.
+Kinds are compositions, counts, traps, loaders, bombs and shell. Full runs keep their account in
+`benchmarks/results/fuzz.json`.
 Exits with 1 if a rule does not hold or a planted bug is not caught.
 """
 
@@ -26,7 +27,7 @@ from fuzz.ledger import Ledger, Violation, digest, read_ledger
 from fuzz.limits import limit_memory
 from fuzz.tally import Tally
 
-KINDS = ("compositions", "loaders", "bombs", "shell")
+KINDS = ("compositions", "counts", "traps", "loaders", "bombs", "shell")
 SEED = 1
 MOST_VIOLATIONS = 200
 """Open violations at which a run gives up: there is enough to mend."""

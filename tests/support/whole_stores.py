@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
 
 SCOPES = {None, "acme"}
+ROUNDING = 2e-6
+"""By which a score of float32 may be off."""
 
 
 def contents(store: SQLiteStore) -> dict[str, Any]:
@@ -31,16 +34,27 @@ def contents(store: SQLiteStore) -> dict[str, Any]:
 
 
 def nearest(store: SQLiteStore, chunks: Sequence[Chunk]) -> list[ChunkKey]:
-    """Return the chunks that a search by vectors finds, each with the score of its vector.
+    """Return the chunks that a search by vectors finds, each with the score of its vector, and the nearest first.
 
-    Sums of float32 depend in their last digits on where in the file a vector lies.
+    Sums of float32 depend in their last digits on where in the file a vector lies: chunks whose scores are within
+    rounding of each other may change places, so that the order of the hits is checked here, and not returned.
     """
     hits = store.search_vector([1.0] * 16, 1000, SCOPES)
-    vectors = {chunk.key: np.asarray(chunk.embedding, dtype=np.float64) for chunk in chunks}
-    for hit in hits:
-        vector = vectors[hit.key]
-        assert abs(hit.similarity_score - vector.sum() / (4.0 * np.linalg.norm(vector))) < 2e-6
+    scores = {chunk.key: _score(chunk) for chunk in chunks}
+    assert all(abs(hit.similarity_score - scores[hit.key]) < ROUNDING for hit in hits)
+    assert_nearest_first([scores[hit.key] for hit in hits])
     return sorted(hit.key for hit in hits)
+
+
+def _score(chunk: Chunk) -> float:
+    vector = np.asarray(chunk.embedding, dtype=np.float64)
+    return float(vector.sum() / (4.0 * np.linalg.norm(vector)))
+
+
+def assert_nearest_first(scores: Sequence[float]) -> None:
+    """No score is higher than one before it, further than rounding explains."""
+    lowest = accumulate(scores, min)
+    assert all(score <= before + 2 * ROUNDING for before, score in zip(lowest, scores[1:], strict=False))
 
 
 def assert_documents_are_whole(store: SQLiteStore) -> None:

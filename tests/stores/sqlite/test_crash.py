@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.whole_stores import assert_documents_are_whole, contents
+from support.whole_stores import ROUNDING, assert_documents_are_whole, assert_nearest_first, contents
 
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite.list_file import list_parts
@@ -71,3 +71,23 @@ def test_kill_at_any_moment(kills: int, tmp_path: Path, ingester: Ingester) -> N
         assert contents(killed) == contents(undisturbed)
         assert killed.check() == []
     assert list_parts(path) == []
+
+
+def test_hits_may_change_places_within_rounding_alone() -> None:
+    assert_nearest_first([0.9, 0.5, 0.5 + ROUNDING, 0.5 - ROUNDING, 0.1])
+    with pytest.raises(AssertionError):
+        assert_nearest_first([0.9, 0.5, 0.5 + 3 * ROUNDING])
+    with pytest.raises(AssertionError):  # nor by and by
+        assert_nearest_first([0.5, 0.5 + 1.5 * ROUNDING, 0.5 + 3 * ROUNDING])
+
+
+def test_stores_whose_nearest_hits_are_in_another_order_are_not_alike(
+    tmp_path: Path, ingester: Ingester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingester.seconds(tmp_path / "made.db", 0)
+    search = SQLiteStore.search_vector
+    with SQLiteStore(tmp_path / "made.db") as store:
+        contents(store)
+        monkeypatch.setattr(SQLiteStore, "search_vector", lambda *said, **more: search(*said, **more)[::-1])
+        with pytest.raises(AssertionError):
+            contents(store)
