@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Composition
-from retrivex.errors import LoadError, install_hint
+from retrivex.errors import LoadError, install_hint, quoted
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.serialization import chunk_from_dict
 from retrivex.service import openapi
@@ -335,6 +335,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         limit: Annotated[int, Query(ge=1, description="documents of a page")] = 100,
     ) -> Response:
         access, narrowed = service.authorize(request), _scopes(scope)
+        _check_names(request.query_params, ("index", "scope", "after", "limit"))
 
         def job() -> bytes:
             found = engine.list_documents(access, index=index, scope=narrowed, after=after, most=limit)
@@ -370,6 +371,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         scope: Scopes = None,
     ) -> Response:
         access, narrowed = service.authorize(request), _scopes(scope)
+        _check_names(request.query_params, ("doc_id", "index", "scope"))
 
         def job() -> bytes:
             engine.delete_document(doc_id, access, index=index, scope=narrowed)
@@ -384,6 +386,13 @@ def _add_documents(router: APIRouter, service: Service) -> None:
     router.add_api_route(path, add_document, methods=["POST"], **{**added, "openapi_extra": openapi.UPLOAD})
 
 
+def _check_names(given: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse a name that is none of the operation's: a misspelt `scope` or `index` would be another one."""
+    for name in given:
+        if name not in known:
+            raise RequestError(f"{quoted(name)} is unknown: this operation takes {', '.join(known)}")
+
+
 def _scopes(given: list[str] | None) -> list[str | None] | None:
     return None if given is None else [scope or None for scope in given]
 
@@ -392,6 +401,7 @@ async def _read_form(request: Request) -> tuple[str, bytes, str | None, str | No
     """Return the file's name and bytes, and the fields `index` and `scope`."""
     try:
         async with request.form(max_files=1, max_fields=_FORM_FIELDS) as form:
+            _check_names(form, ("file", "index", "scope"))
             file = form.get("file")
             if not isinstance(file, UploadFile):
                 raise LoadError("the form has no file: send one in the field `file`")
