@@ -89,8 +89,10 @@ HOLDS_browser = the extra serve, playwright and axe-core beside the system's Chr
 KINDS := models frameworks engines wires measures evaluate longbench office serve batch node browser
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
-WITH_TIKTOKEN = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
-	$(CURDIR)/.venv/core/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
+with_tiktoken = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
+	$(CURDIR)/.venv/$(1)/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}"
+WITH_TIKTOKEN = $(call with_tiktoken,core)
+SERVE_WITH = $(call with_tiktoken,serve)
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
 .PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
@@ -101,7 +103,7 @@ demo: $(call ready,core)
 # A page that answers, over the documentation; make serve SERVE=folder for another folder, ended by Ctrl-C.
 SERVE ?= docs
 serve: $(call ready,serve)
-	@$(WITH_TIKTOKEN) .venv/serve/bin/retrivex serve $(SERVE) --db .venv/serve/served.db
+	@$(SERVE_WITH) .venv/serve/bin/retrivex serve $(SERVE) --db .venv/serve/served.db
 
 # The recorded answer that the documentation shows, made anew after a change of the page.
 recording: $(call ready,core)
@@ -112,11 +114,11 @@ recording: $(call ready,core)
 
 # Every operation of the service against its OpenAPI document; a share of it is a part of the integration tests.
 fuzz-service: $(call ready,serve)
-	$(FUZZ_WITH) .venv/serve/bin/python -m faults.service fuzz
+	PYTHONPATH=tests $(SERVE_WITH) .venv/serve/bin/python -m faults.service fuzz
 
 # The service killed 100 times while documents are written; a few kills are a part of the integration tests.
 kill-service: $(call ready,serve)
-	$(FUZZ_WITH) .venv/serve/bin/python -m faults.service kill
+	PYTHONPATH=tests $(SERVE_WITH) .venv/serve/bin/python -m faults.service kill
 
 test: $(call ready,core)
 	@echo "all unit tests: about five minutes on two idle cores; what was skipped, and why, is listed at the end"
@@ -281,11 +283,11 @@ bench-dedup: $(call ready,core) $(call ready,node)
 # The HTTP service: round trips beside an echo, ten minutes at 0.7 of its capacity and one at 3 times it. The short run
 # is a part of CI: it begins anew, up to three times, where what else the machine does has taken the time.
 bench-service: $(call ready,serve)
-	$(WITH_TIKTOKEN) .venv/serve/bin/python -m benchmarks.speed.service
+	$(SERVE_WITH) .venv/serve/bin/python -m benchmarks.speed.service
 	.venv/serve/bin/python -m benchmarks.report.tables
 
 load-short: $(call ready,serve)
-	$(WITH_TIKTOKEN) .venv/serve/bin/python -m benchmarks.speed.service --short --tries 3
+	$(SERVE_WITH) .venv/serve/bin/python -m benchmarks.speed.service --short --tries 3
 
 # Neighbours out of every vector store that runs here, and what frameworks have for them.
 bench-adapters: $(call ready,core) $(call ready,engines) $(call ready,frameworks)
@@ -341,9 +343,9 @@ bench-rerank: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.report.tables
 
 # Whether the calibrated model orders bare texts better than BM25, which decides on rerank endpoints of the service.
-bench-rerank-bare: $(call ready,core)
-	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.scorer.rerank_bare
-	$(CORE)/python -m benchmarks.report.tables
+bench-rerank-bare: $(call ready,evidence)
+	$(EVIDENCE) -m benchmarks.scorer.rerank_bare
+	$(EVIDENCE) -m benchmarks.report.tables
 
 # Needles, RULER, lost in the middle and LongBench: what reaches the context, no model asked. The smoke run is a part of CI.
 RUNS := niah ruler lost_in_the_middle longbench

@@ -363,3 +363,11 @@ def test_the_test_matrix_checks_every_extra_with_tests_that_exist(monkeypatch: p
         assert [path for path in check.tests if not (ROOT / path).exists()] == []
         files = [ROOT / name.replace("retrivex.adapters.", "adapters.").replace(".", "/") for name in check.modules]
         assert [file for file in files if not (file.is_dir() or file.with_suffix(".py").exists())] == []
+
+
+def test_targets_of_the_service_need_no_other_environment_than_theirs() -> None:
+    targets = ["serve", "bench-service", "load-short", "fuzz-service", "kill-service"]
+    planned = subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = [line for line in planned.stdout.splitlines() if ".venv/serve/bin/" in line and "TIKTOKEN" in line]
+    assert len(lines) == len(targets)
+    assert [line for line in lines if ".venv/core" in line] == []

@@ -4,8 +4,10 @@ Run: `make bench-rerank-bare` (writes `results/rerank_bare.json`; the data lie i
 every question, BM25 over its collection finds 50 chunks of 200 tokens. They are handed over as such an endpoint gets
 them: in an order that says nothing, without scores, neighbours, titles or vectors. The model is the one that was fitted
 without the set, and reads BM25 over the texts as hit scores, as it does in the fit. It competes with that BM25 and with
-one that matches words by their beginnings, as the model does. nDCG@10 against the ideal order of all chunks of the
-collection; a chunk is relevant if it holds any of the evidence. Intervals are of a paired bootstrap over questions.
+one that matches words by their beginnings, as the model does. Where the endpoint has an encoder, here all-MiniLM-L6-v2,
+the model reads embeddings of the texts and their cosines as hit scores, and competes with the plain cosine as well.
+nDCG@10 against the ideal order of all chunks of the collection; a chunk is relevant if it holds any of the evidence.
+Intervals are of a paired bootstrap over questions.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.lexical import words
+from benchmarks.evidence.sentence_vectors import vectors_of
 from benchmarks.evidence.systems import coefficients
 from benchmarks.suites.datasets import READERS, load_sets
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
@@ -34,6 +38,7 @@ from retrivex.evaluation.questions.evidence import EvidenceSet, Question
 from retrivex.evaluation.run import Index
 from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.sets import draw
+from retrivex.evaluation.run.vector_cache import Vectors
 from retrivex.scoring.bm25 import bm25, inverse_frequency, question_terms
 from retrivex.scoring.calibrated import load_coefficients
 
@@ -41,7 +46,10 @@ ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("RETRIVEX_DATA", ROOT.parent / "shared" / "data"))
 RESULTS = Path(__file__).parents[1] / "results"
 SIZE, HITS, DEPTH = 200, 50, 10
-SYSTEMS = ("BM25 of the texts", "BM25 of word beginnings", "BM25 of the collection", "calibrated")
+WORDS = ("BM25 of the texts", "BM25 of word beginnings", "BM25 of the collection")
+SYSTEMS = (*WORDS, "calibrated", "cosine", "calibrated with embeddings")
+COMPARED = (("calibrated", WORDS), ("calibrated with embeddings", (*WORDS, "cosine")))
+"""The two ways to use the model, and what each competes with."""
 
 Scores = NDArray[np.float64]
 
@@ -64,14 +72,33 @@ def bm25_of_beginnings(texts: Sequence[str], question: str) -> Scores:
     return bm25(kept, lengths, inverse_frequency(kept))
 
 
-def calibrated(texts: Sequence[str], question: str, set_name: str) -> Scores:
-    """Return the log-odds of the best unit of each text, by the model that was fitted without a set, shape (n,)."""
+def calibrated(
+    texts: Sequence[str], scores: Scores, question: str, set_name: str, vectors: Vectors | None = None
+) -> Scores:
+    """Return the log-odds of the best unit of each text, by the model that was fitted without a set, shape (n,).
+
+    Parameters
+    ----------
+    texts : to be ordered
+    scores : that the hits have, shape (n,)
+    question : as asked
+    set_name : of the set that the model has not seen
+    vectors : of the question and the texts, shape (n + 1, d); None without an encoder
+    """
     path = coefficients(set_name)
-    chunks = [Chunk(text, ChunkMetadata(f"text {at}", 0, 0, len(text))) for at, text in enumerate(texts)]
-    scores = bm25_of(texts, question).tolist()
-    hits = [SeedHit(chunk, score) for chunk, score in zip(chunks, scores, strict=True)]
+    rows = [None] * len(texts) if vectors is None else list(vectors[1:])
+    chunks = [
+        Chunk(text, ChunkMetadata(f"text {at}", 0, 0, len(text)), embedding=row)
+        for at, (text, row) in enumerate(zip(texts, rows, strict=True))
+    ]
+    hits = [SeedHit(chunk, score) for chunk, score in zip(chunks, scores.tolist(), strict=True)]
     config = RetrievalConfig(scoring="calibrated", window=0, coefficients=path)
-    valued = SpanComposer(config).value_units(hits, {chunk.key: chunk for chunk in chunks}, query=question)
+    valued = SpanComposer(config).value_units(
+        hits,
+        {chunk.key: chunk for chunk in chunks},
+        query=question,
+        query_embedding=None if vectors is None else vectors[0],
+    )
     table = valued.scores.table
     if table is None:
         raise RuntimeError(f"question {question!r} was not read by the calibrated scorer")
@@ -103,11 +130,15 @@ def score_question(index: Index, question: Question, set_name: str) -> list[floa
     ideal = [float(holds(chunk, question)) for chunk in index.chunks]
     if not texts or not any(ideal):
         return [0.0] * len(SYSTEMS)
+    vectors = vectors_of([question.text, *texts])
+    by_words, cosines = bm25_of(texts, question.text), np.asarray(vectors[1:] @ vectors[0], dtype=np.float64)
     orders = (
-        bm25_of(texts, question.text),
+        by_words,
         bm25_of_beginnings(texts, question.text),
         np.array([hit.similarity_score for hit in found]),
-        calibrated(texts, question.text, set_name),
+        calibrated(texts, by_words, question.text, set_name),
+        cosines,
+        calibrated(texts, cosines, question.text, set_name, vectors),
     )
     return [ndcg(gains[np.argsort(-scores, kind="stable")], DEPTH, ideal=ideal) for scores in orders]
 
@@ -125,26 +156,29 @@ def measure(sets: Sequence[str], most: int) -> Iterator[tuple[str, Scores]]:
 
 def compare(measured: Sequence[tuple[str, Scores]]) -> list[dict[str, Any]]:
     """Return a row for each set, and one over all sets, every set counting the same."""
-    pairs = [[(scores[:, -1], scores[:, at]) for _, scores in measured] for at in range(len(SYSTEMS) - 1)]
-    rows = [
-        _row(name, scores.mean(axis=0), [paired_bootstrap(*baseline[at]) for baseline in pairs])
-        for at, (name, scores) in enumerate(measured)
+    pairs = [(ours, SYSTEMS.index(ours), other, SYSTEMS.index(other)) for ours, others in COMPARED for other in others]
+    by_set = [scores for _, scores in measured]
+    rows = []
+    for name, scores in measured:
+        gains = [(ours, other, paired_bootstrap(scores[:, at], scores[:, to])) for ours, at, other, to in pairs]
+        rows.append(_row(name, scores.mean(axis=0), gains))
+    gains = [
+        (ours, other, mean_of_sets([scores[:, at] for scores in by_set], [scores[:, to] for scores in by_set]))
+        for ours, at, other, to in pairs
     ]
-    means = np.mean([scores.mean(axis=0) for _, scores in measured], axis=0)
-    changes = [mean_of_sets([ours for ours, _ in each], [theirs for _, theirs in each]) for each in pairs]
-    return [*rows, _row("all", means, changes)]
+    return [*rows, _row("all", np.mean([scores.mean(axis=0) for scores in by_set], axis=0), gains)]
 
 
-def _row(name: str, means: Scores, changes: Sequence[Difference]) -> dict[str, Any]:
-    """Return nDCG@10 of each of `SYSTEMS`, and what the last one has over each of the others."""
+def _row(name: str, means: Scores, gains: Sequence[tuple[str, str, Difference]]) -> dict[str, Any]:
+    """Return nDCG@10 of each of `SYSTEMS`, and what the model has over what it competes with."""
+    made: dict[str, dict[str, list[float]]] = {ours: {} for ours, _ in COMPARED}
+    for ours, other, change in gains:
+        made[ours][other] = [round(value, 4) for value in (change.mean, change.low, change.high)]
     return {
         "set": name,
-        "questions": changes[0].questions,
+        "questions": gains[0][-1].questions,
         "ndcg": dict(zip(SYSTEMS, means.round(4).tolist(), strict=True)),
-        "gain over": {
-            system: [round(value, 4) for value in (change.mean, change.low, change.high)]
-            for system, change in zip(SYSTEMS, changes, strict=False)
-        },
+        "gain of": made,
     }
 
 
@@ -154,7 +188,7 @@ def main() -> int:
     parser.add_argument("--questions", type=int, default=75, help="of each set, a seeded sample")
     asked = parser.parse_args()
     rows = compare([*measure(tuple(READERS), asked.questions)])
-    setting = {"chunk tokens": SIZE, "texts": HITS, "depth": DEPTH}
+    setting = {"chunk tokens": SIZE, "texts": HITS, "depth": DEPTH, "encoder": MODEL}
     text = json.dumps({"setting": setting, "rows": rows}, indent=1)
     (RESULTS / "rerank_bare.json").write_text(text + "\n", encoding="utf-8")
     return 0

@@ -56,8 +56,10 @@ def serve(
     import_module("retrivex.service.app")
     path = prepare_database(what, db, embed)
     given: dict[str, Any] = {"db": path, "host": host, "port": port, "workers": workers, "keys": keys}
-    read = import_module("retrivex.service.settings").read_settings
-    made = read(**given, config=config, embed=embed, read_only=read_only or None)
+    of_service = import_module("retrivex.service.settings")
+    made = of_service.read_settings(**given, config=config, embed=embed, read_only=read_only or None)
+    for name in of_service.find_unread():
+        note(f"{of_service.PREFIX}{name} is no setting, and is not read: docs/service.md lists them")
     with server.bind(made) as door:
         address, number = door.getsockname()[:2]
         guarded = server.check_exposure(made)

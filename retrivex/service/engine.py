@@ -161,7 +161,13 @@ class Engine:
         body = read_body(ViewBody, record)
         self.bounds.check_texts([body.question])
         index, scope = self.index(body.index), access.narrow(body.scope)
-        named, keyed = None if body.index == DEFAULT_INDEX else body.index, access.key is not None
+        asks: dict[str, Any] = {
+            "base": without_files(self.config),
+            "address": address,
+            "index": None if body.index == DEFAULT_INDEX else body.index,
+            "scope": body.scope,
+            "keyed": access.key is not None,
+        }
         answers = []
         for given in (body.settings, *([] if body.compare is None else [body.compare])):
             settings = Settings.model_validate(given)
@@ -169,7 +175,7 @@ class Engine:
             asked = read_body(QueryBody, {"question": body.question, "config": settings.to_options()})
             made = index.ask(self._composer, asked, scope)
             shown = without_files(settings.apply(self.config))
-            code = write_calls(body.question, shown, address=address, index=named, keyed=keyed) if address else {}
+            code = write_calls(body.question, shown, **asks) if address else {}
             answers.append(Answer(made, shown, index.fetch_chunks(made, scope), code))
         return write_view(answers)
 

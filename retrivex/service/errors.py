@@ -9,6 +9,10 @@ class SyntaxProblemError(RetrivexError):
     """A body is not UTF-8, not JSON, or no form."""
 
 
+class SlowBodyError(RetrivexError):
+    """A body does not come in time."""
+
+
 class TooLargeError(RetrivexError):
     """A body has more bytes than the service reads."""
 

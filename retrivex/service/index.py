@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -20,10 +21,12 @@ from retrivex.retrieval.indexing import Indexer
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.bodies import QueryBody, ResolveBody
 from retrivex.service.errors import AccessError, ConflictError, NotFoundError
+from retrivex.service.logs import LOGGER
 from retrivex.service.playground.view import fetch_chunks
 from retrivex.service.question import compose_question
 from retrivex.stores import PutResult, SQLiteStore
 from retrivex.stores.sqlite.inspection import DocumentInfo
+from retrivex.stores.sqlite.list_building import LISTED_FROM
 from retrivex.tokens.tokenizer import Tokenizer
 
 NO_PLACE = "the citation has neither offsets nor a chunk_id: give char_start and char_end"
@@ -39,6 +42,8 @@ class Index:
     tokenizer : counts the tokens of new documents
     embed : encoder of questions; None takes the one the file was indexed with
     read_only : whether documents may be added and deleted
+    approximate_from : number of vectors from which on there is an approximate index of them, which is brought up to
+        date after uploads, by a thread of its own
 
     Raises
     ------
@@ -49,22 +54,32 @@ class Index:
     keeps_documents = True
 
     def __init__(
-        self, name: str, path: Path, tokenizer: Tokenizer, *, embed: str | None = None, read_only: bool = False
+        self,
+        name: str,
+        path: Path,
+        tokenizer: Tokenizer,
+        *,
+        embed: str | None = None,
+        read_only: bool = False,
+        approximate_from: int = LISTED_FROM,
     ) -> None:
         self.name = name
         self.read_only = read_only
+        self._upkeep = ThreadPoolExecutor(1, thread_name_prefix="retrivex-upkeep")
+        self._listing: Future[None] | None = None
         self._store = SQLiteStore(path, read_only=read_only)
         try:
             self._encoder, self._said = encoder_for_query(embed, self._store, "auto")
             cutter = get_chunker("auto", tokenizer=tokenizer, encoder=self._encoder)
             stored = self._encoder if self._store.vector_model is not None else None
-            self._indexer = Indexer(self._store, cutter, tokenizer, stored)
+            self._indexer = Indexer(self._store, cutter, tokenizer, stored, approximate_from)
         except BaseException:
             self._store.close()
             raise
 
     def close(self) -> None:
         """Close the file."""
+        self._upkeep.shutdown(cancel_futures=True)
         self._store.close()
 
     def check(self) -> None:
@@ -121,7 +136,16 @@ class Index:
             known = self._store.get_info(document.doc_id)
             if known is not None and known.scope != document.scope:
                 raise ConflictError(f"the name {document.doc_id!r} is taken: give the document another one")
-            return self._indexer.add(document)
+            made = self._indexer.add(document)
+        if self._indexer.encoder is not None and (self._listing is None or self._listing.done()):
+            self._listing = self._upkeep.submit(self._list_vectors)  # seconds of work for a million vectors
+        return made
+
+    def _list_vectors(self) -> None:
+        try:
+            self._store.index_vectors(self._indexer.approximate_from)
+        except (StoreError, OSError) as error:  # questions are answered without it, and the next upload tries again
+            LOGGER.warning("vectors not listed", exc_info=error)
 
     def delete(self, doc_id: str, scope: Scope) -> None:
         """Delete a document that `scope` may see.

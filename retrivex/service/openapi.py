@@ -33,6 +33,7 @@ _STATUSES = {
     401: "A key is needed.",
     403: "The key does not allow this.",
     404: "There is no such index or document.",
+    408: "The body comes too slowly.",
     409: "The name is taken.",
     413: "The body is too large.",
     415: "The body is of another type.",
@@ -138,7 +139,7 @@ class Operation:
         return {"description": _STATUSES[status], "content": {MEDIA_TYPE: {"schema": _ref(self.problem)}}}
 
 
-ALL_PROBLEMS = (400, 401, 403, 404, 413, 415, 422, 429, 500, 503)
+ALL_PROBLEMS = (400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 503)
 """Statuses of the problems of operations that read a body and an index."""
 
 COMPOSE = Operation(

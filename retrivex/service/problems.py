@@ -21,6 +21,7 @@ from retrivex.service.errors import (
     NotFoundError,
     OriginError,
     RateError,
+    SlowBodyError,
     SyntaxProblemError,
     TooLargeError,
     UnauthorizedError,
@@ -42,6 +43,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (AccessError, 403, "access", "The key does not allow this"),
     (OriginError, 403, "origin", "The request comes from elsewhere"),
     (NotFoundError, 404, "not-found", "There is no such thing"),
+    (SlowBodyError, 408, "slow", "The body comes too slowly"),
     (ConflictError, 409, "conflict", "The name is taken"),
     (TooLargeError, 413, "too-large", "The body is too large"),
     (MediaTypeError, 415, "media-type", "The body is of another type"),
@@ -110,6 +112,8 @@ def problem_of(error: Exception) -> Problem:
 def _headers(error: Exception, status: int) -> dict[str, str]:
     if status == 401:
         return {"WWW-Authenticate": "Bearer"}
+    if status == 408:
+        return {"Connection": "close"}  # what is left of the body would be taken for the next request
     if status in (429, 503):
         return _retry(error.retry_after_s if isinstance(error, BusyError) else RETRY_S)
     return {}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Composition
-from retrivex.errors import LoadError, install_hint
+from retrivex.errors import LoadError, install_hint, quoted
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.serialization import chunk_from_dict
 from retrivex.service import openapi
@@ -21,7 +23,7 @@ from retrivex.service.conventions.dify import retrieve_records
 from retrivex.service.conventions.openai import search_vector_store
 from retrivex.service.draining import DRAINING
 from retrivex.service.engine import AnyIndex, Engine
-from retrivex.service.errors import BusyError, DrainingError, MediaTypeError, SyntaxProblemError
+from retrivex.service.errors import BusyError, DrainingError, MediaTypeError, SlowBodyError, SyntaxProblemError
 from retrivex.service.keys import Keys
 from retrivex.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from retrivex.service.metrics import Metrics
@@ -38,6 +40,7 @@ try:
     from fastapi import APIRouter, Path, Query, Request, Response
     from fastapi.responses import StreamingResponse
     from starlette.datastructures import UploadFile
+    from starlette.requests import ClientDisconnect
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
@@ -84,6 +87,30 @@ class Service:
         access = self.keys.authorize(request.headers.get("authorization"))
         request.state.key = access.key
         return access
+
+    async def read(self, access: Access, body: Callable[[], Awaitable[T]]) -> T:
+        """Wait for a body, counted for its key: who sends slowly holds room, too.
+
+        Raises
+        ------
+        RateError
+            If the key has too many requests here.
+        SlowBodyError
+            If it is not there in time.
+        SyntaxProblemError
+            If its sender is gone before it is whole.
+        """
+        seconds = self.settings.timeout_s
+        with nullcontext() if access.key is None else self.quotas.hold(access.key):
+            try:
+                async with asyncio.timeout(seconds):
+                    return await body()
+            except TimeoutError:
+                raise SlowBodyError(
+                    f"the body did not come within {seconds:g} s, the limit: send less, or over a faster connection"
+                ) from None
+            except ClientDisconnect:
+                raise SyntaxProblemError("the connection ended before the body was whole: send it again") from None
 
     async def run(self, access: Access, job: Callable[[], T]) -> T:
         """Do a job in a thread, counted for its key: here as soon as it waits, over all workers once it runs."""
@@ -290,7 +317,7 @@ async def _read(service: Service, request: Request) -> tuple[Access, bytes]:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != JSON:
         raise MediaTypeError(f"the body is of type {media_type[:80]!r}: send Content-Type: {JSON}")
-    return access, await request.body()
+    return access, await service.read(access, request.body)
 
 
 # ---- documents
@@ -308,6 +335,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         limit: Annotated[int, Query(ge=1, description="documents of a page")] = 100,
     ) -> Response:
         access, narrowed = service.authorize(request), _scopes(scope)
+        _check_names(request.query_params, ("index", "scope", "after", "limit"))
 
         def job() -> bytes:
             found = engine.list_documents(access, index=index, scope=narrowed, after=after, most=limit)
@@ -328,7 +356,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         access = service.authorize(request)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
             raise MediaTypeError("the body is no form: send the file as multipart/form-data, in the field `file`")
-        name, raw, index, scope = await _read_form(request)
+        name, raw, index, scope = await service.read(access, lambda: _read_form(request))
 
         def job() -> bytes:
             added = engine.add_file(raw, name, access, index=index or DEFAULT_INDEX, scope=scope or None)
@@ -343,6 +371,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         scope: Scopes = None,
     ) -> Response:
         access, narrowed = service.authorize(request), _scopes(scope)
+        _check_names(request.query_params, ("doc_id", "index", "scope"))
 
         def job() -> bytes:
             engine.delete_document(doc_id, access, index=index, scope=narrowed)
@@ -357,6 +386,13 @@ def _add_documents(router: APIRouter, service: Service) -> None:
     router.add_api_route(path, add_document, methods=["POST"], **{**added, "openapi_extra": openapi.UPLOAD})
 
 
+def _check_names(given: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse a name that is none of the operation's: a misspelt `scope` or `index` would be another one."""
+    for name in given:
+        if name not in known:
+            raise RequestError(f"{quoted(name)} is unknown: this operation takes {', '.join(known)}")
+
+
 def _scopes(given: list[str] | None) -> list[str | None] | None:
     return None if given is None else [scope or None for scope in given]
 
@@ -365,6 +401,7 @@ async def _read_form(request: Request) -> tuple[str, bytes, str | None, str | No
     """Return the file's name and bytes, and the fields `index` and `scope`."""
     try:
         async with request.form(max_files=1, max_fields=_FORM_FIELDS) as form:
+            _check_names(form, ("file", "index", "scope"))
             file = form.get("file")
             if not isinstance(file, UploadFile):
                 raise LoadError("the form has no file: send one in the field `file`")

@@ -13,6 +13,7 @@ from retrivex.adapters import STORES
 from retrivex.config import RetrievalConfig
 from retrivex.errors import ConfigError, install_hint
 from retrivex.loading import LoadLimits
+from retrivex.model.options import closest_name, suggest
 from retrivex.service.bounds import Bounds
 
 try:
@@ -23,6 +24,9 @@ except ImportError as error:
 PREFIX = "RETRIVEX_"
 FILE = f"{PREFIX}SETTINGS"
 """Variable that names the TOML file."""
+
+_OTHERS = frozenset(("SETTINGS", "KEY", "API_KEY", "RERANK_KEY", "CACHE", "DATA", "MODEL_URL"))
+"""Variables with the same beginning that other parts of the package read, or its client and benchmarks."""
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -52,7 +56,7 @@ class CollectionSettings(BaseModel):
 class Settings(BaseSettings):
     """Everything that can be set; no secret but a password in the address of a collection, which is never shown."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     host: str = Field("127.0.0.1", description="address to listen on; another than loopback needs keys")
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 takes a free one")
@@ -133,21 +137,39 @@ def read_settings(**given: Any) -> Settings:
     Raises
     ------
     ConfigError
-        If a value breaks its rule, or the file cannot be read.
+        If a value breaks its rule, a name is misspelt, or the file cannot be read.
     """
+    for name in find_unread():
+        if near := closest_name(name, Settings.model_fields):
+            raise ConfigError(
+                f"the variable {PREFIX}{name} is no setting: did you mean {PREFIX}{near.upper()}? correct its name, or "
+                "take it out of the environment of the service"
+            )
     file = os.environ.get(FILE)
     if file and not Path(file).is_file():
         raise ConfigError(f"{FILE} is {file!r}: there is no such file; name a TOML file, or leave it out")
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        first = error.errors()[0]
+        found = error.errors()  # a misspelt name first: what it stands for is missing then, too
+        first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
         name = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            known = CollectionSettings.model_fields if name.startswith("collections.") else Settings.model_fields
+            where = "docs/service.md"
+            raise ConfigError(f"{name} is no setting: {suggest(str(first['loc'][-1]), known, where)}") from None
         # an address may hold a password, which no message repeats
         value = "wrong" if name.startswith("collections.") else f"{first['input']!r:.80}"
         raise ConfigError(f"setting {name} is {value}: {first['msg']}") from None
     except ValueError as error:
         raise ConfigError(f"the settings cannot be read: {error}; see {FILE} and the variables {PREFIX}...") from error
+
+
+def find_unread() -> list[str]:
+    """Return variables of the environment that begin like settings and are none, without that beginning."""
+    known = _OTHERS | {name.upper() for name in Settings.model_fields}
+    ours = {name.upper().removeprefix(PREFIX) for name in os.environ if name.upper().startswith(PREFIX)}
+    return sorted(ours - known)
 
 
 def _as_variable(value: Any) -> str:

@@ -10,7 +10,6 @@ a run goes on where the last one ended. CI runs fewer of each, as tests. Exits w
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import random
 import sys
@@ -23,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 from fuzz.ledger import ROOT, code_digest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
@@ -35,7 +35,7 @@ from retrivex.version import __version__
 
 RESULTS = ROOT / "benchmarks" / "results" / "service_faults.json"
 CASES, KILLS = 50_000, 100
-ROUND_OF_CASES, ROUND_OF_KILLS = 5_000, 10
+ROUND_OF_CASES, ROUND_OF_KILLS = 2_500, 10
 
 Message = MutableMapping[str, Any]
 
@@ -59,8 +59,23 @@ class Fuzzed:
     violations: list[str] = field(default_factory=list)
 
 
-def fuzz_service(cases: int, folder: Path) -> Fuzzed:
-    """Send about so many requests, right and wrong ones, over all operations, to a service over a small index."""
+def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
+    """Send at least so many requests, right and wrong ones, over all operations, to a service over a small index.
+
+    They are drawn in rounds, each with seeds of its own: many operations have few requests to give, and the others make
+    up for them.
+
+    Parameters
+    ----------
+    cases : requests, at least
+    folder : for the index
+    seed : of the first round; every draw follows from it
+
+    Raises
+    ------
+    RuntimeError
+        If the document does not give so many.
+    """
     import schemathesis  # noqa: PLC0415 - of the environment serve alone
     from schemathesis import checks  # noqa: PLC0415
     from schemathesis.core.errors import UnsupportedSchema  # noqa: PLC0415
@@ -83,33 +98,37 @@ def fuzz_service(cases: int, folder: Path) -> Fuzzed:
         shapes.response_schema_conformance,
     ]
     made = Fuzzed()
+
+    def answers(case: Any) -> None:
+        made.done += 1
+        answer = case.call()
+        status = str(answer.status_code)
+        made.statuses[status] = made.statuses.get(status, 0) + 1
+        case.validate_response(answer, checks=looked_at)
+
+    def ask(operation: Any, mode: Any, most: int, seed: int) -> int:
+        """Send at most so many requests to an operation; return how many it gave."""
+        before = made.done
+        drawn = settings(max_examples=most, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+        try:
+            hypothesis.seed(seed)(drawn(given(case=operation.as_strategy(generation_mode=mode))(answers)))()
+        except (Unsatisfiable, UnsupportedSchema):
+            pass  # what takes nothing cannot be asked wrongly; not every schema has an opposite
+        except (Failure, FailureGroup) as error:
+            made.violations.append(f"{operation.label}, {mode.value}, seed {seed}: {error}"[:4000])
+        return made.done - before
+
     with TestClient(app, base_url="http://localhost") as client:
         schema = schemathesis.openapi.from_asgi("/openapi.json", _begun(client.app))
-        operations = [found.ok() for found in schema.get_all_operations()]
         modes = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
-        for operation in operations:
-            for mode in modes:
-
-                @given(case=operation.as_strategy(generation_mode=mode))
-                @settings(
-                    max_examples=max(1, cases // (len(operations) * len(modes))),
-                    deadline=None,
-                    suppress_health_check=list(HealthCheck),
-                    database=None,
-                )
-                def answers(case: Any) -> None:
-                    made.done += 1
-                    answer = case.call()
-                    status = str(answer.status_code)
-                    made.statuses[status] = made.statuses.get(status, 0) + 1
-                    case.validate_response(answer, checks=looked_at)
-
-                try:
-                    answers()
-                except (Unsatisfiable, UnsupportedSchema):
-                    continue  # what takes nothing cannot be asked wrongly; not every schema has an opposite
-                except (Failure, FailureGroup) as error:
-                    made.violations.append(f"{operation.label}, {mode.value}: {error}"[:4000])
+        asked = [(found.ok(), mode) for found in schema.get_all_operations() for mode in modes]
+        while made.done < cases and not made.violations:
+            if not asked:
+                raise RuntimeError(f"the document gives {made.done:,} requests, and no more: {cases:,} were asked for")
+            share = -(-(cases - made.done) // len(asked))
+            # what gave less than half of its share has hardly anything else to give
+            asked = [(operation, mode) for operation, mode in asked if 2 * ask(operation, mode, share, seed) >= share]
+            seed += 1
     made.statuses = dict(sorted(made.statuses.items()))
     return made
 
@@ -203,15 +222,18 @@ def _is_version(text: str, version: int) -> bool:
 # ---- the command
 
 
-def run(what: str, total: int, step: int, work: Callable[[int, Path], Fuzzed | Killed]) -> int:
-    """Go on with one account, up to so many in all; return how many violations it has."""
+def run(what: str, total: int, step: int, work: Callable[[int, Path, int], Fuzzed | Killed]) -> int:
+    """Go on with one account, up to so many in all; return how many violations it has.
+
+    `work` gets how many to do, a folder, and how many were done before, so that no round repeats an earlier one.
+    """
     began = time.perf_counter()
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     account: dict[str, Any] = results.setdefault(what, {"done": 0, "violations": [], "code": []})
     code = {"version": __version__, "digest": code_digest()}
     while account["done"] < total and not account["violations"]:
         with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
-            made = asdict(work(step, Path(folder)))
+            made = asdict(work(min(step, total - account["done"]), Path(folder), account["done"]))
         for name, value in made.items():
             account[name] = _add(account.get(name), value)
         row = next((row for row in account["code"] if {**row, **code} == row), None)
@@ -239,14 +261,16 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=KILLS)
     said = parser.parse_args()
     if said.what == "fuzz":
-        found = run("fuzz", said.cases, ROUND_OF_CASES, fuzz_service)
-    else:
-        # every other round with two workers
-        rounds = itertools.count()
 
-        def kill(kills: int, folder: Path) -> Killed:
-            number = next(rounds)
-            return kill_service(kills, folder, workers=1 + number % 2, seed=number)
+        def fuzz(cases: int, folder: Path, before: int) -> Fuzzed:
+            return fuzz_service(cases, folder, seed=before)
+
+        found = run("fuzz", said.cases, ROUND_OF_CASES, fuzz)
+    else:
+
+        def kill(kills: int, folder: Path, before: int) -> Killed:
+            number = before // ROUND_OF_KILLS
+            return kill_service(kills, folder, workers=1 + number % 2, seed=number)  # every other round with two
 
         found = run("kill", said.kills, ROUND_OF_KILLS, kill)
     return 1 if found else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -299,3 +300,12 @@ def test_filters_and_results_have_limits(engine: Engine) -> None:
         search_vector_store(engine, "other", {"query": "bees"}, Access())
     with pytest.raises(NotFoundError, match="no index 'other'"):
         dify(engine, knowledge_id="other")
+
+
+def test_there_are_no_more_passages_than_hits_were_asked_for(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The neighbours of one hit may be two passages, with a gap between them."""
+    [span] = engine.query({"question": "Who lives in hives?", "k": 1}).spans
+    made = replace(engine.query({"question": "Who lives in hives?", "k": 1}), spans=(span, span))
+    monkeypatch.setattr(engine, "query", lambda record, access: made)
+    asked = {"query": "Who lives in hives?", "max_num_results": 1}
+    assert len(search_vector_store(engine, "default", asked, Access())["data"]) == 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,18 @@ import pytest
 from support.service_world import CHUNKS, COMPOSE, PASSAGES, make_engine, make_index
 
 from retrivex import Document, RetrievalConfig
+from retrivex.chunking import get_chunker
 from retrivex.composer.requests import RequestError
+from retrivex.encoders.encoder import load_encoder
 from retrivex.errors import ConfigError, LoadError, RetrivexError, StoreError
+from retrivex.retrieval.indexing import Indexer
 from retrivex.scoring.calibrated import shipped_coefficients
 from retrivex.service.access import Access
 from retrivex.service.bounds import Bounds
 from retrivex.service.engine import Engine
 from retrivex.service.errors import AccessError, ConflictError, LimitError, NotFoundError
 from retrivex.service.index import Index
+from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer
 
 ACME = Access("k1", frozenset({"acme"}))
@@ -198,6 +203,27 @@ def test_a_read_only_index_takes_no_documents(tmp_path: Path) -> None:
         engine.add_file(b"Text.", "a.md")
     with pytest.raises(AccessError, match="read-only"):
         engine.delete_document("bees.md")
+    engine.close()
+
+
+def test_uploads_bring_the_approximate_index_up_to_date(tmp_path: Path) -> None:
+    """Off the path of the request: the upload does not wait for it."""
+    tokenizer, encoder = get_tokenizer("estimate"), load_encoder("hashing-64")
+    path = tmp_path / "index.db"
+    with SQLiteStore(path) as store:
+        Indexer(store, get_chunker("auto", tokenizer=tokenizer), tokenizer, encoder).add(Document("bees.md", "Bees."))
+    index = Index("default", path, tokenizer, approximate_from=50)
+    engine = Engine([index], tokenizer=tokenizer)
+    lines = (json.dumps({"doc_id": f"n{n}", "text": f"Text {n} tells of item{n}."}) for n in range(200))
+    engine.add_file("\n".join(lines).encode(), "many.jsonl")
+    with SQLiteStore(path, read_only=True) as store:
+        for number in range(100):  # an upload while it is written leaves the rest to the next one
+            engine.add_file(f"One more, number {number}.".encode(), f"more{number}.md")
+            info = store.info()
+            if info.approximate is not None and info.approximate.later <= info.vectors / 20:
+                break
+            time.sleep(0.05)
+        assert number < 99
     engine.close()
 
 

@@ -69,7 +69,7 @@ class Passage:
 
 
 def find_passages(engine: Engine, search: Search, access: Access) -> list[Passage]:
-    """Return the passages of a composition, best first, ties in their order.
+    """Return the passages of a composition, best first, ties in their order: no more than hits were asked for.
 
     Raises
     ------
@@ -79,7 +79,8 @@ def find_passages(engine: Engine, search: Search, access: Access) -> list[Passag
     asked = {"question": search.question, "index": search.index, "k": search.k, "scope": search.scope}
     made = engine.query({**asked, "where": dict(search.where) or None}, access)
     passages = [_passage_of(span) for span in made.spans]
-    return sorted((one for one in passages if one.score >= search.least), key=lambda one: -one.score)
+    # the neighbours of one hit may be two passages
+    return sorted((one for one in passages if one.score >= search.least), key=lambda one: -one.score)[: search.k]
 
 
 def _passage_of(span: Span) -> Passage:

@@ -50,11 +50,11 @@ class Door:
 
         Raises
         ------
-        UnauthorizedError
-            If it brings no key where one is needed.
+        RetrivexError
+            If it brings no key where one is needed, or its body does not come.
         """
-        request.state.access = self._service.authorize(request)
-        return _HandedOver(self._manager)
+        access = request.state.access = self._service.authorize(request)
+        return _HandedOver(self._manager, await self._service.read(access, request.body))
 
     async def _do(self, context: Context, job: Callable[[Access], Any]) -> Any:
         assert context.request is not None  # over HTTP, each message has its request
@@ -63,11 +63,15 @@ class Door:
 
 
 class _HandedOver(Response):
-    """An answer that the manager writes."""
+    """An answer that the manager writes, to a body that has been read."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+    def __init__(self, manager: StreamableHTTPSessionManager, raw: bytes) -> None:
         super().__init__()
         self._manager = manager
+        self._messages = [{"type": "http.request", "body": raw, "more_body": False}]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._manager.handle_request(scope, receive, send)
+        async def again() -> Any:
+            return self._messages.pop() if self._messages else await receive()
+
+        await self._manager.handle_request(scope, again, send)

@@ -73,10 +73,15 @@ def without_files(config: RetrievalConfig) -> RetrievalConfig:
     return config.model_copy(update=changes)
 
 
-def changed_options(config: RetrievalConfig) -> dict[str, Any]:
+def changed_options(config: RetrievalConfig, base: RetrievalConfig | None = None) -> dict[str, Any]:
     """Return the options that differ from the defaults, as plain JSON types: a config of them is equal to `config`.
 
     Options that JSON cannot hold, such as functions, are left out.
+
+    Parameters
+    ----------
+    config : whose options are wanted
+    base : what they will be put on top of, where that is not the defaults: what differs from it is named as well
 
     Examples
     --------
@@ -84,7 +89,11 @@ def changed_options(config: RetrievalConfig) -> dict[str, Any]:
     {'effort': 'lean', 'window': 2}
     """
     usual = RetrievalConfig()
-    changed = {name: value for name, value in config if value != getattr(usual, name)}
+    changed = {
+        name: value
+        for name, value in config
+        if value != getattr(usual, name) or (base is not None and value != getattr(base, name))
+    }
     if config.pool_factor is None:  # a window that is named drops it
         changed = {name: value for name, value in changed.items() if name != "pool_factor"} | {"window": config.window}
     return {name: plain for name, value in changed.items() if (plain := _plain(value)) is not None}
@@ -161,7 +170,14 @@ def write_code(
 
 
 def write_calls(
-    question: str, config: RetrievalConfig, *, address: str, index: str | None = None, keyed: bool = False
+    question: str,
+    config: RetrievalConfig,
+    *,
+    base: RetrievalConfig | None = None,
+    address: str,
+    index: str | None = None,
+    scope: str | list[str | None] | None = None,
+    keyed: bool = False,
 ) -> dict[str, str]:
     """Return what gives the same answer from a service, as text to copy: `python`, `curl` and `json`.
 
@@ -169,8 +185,10 @@ def write_calls(
     ----------
     question : as asked
     config : what it was composed with
+    base : options that the service starts from; None for the defaults
     address : of the service
     index : its name; None for the one that is asked where none is named
+    scope : that it was narrowed to; None for all that the key may see
     keyed : whether it must be asked with a key, which stands in `RETRIVEX_KEY`
 
     Examples
@@ -179,10 +197,11 @@ def write_calls(
     >>> made["json"].split()
     ['{', '"question":', '"Who', 'rules?",', '"index":', '"law"', '}']
     """
-    options = changed_options(config)
+    options = changed_options(config, base)
     body = {
         "question": question,
         **({} if index is None else {"index": index}),
+        **({} if scope is None else {"scope": scope}),
         **({"config": options} if options else {}),
     }
     more = "".join(f", {name}={value!r}" for name, value in body.items() if name != "question")

@@ -161,8 +161,20 @@ def test_names_of_files_are_no_paths(client: Any, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+def test_names_that_an_operation_does_not_take_are_refused(client: Any) -> None:
+    """A misspelt scope or index would be none, and so another one."""
+    upload = {"files": {"file": ("a.md", b"Text.")}, "data": {"scop": "acme"}}
+    check(client.post("/v1/documents", **upload), 422, "'scop' is unknown", "file, index, scope")
+    check(client.delete("/v1/documents", params={"doc_id": "bees.md", "indx": "law"}), 422, "'indx' is unknown")
+    check(client.get("/v1/documents", params={"scop": "acme"}), 422, "'scop' is unknown")
+    listed = client.get("/v1/documents").json()["documents"]
+    assert [one["doc_id"] for one in listed] == ["acme:plan.md", "bees.md", "wayne:plan.md"]
+
+
 def test_an_upload_without_a_file(client: Any) -> None:
-    check(client.post("/v1/documents", files={"other": ("a.md", b"x")}), 422, "no file")
+    check(client.post("/v1/documents", data={"index": "default"}, files={}), 415)
+    check(client.post("/v1/documents", files={"index": (None, "default")}), 422, "no file")
+    check(client.post("/v1/documents", files={"other": ("a.md", b"x")}), 422, "'other' is unknown")
     check(client.post("/v1/documents", files=[("file", ("a.md", b"x")), ("more", ("b.md", b"x"))]), 400)
     headers = {"Content-Type": "multipart/form-data"}
     check(client.post("/v1/documents", content=b"nonsense", headers=headers), 400)

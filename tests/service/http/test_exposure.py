@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ import pytest
 from support.service_world import COMPOSE
 
 from retrivex.service.keys import Keys
+from retrivex.service.logs import JsonFormatter
+from retrivex.service.mcp.citations import write_citation, write_uri
 
 pytestmark = pytest.mark.integration
 
@@ -150,8 +154,36 @@ def test_a_key_of_another_tenant_finds_nothing(client: Any, keys: Keys) -> None:
     assert client.get("/v1/documents", params={"scope": "wayne"}, headers=headers).status_code == 403
 
 
-def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) -> None:
-    """Every operation, all at once: no word of one tenant is in an answer, a header or a count of the other."""
+@pytest.fixture
+def spans() -> Iterator[Any]:
+    """Return what keeps the OpenTelemetry spans of the test; the provider is one of the whole process, and stays."""
+    from opentelemetry import trace  # noqa: PLC0415 - the environment serve has it
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter  # noqa: PLC0415
+
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):
+        trace.set_tracer_provider(TracerProvider())
+    provider, exporter = trace.get_tracer_provider(), InMemorySpanExporter()
+    assert isinstance(provider, TracerProvider)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    yield exporter
+    exporter.shutdown()
+
+
+def call_mcp(client: Any, headers: dict[str, str], method: str, **params: Any) -> Any:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return client.post("/mcp", json=message, headers={**headers, "Accept": "application/json, text/event-stream"})
+
+
+def test_two_tenants_and_64_clients_share_nothing(
+    make_client: Any, keys: Keys, spans: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every operation, all at once: no word of one tenant is in an answer, a header or a count of the other.
+
+    Logs and spans, which operators see, have no word of either.
+    """
+    caplog.set_level(logging.DEBUG)
     client = make_client(threads=4, queue=200, key_rate=10_000, key_concurrency=1000, timeout_s=300)
     words = {"acme": "vulture", "wayne": "batcave"}
     secrets = {name: keys.create(name, [name])[1] for name in words}
@@ -176,12 +208,8 @@ def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) 
             "retrieval_setting": {"top_k": 50, "score_threshold": 0.0},
         }
         arguments = {"question": "What is planned?"}
-        found_by_mcp = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": "search", "arguments": arguments},
-        }
+        place = {"citation": write_citation(f"{other}:{name}", 0, 20, 0)}
+        uri = write_uri("default", f"{other}:{name}")
         text = f"The {word} number {number} is planned. Nobody else may know of the {word}."
         steps = [
             lambda: client.post("/v1/documents", files={"file": (name, text)}, headers=headers),
@@ -199,9 +227,11 @@ def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) 
             lambda: client.get("/metrics", headers=headers),
             lambda: client.post("/v1/vector_stores/default/search", json={"query": "planned"}, headers=headers),
             lambda: client.post("/retrieval", json=retrieval, headers=headers),
-            lambda: client.post(
-                "/mcp", json=found_by_mcp, headers={**headers, "Accept": "application/json, text/event-stream"}
-            ),
+            lambda: call_mcp(client, headers, "tools/call", name="search", arguments=arguments),
+            lambda: call_mcp(client, headers, "tools/call", name="open", arguments=place),
+            lambda: call_mcp(client, headers, "resources/list"),
+            lambda: call_mcp(client, headers, "resources/read", uri=uri),
+            lambda: call_mcp(client, headers, "prompts/get", name="answer", arguments=arguments),
             lambda: client.post(
                 "/v1/view", json={"question": "planned", "compare": {"effort": "full"}}, headers=headers
             ),
@@ -224,5 +254,16 @@ def test_two_tenants_and_64_clients_share_nothing(make_client: Any, keys: Keys) 
     assert leaks == []
     assert statuses <= {200, 403, 404, 422}
     for tenant, word in words.items():
-        made = client.post("/v1/query", json={"question": "What is planned?"}, headers=bearer(secrets[tenant])).json()
+        headers = bearer(secrets[tenant])
+        made = client.post("/v1/query", json={"question": "What is planned?"}, headers=headers).json()
         assert word in made["text"]
+        listed = call_mcp(client, headers, "resources/list").json()["result"]["resources"]
+        assert {one["name"].partition(":")[0] for one in listed} == {tenant}
+        assert word in call_mcp(client, headers, "resources/read", uri=listed[0]["uri"]).text
+        place = {"citation": write_citation(listed[0]["name"], 0, 20, 0)}
+        assert word in call_mcp(client, headers, "tools/call", name="open", arguments=place).text
+    lines = [JsonFormatter().format(one) for one in caplog.records if not one.name.startswith("httpx")]  # the client's
+    recorded = [span.to_json() for span in spans.get_finished_spans()]
+    assert sum('"event": "request"' in line for line in lines) > 64
+    assert sum('"retrivex.compose"' in span for span in recorded) > 64
+    assert [text for text in (*lines, *recorded) for word in words.values() if word in text.lower()] == []

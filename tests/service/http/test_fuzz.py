@@ -13,9 +13,9 @@ CASES = 2000
 
 
 def test_every_answer_is_as_the_document_says(tmp_path: Path) -> None:
-    """Right and wrong requests, spread over the operations; `make fuzz-service` sends 50,000."""
+    """Right and wrong requests, 2,000 of them, spread over the operations; `make fuzz-service` sends 50,000."""
     pytest.importorskip("schemathesis")
     made = fuzz_service(CASES, tmp_path)
     assert made.violations == []
-    assert made.done >= CASES // 2
+    assert made.done >= CASES
     assert {"200", "422"} <= made.statuses.keys()

@@ -55,3 +55,41 @@ def test_an_index_has_one_name(tmp_path: Path) -> None:
     given = Settings(db=tmp_path / "a.db", indexes={"docs": tmp_path / "b.db"}, collections={"docs": place})
     with pytest.raises(ConfigError, match="'docs' is in indexes and in collections"):
         create_app(given)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("max_hit = 5", ("max_hit ", "did you mean max_hits?")),
+        ("purple = 5", ("purple ", "docs/service.md")),
+        ('[collections.manuals]\nstor = "qdrant"', ("collections.manuals.stor ", "did you mean store?")),
+    ],
+)
+def test_a_misspelt_setting_in_the_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: tuple[str, ...]
+) -> None:
+    from retrivex.service.settings import read_settings  # noqa: PLC0415
+
+    (tmp_path / "service.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("RETRIVEX_SETTINGS", str(tmp_path / "service.toml"))
+    with pytest.raises(ConfigError) as raised:
+        read_settings()
+    assert [word for word in words if word not in str(raised.value)] == []
+
+
+def test_a_misspelt_variable_is_refused_and_those_of_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    from retrivex.service.settings import find_unread, read_settings  # noqa: PLC0415
+
+    monkeypatch.setenv("RETRIVEX_MAX_HIT", "5")
+    with pytest.raises(ConfigError, match="RETRIVEX_MAX_HIT is no setting: did you mean RETRIVEX_MAX_HITS"):
+        read_settings()
+    monkeypatch.delenv("RETRIVEX_MAX_HIT")
+    before = find_unread()
+    known = ("KEY", "API_KEY", "RERANK_KEY", "CACHE", "DATA", "MODEL_URL")
+    unknown = ("SERVICE_HOST", "PORT_8080_TCP_ADDR", "QDRANT_URL", "NODE_FOLDER", "ENVIRONMENTS")
+    for name in (*known, *unknown):
+        monkeypatch.setenv(f"RETRIVEX_{name}", "x")
+    monkeypatch.setenv("MAX_HIT", "5")
+    monkeypatch.setenv("retrivex_max_hits", "7")
+    assert read_settings().max_hits == 7
+    assert set(find_unread()) - set(before) == set(unknown) - set(before)

@@ -386,3 +386,18 @@ def test_nobody_is_shut_out(browser: Any, address: str, scheme: str, width: int)
             summary.click()
         assert find_barriers(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_all_documents_can_be_listed_page_after_page(browser: Any, serve: Serve, tmp_path: Path) -> None:
+    documents = (Document(f"note-{number:03}.md", f"Note {number} on bees.") for number in range(250))
+    service = serve(make_index(tmp_path / "many.db", *documents))
+    with open_at(browser, service.address) as page:
+        summary, more = page.locator("summary", has_text="in the index"), page.get_by_text("Show more documents")
+        assert summary.inner_text() == "100 documents or more in the index"
+        summary.click()
+        for shown in (200, 250):
+            more.click()
+            page.locator(f".names li:nth-child({shown})").wait_for()
+        assert page.locator(".names li").last.inner_text() == "note-249.md"
+        assert summary.inner_text() == "250 documents in the index"
+        assert more.count() == 0

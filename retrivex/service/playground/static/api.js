@@ -41,9 +41,9 @@ export async function listIndexes() {
   return found.indexes;
 }
 
-export async function listDocuments(index) {
-  const found = await call(`v1/documents?${new URLSearchParams({ index })}`);
-  return found.documents;
+// A page of them, behind the name `after`: `documents`, and `next`, null on the last page.
+export function listDocuments(index, after = "") {
+  return call(`v1/documents?${new URLSearchParams({ index, after })}`);
 }
 
 export function addFile(file, index) {

@@ -159,10 +159,11 @@ function Live() {
   const load = () => attempt(async () => setIndexes(await listIndexes()));
   const current = useRef(null);
   current.current = index;
-  const refresh = () =>
+  const refresh = (after = "") =>
     attempt(async () => {
-      const found = index && index.keeps_documents ? await listDocuments(index.name) : null;
-      if (current.current === index) setDocuments(found);
+      const found = index && index.keeps_documents ? await listDocuments(index.name, after) : null;
+      if (current.current !== index) return;
+      setDocuments((before) => (after ? { ...found, documents: [...before.documents, ...found.documents] } : found));
     });
   useEffect(() => {
     load();
@@ -188,7 +189,7 @@ function Live() {
     if (question) ask();
   };
   const locked = problem && problem.status === 401;
-  const empty = documents !== null && !documents.length;
+  const empty = documents !== null && !documents.documents.length;
   return html`<${Head}>
       <form class="ask" role="search" onSubmit=${send}>
         <label for="question">Question</label>
@@ -206,7 +207,7 @@ function Live() {
       <p class="compare">
         <label><input type="checkbox" checked=${Boolean(compared)} onChange=${(event) => setCompared(event.target.checked ? { ...settings } : null)} /> Compare two settings</label>
       </p>
-      ${index && index.keeps_documents ? html`<${AddDocuments} documents=${documents} index=${index} onAdded=${async () => { await refresh(); if (view) ask(); }} onProblem=${setProblem} open=${empty} />` : null}
+      ${index && index.keeps_documents ? html`<${AddDocuments} listed=${documents} index=${index} onMore=${() => refresh(documents.next)} onAdded=${async () => { await refresh(); if (view) ask(); }} onProblem=${setProblem} open=${empty} />` : null}
       <p role="status" class="busy">${busy ? "Asking …" : view ? html`<span class="unseen">Answered: ${count(view.answers[0].passages.length, "passage")}</span>` : ""}</p>
       ${problem && !locked ? html`<p role="alert" class="problem" dir="auto">${problem.message}</p>` : null}
       ${locked ? html`<${KeyDialog} refused=${sessionStorage.getItem("retrivex-key") ? problem.message : ""} onKey=${useKey} />` : null}

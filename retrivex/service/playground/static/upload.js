@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./preact.js";
 import { addFile } from "./api.js";
 import { count } from "./words.js";
 
-export function AddDocuments({ documents, index, onAdded, onProblem, open }) {
+export function AddDocuments({ listed, index, onMore, onAdded, onProblem, open }) {
   const [said, setSaid] = useState("");
   const [over, setOver] = useState(false);
   const text = useRef(null);
@@ -52,14 +52,15 @@ export function AddDocuments({ documents, index, onAdded, onProblem, open }) {
     text.current.value = "";
   };
 
-  const names =
-    documents && documents.length
-      ? html`<ul class="names" tabindex="0" aria-label="Documents in the index">${documents.slice(0, 200).map((doc) => html`<li><bdi>${doc.doc_id}</bdi></li>`)}</ul>`
-      : null;
-  const title = documents && documents.length ? `${count(documents.length, "document")} in the index` : null;
+  const documents = listed ? listed.documents : [];
+  const names = documents.length
+    ? html`<ul class="names" tabindex="0" aria-label="Documents in the index">${documents.map((doc) => html`<li><bdi>${doc.doc_id}</bdi></li>`)}</ul>
+        ${listed.next ? html`<p><button type="button" onClick=${onMore}>Show more documents</button></p>` : null}`
+    : null;
+  const title = documents.length ? `${count(documents.length, "document")}${listed.next ? " or more" : ""} in the index` : null;
   if (index.read_only) return html`<details class="add"><summary>${title || "Documents"}</summary>${names}</details>`;
   return html`<details class="add ${over ? "over" : ""}" open=${open || over}>
-    <summary>${title || (documents === null ? "Documents" : "The index is empty: add a document")}</summary>
+    <summary>${title || (listed === null ? "Documents" : "The index is empty: add a document")}</summary>
     <div class="add-parts">
       <div>
         <p><label for="files">Choose files, or drop them anywhere on this page</label></p>
