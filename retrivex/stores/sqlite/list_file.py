@@ -155,7 +155,7 @@ class ListReader:
 class ListPart:
     """A file that is written while others write the database, and becomes a file of lists when a transaction adopts it.
 
-    It is locked while it is open, so that what a killed process left is known apart from what another one still writes.
+    It is locked while it is open, so that what a killed process left differs from what another one still writes.
     """
 
     def __init__(self, database: Path) -> None:
