@@ -38,7 +38,7 @@ CASES, KILLS = 50_000, 100
 ROUND_OF_CASES, ROUND_OF_KILLS = 2_500, 10
 
 _LONGEST_S = 300
-"""Seconds for a request, ten times those that the service gives it: on a busy machine the default of 10 is no failure."""
+"""Seconds for a request, ten times those of the service: on a busy machine the usual 10 are no failure."""
 
 Message = MutableMapping[str, Any]
 
