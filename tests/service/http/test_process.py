@@ -42,6 +42,11 @@ def _workers(service: ServiceProcess) -> list[int]:
     return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
+def _count_running(metrics: str) -> float:
+    [line] = [line for line in metrics.splitlines() if line.startswith("retrivex_requests_running")]
+    return float(line.split()[-1])
+
+
 def test_a_folder_is_indexed_and_served(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
@@ -156,9 +161,7 @@ def test_what_a_killed_worker_had_under_way_is_no_longer_counted(tmp_path: Path)
         running = None
         for _ in range(300):
             with suppress(Exception), _client(service.address) as client:  # until the workers are replaced
-                text = client.get("/metrics").text
-                [line] = [line for line in text.splitlines() if line.startswith("retrivex_requests_running")]
-                running = float(line.split()[-1])
+                running = _count_running(client.get("/metrics").text)
                 if running == 1:  # this very request
                     break
             time.sleep(0.1)
@@ -167,7 +170,7 @@ def test_what_a_killed_worker_had_under_way_is_no_longer_counted(tmp_path: Path)
 
 def test_requests_under_way_end_and_new_ones_are_refused(tmp_path: Path) -> None:
     make_index(tmp_path / "retrivex.db")
-    with ServiceProcess(tmp_path, RETRIVEX_DRAIN_S="1.5") as service:
+    with ServiceProcess(tmp_path, RETRIVEX_DRAIN_S="1.5", RETRIVEX_TIMEOUT_S="300") as service:
         passages = [{"id": n, "text": f"{n} " + "words of a text " * 60, "score": 1.0} for n in range(1000)]
         answers: list[int] = []
 
@@ -178,7 +181,9 @@ def test_requests_under_way_end_and_new_ones_are_refused(tmp_path: Path) -> None
 
         thread = threading.Thread(target=ask_long)
         thread.start()
-        time.sleep(0.3)
+        with _client(service.address) as client:
+            while _count_running(client.get("/metrics").text) < 2:  # the long one, and this very request
+                assert thread.is_alive()
         service.process.send_signal(signal.SIGTERM)
         refused = None
         with _client(service.address) as client:
