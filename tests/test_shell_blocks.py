@@ -20,7 +20,7 @@ _NETWORK = "a network, to download packages"
 _ENDPOINT = "a model behind an endpoint"
 _SERVICE = "a running service"
 NOT_RUN = {
-    "adapters.md": ["Docker", "a Qdrant server"],
+    "adapters.md": ["Docker", "a Qdrant server", "a Qdrant server"],
     "batch.md": ["the extras `ray` and `spark`"],
     "cli.md": [
         "a model from the Hugging Face hub, a server or a key",
