@@ -54,7 +54,7 @@ class StoredCount(NamedTuple):
         Examples
         --------
         >>> StoredCount.of("Bees sleep.", 3, "cl100k_base").to_field("cl100k_base")
-        '3 1862133092 - cl100k_base'
+        '3 1611536610 - cl100k_base'
         """
         cuts = "-" if self.cuts is None else base64.b64encode(self.cuts).decode("ascii")
         made = f"{self.tokens} {self.checksum} {cuts} {tokenizer}"

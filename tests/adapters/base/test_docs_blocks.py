@@ -32,6 +32,7 @@ NOT_RUN = {
     "Your collection lacks chunk numbers": [
         "a Qdrant server",
         "the collection and the file that the command above made",
+        "a Qdrant server",
     ],
     "Caching neighbours": ["a collection of yours"],
 }
