@@ -2,10 +2,12 @@
 
 Run: `make bench-rerank-bare` (writes `results/rerank_bare.json`; the data lie in RETRIVEX_DATA, `../shared/data`). Of
 every question, BM25 over its collection finds 50 chunks of 200 tokens. They are handed over as such an endpoint gets
-them: in an order that says nothing, without scores, neighbours, titles or vectors. They are scored by the function that
-the endpoints of the service call, with the model that was fitted without the set: it and reads BM25 over the texts as hit scores, as it does in the fit. It competes with that BM25 and with
-one that matches words by their beginnings, as the model does. Where the endpoint has an encoder, here all-MiniLM-L6-v2,
-the model reads embeddings of the texts and their cosines as hit scores, and competes with the plain cosine as well.
+them: in an order that says nothing, without scores, neighbours, titles or vectors. The function that the service calls
+scores them, with the model that was fitted without the set. It reads BM25 over the texts as hit scores, as it does in
+the fit, and competes with that BM25 and with one that matches words by their beginnings, as the model does. Where
+there is an encoder, here all-MiniLM-L6-v2, the model reads embeddings of the texts and their cosines as hit scores, and
+competes with the plain cosine as well.
+
 nDCG@10 against the ideal order of all chunks of the collection; a chunk is relevant if it holds any of the evidence.
 Intervals are of a paired bootstrap over questions.
 """
@@ -97,7 +99,7 @@ def score_question(index: Index, question: Question, set_name: str) -> list[floa
         by_words,
         bm25_of_beginnings(texts, question.text),
         np.array([hit.similarity_score for hit in found]),
-        score_texts(composer, question.text, texts, by_words, None),
+        score_texts(composer, question.text, texts, by_words),
         cosines,
         score_embedded(composer, question.text, texts, vectors),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 from retrivex.composer.composer import SpanComposer
 from retrivex.config import RetrievalConfig
 from retrivex.errors import EncoderError, RetrivexError, quoted
-from retrivex.model.chunk import Chunk, ChunkMetadata, SeedHit
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.hit import SeedHit
 from retrivex.scoring.calibrated import load_coefficients
 from retrivex.tokens.tokenizer import Tokenizer
 
 Floats = NDArray[np.float64]
+Vectors = NDArray[np.floating[Any]]
 
 LEAST = -100.0
 """Log-odds of a text in which there is nothing to read; no text has less."""
@@ -23,7 +26,7 @@ LEAST = -100.0
 _WORDLESS = str.maketrans("01", ".-")
 
 
-def text_composer(coefficients: str | Path | None = None, tokenizer: Tokenizer | None = None) -> SpanComposer:
+def text_composer(coefficients: Path | None = None, tokenizer: Tokenizer | None = None) -> SpanComposer:
     """Return a composer that scores texts by the calibrated model.
 
     Parameters
@@ -36,7 +39,11 @@ def text_composer(coefficients: str | Path | None = None, tokenizer: Tokenizer |
 
 
 def score_texts(
-    composer: SpanComposer, question: str, texts: Sequence[str], scores: Floats, vectors: NDArray[np.floating] | None
+    composer: SpanComposer,
+    question: str,
+    texts: Sequence[str],
+    scores: Floats,
+    vectors: Vectors | None = None,
 ) -> Floats:
     """Return the log-odds of the best unit of each text, shape (n,).
 
@@ -59,8 +66,9 @@ def score_texts(
     chunks = [
         Chunk(text, ChunkMetadata(name, 0, 0, len(text)), embedding=row)
         for name, text, row in zip(places, texts, rows, strict=True)
+        if text.strip()
     ]
-    hits = [SeedHit(chunk, score) for chunk, score in zip(chunks, scores.tolist(), strict=True)]
+    hits = [SeedHit(chunk, float(scores[places[chunk.metadata.doc_id]])) for chunk in chunks]
     embedding = None if vectors is None else vectors[0]
     store = {chunk.key: chunk for chunk in chunks}
     valued = composer.value_units(hits, store, query=question, query_embedding=embedding)
@@ -71,9 +79,7 @@ def score_texts(
     return made
 
 
-def score_embedded(
-    composer: SpanComposer, question: str, texts: Sequence[str], vectors: NDArray[np.floating]
-) -> Floats:
+def score_embedded(composer: SpanComposer, question: str, texts: Sequence[str], vectors: Vectors) -> Floats:
     """Return what `score_texts` does, where the cosines of embeddings are the scores of the hits.
 
     Raises

@@ -180,7 +180,7 @@ def _answer(record: Record, made: Composition) -> Record:
     return {"id": record.get("id"), **made.to_dict(trace=record.get("trace") is True)}
 
 
-def _single(service: Service, call: Call) -> Callable[..., Any]:
+def _single(service: Service, call: Callable[[Record, Access], Any]) -> Callable[..., Any]:
     async def answer(request: Request) -> Response:
         access, raw = await _read(service, request)
         return Response(await service.run(access, lambda: write_json(call(read_json(raw), access))), media_type=JSON)

@@ -7,8 +7,8 @@ from typing import Any
 
 from retrivex.service.conventions.dify import Retrieval
 from retrivex.service.conventions.openai import VectorStoreSearch
-from retrivex.service.conventions.rerank import Rerank, TextRank
 from retrivex.service.conventions.problems import TEI_TYPES
+from retrivex.service.conventions.rerank import Rerank, TextRank
 from retrivex.service.openapi import ALL_PROBLEMS, PROBLEM, Operation, lift, list_of, record_of
 
 _TEXT = {"type": "string"}
