@@ -279,8 +279,7 @@ class Engine:
         encoder = self.index().encoder
         if encoder is None:
             raise NotFoundError(
-                f"texts are ranked by the encoder of the index {DEFAULT_INDEX!r}, and it has none: start the service "
-                "with --embed MODEL"
+                f"the index {DEFAULT_INDEX!r} has no encoder, which ranks texts: start the service with --embed MODEL"
             )
         vectors = np.asarray(encoder.encode([question, *texts]))
         return score_embedded(self._text_composer, question, texts, vectors), encoder.name

@@ -162,7 +162,9 @@ def test_too_much_is_refused(engine: Engine) -> None:
 def test_without_an_encoder_nothing_is_ranked(path: Path) -> None:
     engine = make(path, None)
     for call in (rerank, rank):
-        with pytest.raises(NotFoundError, match="'default', and it has none: start the service with --embed MODEL"):
+        with pytest.raises(
+            NotFoundError, match="'default' has no encoder, which ranks texts: start the service with --embed MODEL"
+        ):
             call(engine)
     engine.close()
     with pytest.raises(NotFoundError, match="no index 'default'"):
