@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from support.service_world import make_index
 
 from retrivex.composer.requests import RequestError
+from retrivex.config import RetrievalConfig
 from retrivex.encoders.encoder import HashingEncoder
 from retrivex.errors import EncoderError, RetrivexError
+from retrivex.scoring.calibrated import shipped_coefficients
 from retrivex.service.bounds import Bounds
 from retrivex.service.conventions.problems import members_of
 from retrivex.service.conventions.rerank import rank_texts, rerank_documents
@@ -189,11 +192,6 @@ def test_an_encoder_that_fails_is_a_model_that_does_not_answer(path: Path, monke
 
 
 def test_tuned_coefficients_of_the_service_count(path: Path, tmp_path: Path) -> None:
-    import json  # noqa: PLC0415
-
-    from retrivex.config import RetrievalConfig  # noqa: PLC0415
-    from retrivex.scoring.calibrated import shipped_coefficients  # noqa: PLC0415
-
     shipped = shipped_coefficients().to_dict()
     file = tmp_path / "tuned.json"
     file.write_text(json.dumps({**shipped, "intercept": shipped["intercept"] + 1}), encoding="utf-8")
