@@ -41,7 +41,7 @@ INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --
 # what published LongBench figures were counted with
 INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # the service with its tests; node and Go for the examples that call it
-INSTALL_serve = $(PIP) --group test mypy types-networkx httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES) \
+INSTALL_serve = $(PIP) --group test mypy types-networkx cohere httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES) \
 	&& .ci/install_node && .ci/install_go && cp examples/service/node/package.json .venv/$* \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent
 # Ray and Spark, which runs on Java

@@ -1,11 +1,13 @@
-"""Whether the calibrated model orders bare texts better than BM25 does: what a rerank endpoint would have to offer.
+"""Whether the calibrated model orders bare texts better than BM25 does: what a rerank endpoint has to offer.
 
 Run: `make bench-rerank-bare` (writes `results/rerank_bare.json`; the data lie in RETRIVEX_DATA, `../shared/data`). Of
 every question, BM25 over its collection finds 50 chunks of 200 tokens. They are handed over as such an endpoint gets
-them: in an order that says nothing, without scores, neighbours, titles or vectors. The model is the one that was fitted
-without the set, and reads BM25 over the texts as hit scores, as it does in the fit. It competes with that BM25 and with
-one that matches words by their beginnings, as the model does. Where the endpoint has an encoder, here all-MiniLM-L6-v2,
-the model reads embeddings of the texts and their cosines as hit scores, and competes with the plain cosine as well.
+them: in an order that says nothing, without scores, neighbours, titles or vectors. The function that the service calls
+scores them, with the model that was fitted without the set. It reads BM25 over the texts as hit scores, as it does in
+the fit, and competes with that BM25 and with one that matches words by their beginnings, as the model does. Where
+there is an encoder, here all-MiniLM-L6-v2, the model reads embeddings of the texts and their cosines as hit scores, and
+competes with the plain cosine as well.
+
 nDCG@10 against the ideal order of all chunks of the collection; a chunk is relevant if it holds any of the evidence.
 Intervals are of a paired bootstrap over questions.
 """
@@ -31,16 +33,15 @@ from benchmarks.evidence.lexical import words
 from benchmarks.evidence.sentence_vectors import vectors_of
 from benchmarks.evidence.systems import coefficients
 from benchmarks.suites.datasets import READERS, load_sets
-from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
+from retrivex import Chunk
+from retrivex.composer.texts import score_embedded, score_texts, text_composer
 from retrivex.evaluation.compare.bootstrap import Difference, mean_of_sets, paired_bootstrap
 from retrivex.evaluation.metrics import ndcg
 from retrivex.evaluation.questions.evidence import EvidenceSet, Question
 from retrivex.evaluation.run import Index
 from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.sets import draw
-from retrivex.evaluation.run.vector_cache import Vectors
 from retrivex.scoring.bm25 import bm25, inverse_frequency, question_terms
-from retrivex.scoring.calibrated import load_coefficients
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("RETRIVEX_DATA", ROOT.parent / "shared" / "data"))
@@ -72,44 +73,6 @@ def bm25_of_beginnings(texts: Sequence[str], question: str) -> Scores:
     return bm25(kept, lengths, inverse_frequency(kept))
 
 
-def calibrated(
-    texts: Sequence[str], scores: Scores, question: str, set_name: str, vectors: Vectors | None = None
-) -> Scores:
-    """Return the log-odds of the best unit of each text, by the model that was fitted without a set, shape (n,).
-
-    Parameters
-    ----------
-    texts : to be ordered
-    scores : that the hits have, shape (n,)
-    question : as asked
-    set_name : of the set that the model has not seen
-    vectors : of the question and the texts, shape (n + 1, d); None without an encoder
-    """
-    path = coefficients(set_name)
-    rows = [None] * len(texts) if vectors is None else list(vectors[1:])
-    chunks = [
-        Chunk(text, ChunkMetadata(f"text {at}", 0, 0, len(text)), embedding=row)
-        for at, (text, row) in enumerate(zip(texts, rows, strict=True))
-    ]
-    hits = [SeedHit(chunk, score) for chunk, score in zip(chunks, scores.tolist(), strict=True)]
-    config = RetrievalConfig(scoring="calibrated", window=0, coefficients=path)
-    valued = SpanComposer(config).value_units(
-        hits,
-        {chunk.key: chunk for chunk in chunks},
-        query=question,
-        query_embedding=None if vectors is None else vectors[0],
-    )
-    table = valued.scores.table
-    if table is None:
-        raise RuntimeError(f"question {question!r} was not read by the calibrated scorer")
-    made = np.full(len(texts), -np.inf)
-    odds = load_coefficients(path).log_odds(table.values)
-    for unit, value in zip(table.units, odds.tolist(), strict=True):
-        at = int(valued.runs[unit.run].doc_id.removeprefix("text "))
-        made[at] = max(made[at], value)
-    return made
-
-
 def holds(chunk: Chunk, question: Question) -> bool:
     """Return whether a chunk holds any of the evidence of a question."""
     where = chunk.metadata
@@ -130,15 +93,15 @@ def score_question(index: Index, question: Question, set_name: str) -> list[floa
     ideal = [float(holds(chunk, question)) for chunk in index.chunks]
     if not texts or not any(ideal):
         return [0.0] * len(SYSTEMS)
-    vectors = vectors_of([question.text, *texts])
+    vectors, composer = vectors_of([question.text, *texts]), text_composer(coefficients(set_name))
     by_words, cosines = bm25_of(texts, question.text), np.asarray(vectors[1:] @ vectors[0], dtype=np.float64)
     orders = (
         by_words,
         bm25_of_beginnings(texts, question.text),
         np.array([hit.similarity_score for hit in found]),
-        calibrated(texts, by_words, question.text, set_name),
+        score_texts(composer, question.text, texts, by_words),
         cosines,
-        calibrated(texts, cosines, question.text, set_name, vectors),
+        score_embedded(composer, question.text, texts, vectors),
     )
     return [ndcg(gains[np.argsort(-scores, kind="stable")], DEPTH, ideal=ideal) for scores in orders]
 

@@ -53,7 +53,7 @@ class CollectionIndex:
     def __init__(self, name: str, collection: Collection, encoder: Encoder) -> None:
         self.name = name
         self._collection = collection
-        self._encoder = encoder
+        self.encoder = encoder
         self._store = VectorChunkStore(collection)
 
     @classmethod
@@ -101,7 +101,7 @@ class CollectionIndex:
             raise RequestError(f"where is given: {self.name!r} is a collection of a vector store, so leave it out")
         if body.mode not in ("auto", "dense"):
             raise RequestError(f"mode is {body.mode!r}: {self.name!r} is searched by meaning alone; leave it out")
-        [vector] = np.asarray(self._encoder.encode([body.question]))
+        [vector] = np.asarray(self.encoder.encode([body.question]))
         retriever = VectorRetriever(self._collection, lambda _: vector)
         with self._reported():
             hits = retriever.retrieve(body.question, body.k, scope)

@@ -7,11 +7,14 @@ against the limits and the scopes of who asks, and raises a kind of `RetrivexErr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.requests import compose_request, read_request
+from retrivex.composer.texts import Floats, score_embedded, text_composer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
@@ -78,6 +81,7 @@ class Engine:
         self.bounds = bounds or Bounds()
         self.tokenizer = tokenizer or resolve_tokenizer(self.config.tokenizer)[0]
         self._composer = SpanComposer(self.config, tokenizer=self.tokenizer)
+        self._text_composer = text_composer(self.config.coefficients, self.tokenizer)
 
     def close(self) -> None:
         """Close the indexes."""
@@ -254,6 +258,31 @@ class Engine:
             "passages": [passage for position, passage in enumerate(body.passages) if position not in gone],
             "duplicates": [dataclasses.asdict(duplicate) for duplicate in found],
         }
+
+    def score_texts(self, question: str, texts: Sequence[str]) -> tuple[Floats, str]:
+        """Return the log-odds of each text that it holds evidence, and the name of the encoder that read them.
+
+        Parameters
+        ----------
+        question : as asked
+        texts : to be ranked
+
+        Raises
+        ------
+        NotFoundError
+            If the index `default` has no encoder: without one, BM25 is as good.
+        RetrivexError
+            If there is too much of something, or the encoder fails.
+        """
+        self.bounds.check_count("texts", len(texts), self.bounds.hits)
+        self.bounds.check_texts([question, *texts])
+        encoder = self.index().encoder
+        if encoder is None:
+            raise NotFoundError(
+                f"the index {DEFAULT_INDEX!r} has no encoder, which ranks texts: start the service with --embed MODEL"
+            )
+        vectors = np.asarray(encoder.encode([question, *texts]))
+        return score_embedded(self._text_composer, question, texts, vectors), encoder.name
 
     # -- documents
 

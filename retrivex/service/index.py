@@ -69,9 +69,9 @@ class Index:
         self._listing: Future[None] | None = None
         self._store = SQLiteStore(path, read_only=read_only)
         try:
-            self._encoder, self._said = encoder_for_query(embed, self._store, "auto")
-            cutter = get_chunker("auto", tokenizer=tokenizer, encoder=self._encoder)
-            stored = self._encoder if self._store.vector_model is not None else None
+            self.encoder, self._said = encoder_for_query(embed, self._store, "auto")
+            cutter = get_chunker("auto", tokenizer=tokenizer, encoder=self.encoder)
+            stored = self.encoder if self._store.vector_model is not None else None
             self._indexer = Indexer(self._store, cutter, tokenizer, stored, approximate_from)
         except BaseException:
             self._store.close()
@@ -101,7 +101,7 @@ class Index:
                 composer,
                 self._store,
                 body.question,
-                encoder=None if by_words else self._encoder,
+                encoder=None if by_words else self.encoder,
                 k=body.k,
                 mode=body.mode,
                 scope=scope,

@@ -21,6 +21,7 @@ from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.conventions import operations
 from retrivex.service.conventions.dify import retrieve_records
 from retrivex.service.conventions.openai import search_vector_store
+from retrivex.service.conventions.rerank import rank_texts, rerank_documents
 from retrivex.service.draining import DRAINING
 from retrivex.service.engine import AnyIndex, Engine
 from retrivex.service.errors import BusyError, DrainingError, MediaTypeError, SlowBodyError, SyntaxProblemError
@@ -179,7 +180,7 @@ def _answer(record: Record, made: Composition) -> Record:
     return {"id": record.get("id"), **made.to_dict(trace=record.get("trace") is True)}
 
 
-def _single(service: Service, call: Call) -> Callable[..., Any]:
+def _single(service: Service, call: Callable[[Record, Access], Any]) -> Callable[..., Any]:
     async def answer(request: Request) -> Response:
         access, raw = await _read(service, request)
         return Response(await service.run(access, lambda: write_json(call(read_json(raw), access))), media_type=JSON)
@@ -305,9 +306,14 @@ def _add_conventions(router: APIRouter, service: Service) -> None:
         return made
 
     retrieve = _single(service, lambda record, access: retrieve_records(engine, record, access))
+    rerank = _single(service, lambda record, _: rerank_documents(engine, record))
+    rank = _single(service, lambda record, _: rank_texts(engine, record))
     for path, endpoint, operation in (
         ("/v1/vector_stores/{vector_store_id}/search", search, operations.VECTOR_STORE_SEARCH),
         ("/retrieval", retrieve, operations.RETRIEVAL),
+        ("/v1/rerank", rerank, operations.RERANK),
+        ("/v2/rerank", rerank, operations.RERANK_V2),
+        ("/rerank", rank, operations.RANK_TEXTS),
     ):
         router.add_api_route(path, endpoint, methods=["POST"], **operation.arguments())
 

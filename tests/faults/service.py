@@ -91,7 +91,11 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
 
     options = folder / "options.toml"
     options.write_text('tokenizer = "estimate"\n', encoding="utf-8")
-    given_settings: dict[str, Any] = {"db": make_index(folder / "index.db"), "keys": folder / "keys.db"}
+    given_settings: dict[str, Any] = {
+        "db": make_index(folder / "index.db"),
+        "keys": folder / "keys.db",
+        "embed": "hashing",
+    }
     app = create_app(Settings(**given_settings, config=options, threads=1, queue=100, hosts=["testserver"]))
     looked_at = [
         checks.not_a_server_error,

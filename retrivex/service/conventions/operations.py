@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from retrivex.service.conventions.dify import Retrieval
 from retrivex.service.conventions.openai import VectorStoreSearch
+from retrivex.service.conventions.problems import TEI_TYPES
+from retrivex.service.conventions.rerank import Rerank, TextRank
 from retrivex.service.openapi import ALL_PROBLEMS, PROBLEM, Operation, lift, list_of, record_of
 
 _TEXT = {"type": "string"}
 _SCORE = {"type": "number", "minimum": 0, "maximum": 1}
 _OPENAI_PROBLEM, _DIFY_PROBLEM = "OpenAIProblem", "DifyProblem"
+_COHERE_PROBLEM, _TEI_PROBLEM = "CohereProblem", "TEIProblem"
 
 _PASSAGE = "Bees live in hives. A hive has one queen."
 _RESULT = record_of(
@@ -68,6 +72,45 @@ RETRIEVAL = Operation(
     statuses=ALL_PROBLEMS,
     problem=_DIFY_PROBLEM,
 )
+_COUNT = {"type": "integer", "minimum": 0}
+_DOCUMENT = {"type": "object", "properties": {"text": _TEXT}, "required": ["text"]}
+_RANKED = record_of(index=_COUNT, relevance_score=_SCORE)
+_RANKED["properties"]["document"] = _DOCUMENT
+_BEES = {"query": "Who lays eggs?", "documents": ["Bees live in hives.", "The queen lays all the eggs."]}
+
+RERANK = Operation(
+    "rerank",
+    "Rank documents, as Cohere's and Jina's clients ask",
+    "Best first, each with the probability that it holds evidence. The index `default` needs an encoder.",
+    "Rerank",
+    {**_BEES, "top_n": 1},
+    record_of(
+        model=_TEXT, results=list_of(_RANKED), usage=record_of(prompt_tokens=_COUNT, total_tokens=_COUNT),
+        meta=record_of(tokens=record_of(input_tokens=_COUNT)),
+    ),
+    {
+        "model": "retrivex+all-MiniLM-L6-v2",
+        "results": [{"index": 1, "relevance_score": 0.62, "document": {"text": "The queen lays all the eggs."}}],
+        "usage": {"prompt_tokens": 15, "total_tokens": 15},
+        "meta": {"tokens": {"input_tokens": 15}},
+    },
+    statuses=ALL_PROBLEMS,
+    problem=_COHERE_PROBLEM,
+)  # fmt: skip
+RERANK_V2 = replace(RERANK, name="rerank_v2", summary="Rank documents, as newer clients of Cohere ask")
+_RANK = record_of(index=_COUNT, score={"type": "number"})
+_RANK["properties"]["text"] = _TEXT
+RANK_TEXTS = Operation(
+    "rank_texts",
+    "Rank texts, as clients of Text Embeddings Inference ask",
+    "Best first, each with the probability that it holds evidence. The index `default` needs an encoder.",
+    "TextRank",
+    {"query": _BEES["query"], "texts": _BEES["documents"]},
+    list_of(_RANK),
+    [{"index": 1, "score": 0.62}, {"index": 0, "score": 0.03}],
+    statuses=ALL_PROBLEMS,
+    problem=_TEI_PROBLEM,
+)
 
 
 def components() -> dict[str, Any]:
@@ -76,8 +119,10 @@ def components() -> dict[str, Any]:
     made = {
         _OPENAI_PROBLEM: _problem_with(error=error),
         _DIFY_PROBLEM: _problem_with(error_code={"type": "integer"}, error_msg=_TEXT),
+        _COHERE_PROBLEM: _problem_with(message=_TEXT),
+        _TEI_PROBLEM: _problem_with(error=_TEXT, error_type={"enum": [*TEI_TYPES]}),
     }
-    for model in (VectorStoreSearch, Retrieval):
+    for model in (VectorStoreSearch, Retrieval, Rerank, TextRank):
         made |= lift(model.__name__, model.model_json_schema())
     return made
 

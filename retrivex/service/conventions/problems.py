@@ -12,6 +12,14 @@ VECTOR_STORES = "/v1/vector_stores/"
 RETRIEVAL = "/retrieval"
 """Address of Dify's convention."""
 
+RERANK = ("/v1/rerank", "/v2/rerank")
+"""Addresses of Cohere's convention, which is that of Jina, too."""
+
+TEXT_RANK = "/rerank"
+"""Address of the convention of Text Embeddings Inference."""
+
+TEI_TYPES = ("Validation", "Overloaded", "Backend")
+
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 _NO_HEADER, _NOT_ALLOWED, _NO_KNOWLEDGE = 1001, 1002, 2001
 
@@ -35,6 +43,12 @@ def members_of(problem: Problem, path: str, authorization: str = "") -> dict[str
         return {"error": {"message": problem.detail, "type": kind, "param": None, "code": problem.kind}}
     if path == RETRIEVAL:
         return {"error_code": _dify_code(problem, authorization), "error_msg": problem.detail}
+    if path in RERANK:
+        return {"message": problem.detail}
+    if path == TEXT_RANK:
+        validation, overloaded, backend = TEI_TYPES
+        kind = backend if problem.status == 500 else overloaded if problem.status in (429, 503) else validation
+        return {"error": problem.detail, "error_type": kind}
     return {}
 
 

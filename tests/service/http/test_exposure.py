@@ -184,7 +184,7 @@ def test_two_tenants_and_64_clients_share_nothing(
     Logs and spans, which operators see, have no word of either.
     """
     caplog.set_level(logging.DEBUG)
-    client = make_client(threads=4, queue=200, key_rate=10_000, key_concurrency=1000, timeout_s=300)
+    client = make_client(threads=4, queue=200, key_rate=10_000, key_concurrency=1000, timeout_s=300, embed="hashing")
     words = {"acme": "vulture", "wayne": "batcave"}
     secrets = {name: keys.create(name, [name])[1] for name in words}
     leaks: list[str] = []
@@ -227,6 +227,8 @@ def test_two_tenants_and_64_clients_share_nothing(
             lambda: client.get("/metrics", headers=headers),
             lambda: client.post("/v1/vector_stores/default/search", json={"query": "planned"}, headers=headers),
             lambda: client.post("/retrieval", json=retrieval, headers=headers),
+            lambda: client.post("/v1/rerank", json={"query": word, "documents": [text, "Rain."]}, headers=headers),
+            lambda: client.post("/rerank", json={"query": word, "texts": [text, 5]}, headers=headers),
             lambda: call_mcp(client, headers, "tools/call", name="search", arguments=arguments),
             lambda: call_mcp(client, headers, "tools/call", name="open", arguments=place),
             lambda: call_mcp(client, headers, "resources/list"),
