@@ -31,7 +31,7 @@ NOT_RUN = {
     "evaluation_run.md": [_ENDPOINT],
     "mcp.md": [_NETWORK],
     "migrating.md": [_NETWORK],
-    "service.md": [_NETWORK, "a free port", *[_SERVICE] * 6, _NETWORK, *[_SERVICE] * 4],
+    "service.md": [_NETWORK, "a free port", *[_SERVICE] * 6, _NETWORK, *[_SERVICE] * 5],
     "playground.md": ["a free port"],
     "probe.md": [_ENDPOINT, _ENDPOINT],
     "scale.md": ["a checkout with its environment"],

@@ -92,7 +92,7 @@ def test_the_official_clients_of_cohere_read_results(served: tuple[str, str]) ->
     import cohere  # noqa: PLC0415 - the environment of the service alone has it
 
     address, secret = served
-    first = cohere.Client(api_key=secret, base_url=address)
+    first: Any = cohere.Client(api_key=secret, base_url=address)
     found = first.rerank(query=QUERY, documents=TEXTS, model="rerank-v3.5", top_n=2, return_documents=True)
     assert [result.index for result in found.results] == [1, 2]
     assert found.results[0].document.text == TEXTS[1]
@@ -100,7 +100,7 @@ def test_the_official_clients_of_cohere_read_results(served: tuple[str, str]) ->
     assert found.meta.tokens.input_tokens > 0
     fields = first.rerank(query=QUERY, documents=[{"text": text} for text in TEXTS], rank_fields=["text"])
     assert [result.index for result in fields.results] == [1, 2, 0]
-    newer = cohere.ClientV2(api_key=secret, base_url=address)
+    newer: Any = cohere.ClientV2(api_key=secret, base_url=address)
     again = newer.rerank(model="rerank-v3.5", query=QUERY, documents=TEXTS, top_n=2, max_tokens_per_doc=4096)
     assert [(one.index, one.relevance_score) for one in again.results] == [
         (one.index, one.relevance_score) for one in found.results
