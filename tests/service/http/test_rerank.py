@@ -92,23 +92,26 @@ def test_the_official_clients_of_cohere_read_results(served: tuple[str, str]) ->
     import cohere  # noqa: PLC0415 - the environment of the service alone has it
 
     address, secret = served
-    first: Any = cohere.Client(api_key=secret, base_url=address)
-    found = first.rerank(query=QUERY, documents=TEXTS, model="rerank-v3.5", top_n=2, return_documents=True)
+    with cohere.Client(api_key=secret, base_url=address) as client:
+        found: Any = client.rerank(query=QUERY, documents=TEXTS, model="rerank-v3.5", top_n=2, return_documents=True)
+        fields = client.rerank(query=QUERY, documents=[{"text": text} for text in TEXTS], rank_fields=["text"])
     assert [result.index for result in found.results] == [1, 2]
     assert found.results[0].document.text == TEXTS[1]
     assert 1 >= found.results[0].relevance_score > found.results[1].relevance_score >= 0
     assert found.meta.tokens.input_tokens > 0
-    fields = first.rerank(query=QUERY, documents=[{"text": text} for text in TEXTS], rank_fields=["text"])
     assert [result.index for result in fields.results] == [1, 2, 0]
-    newer: Any = cohere.ClientV2(api_key=secret, base_url=address)
-    again = newer.rerank(model="rerank-v3.5", query=QUERY, documents=TEXTS, top_n=2, max_tokens_per_doc=4096)
+    with cohere.ClientV2(api_key=secret, base_url=address) as client:
+        again = client.rerank(model="rerank-v3.5", query=QUERY, documents=TEXTS, top_n=2, max_tokens_per_doc=4096)
+        with pytest.raises(cohere.UnprocessableEntityError, match="documents is"):
+            client.rerank(model="any", query=QUERY, documents=[])
     assert [(one.index, one.relevance_score) for one in again.results] == [
         (one.index, one.relevance_score) for one in found.results
     ]
-    with pytest.raises(cohere.UnprocessableEntityError, match="documents is"):
-        newer.rerank(model="any", query=QUERY, documents=[])
-    with pytest.raises(cohere.UnauthorizedError, match="no key, or none"):
-        cohere.ClientV2(api_key="nonsense", base_url=address).rerank(model="any", query=QUERY, documents=TEXTS)
+    with (
+        cohere.ClientV2(api_key="nonsense", base_url=address) as stranger,
+        pytest.raises(cohere.UnauthorizedError, match="no key, or none"),
+    ):
+        stranger.rerank(model="any", query=QUERY, documents=TEXTS)
 
 
 @pytest.mark.parametrize(
