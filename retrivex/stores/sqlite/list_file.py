@@ -172,7 +172,9 @@ class ListPart:
     ) -> tuple[Lists, int]:
         """Write it; the rest as in `ListWriter.write`."""
         with disk_errors(self.path):
-            self._file = self.path.open("xb", buffering=0)
+            self._file = self.path.open("x+b", buffering=0)
+            # before that, another process may take it for what a killed one left, and remove it: what is open can still
+            # be written and read, and `ListWriter.adopt` finds that its name is gone
             _try_lock(self._file)
             return _fill(self._file, self.path, identity, centroids, list_of, places, rows)
 
@@ -247,7 +249,7 @@ class ListWriter:
         self._kept, self._replaced = path, identity
         with disk_errors(path):
             path.unlink(missing_ok=True)  # of a transaction that did not commit; never through a link to another file
-            with path.open("xb", buffering=0) as file:
+            with path.open("x+b", buffering=0) as file:
                 return _fill(file, path, identity, centroids, list_of, places, rows)
 
     def adopt(self, part: ListPart, number: int, identity: str) -> bool:
@@ -329,7 +331,7 @@ def _fill(
     # room is taken before it is mapped: a disk that is full is an error here, and a crash there
     for size in _pieces(_size(len(centroids), entries, dimension) - HEADER_BYTES):
         _write_all(file, bytes(size))
-    data = np.memmap(path, np.uint8, "r+", HEADER_BYTES)
+    data = np.memmap(file, np.uint8, "r+", HEADER_BYTES)  # never by its name, which others may have removed
     made = _split(data, len(centroids), entries, dimension)
     made.centroids[:], made.starts[:] = centroids, starts
     order = np.argsort(list_of, kind="stable")

@@ -217,6 +217,65 @@ def test_a_part_that_is_being_written_stays_and_is_written_again_where_it_was_re
         assert list_file.list_parts(path) == []
 
 
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("moment", ["before its lock", "after its lock", "before it is mapped"])
+def test_a_part_that_another_process_takes_for_a_killed_ones_is_no_error(
+    path: Path, moment: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, memmap, removed = list_file._try_lock, np.memmap, []
+
+    def remove() -> None:
+        if len(removed) == times:
+            return
+        [part] = list_file.list_parts(path)
+        removed.append(part)
+        if moment == "before its lock":
+            with SQLiteStore(path) as other:
+                put(other, "late", len(removed), seed=900)  # tidies up
+        else:
+            part.unlink()
+        assert list_file.list_parts(path) == []
+
+    def lock_late(file: Any) -> bool:
+        is_part = file.writable() and "-lists-part-" in str(file.name)
+        if is_part and moment == "before its lock":
+            remove()
+        locked = lock(file)
+        if is_part and moment == "after its lock":
+            remove()
+        return locked
+
+    def map_late(file: Any, kind: Any, mode: str, *more: Any) -> Any:
+        if mode == "r+" and moment == "before it is mapped":
+            remove()
+        return memmap(file, kind, mode, *more)
+
+    with SQLiteStore(path) as store:
+        fill(store)
+        with monkeypatch.context() as patch:
+            patch.setattr(list_file, "_try_lock", lock_late)
+            patch.setattr(np, "memmap", map_late)
+            assert store.index_vectors(100)
+        assert len(set(removed)) == times
+        assert store.info().approximate is not None
+        assert store.check() == []
+        assert found(store) == found(store, exact=True)
+        assert list_file.list_parts(path) == []
+
+
+@pytest.mark.parametrize("from_vectors", [0, 100])
+def test_a_store_that_is_read_only_writes_no_part_and_says_so_at_once(path: Path, from_vectors: int) -> None:
+    with SQLiteStore(path) as store:
+        fill(store)
+    with SQLiteStore(path, read_only=True) as store, pytest.MonkeyPatch.context() as patch:
+        found(store)  # the log's files lie there from now on
+        before = sorted(os.listdir(path.parent))
+        patch.setattr(list_file.ListPart, "write", lambda *_: pytest.fail("a part was written"))
+        with pytest.raises(StoreError, match="is closed or was opened read-only: open it with read_only=False"):
+            store.index_vectors(from_vectors)
+        assert sorted(os.listdir(path.parent)) == before
+
+
 def refill(store: SQLiteStore) -> None:
     store.drop_vectors()
     fill(store)
