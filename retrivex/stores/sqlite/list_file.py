@@ -226,6 +226,7 @@ class ListWriter:
         self._created: list[Path] = []
         self._kept: Path | None = None
         self._replaced = ""  # identity of the files that go when the transaction commits
+        self._outdated: list[Path] = []  # files that were there inside of it: the next one, of others, may add its own
 
     def write(
         self,
@@ -246,7 +247,7 @@ class ListWriter:
         """
         path = list_path(self._database, number)
         self._created.append(path)
-        self._kept, self._replaced = path, identity
+        self._replace(path, identity)
         with disk_errors(path):
             path.unlink(missing_ok=True)  # of a transaction that did not commit; never through a link to another file
             with path.open("x+b", buffering=0) as file:
@@ -261,30 +262,36 @@ class ListWriter:
             except FileNotFoundError:
                 return False
             self._created.append(path)
-            self._kept, self._replaced = path, identity
+            self._replace(path, identity)
             sync_folder(path.absolute().parent)
         return True
 
     def drop(self, identity: str) -> None:
         """Let the file go when this transaction commits."""
-        self._kept, self._replaced = None, identity
+        self._replace(None, identity)
 
     def committed(self) -> None:
         """Remove the files of other numbers, where this transaction wrote one, or dropped all."""
         if self._replaced:
-            self.remove_others(self._replaced, self._kept)
-        self._created, self._kept, self._replaced = [], None, ""
+            remove_files(self._outdated, self._replaced, self._kept)
+        self._forget()
 
     def rolled_back(self) -> None:
         """Remove the files that this transaction wrote."""
         for path in self._created:
             with suppress(OSError):
                 path.unlink()
-        self._created, self._kept, self._replaced = [], None, ""
+        self._forget()
 
     def remove_others(self, identity: str, kept: Path | None) -> None:
-        """Remove this database's files but one."""
+        """Remove this database's files but one; the caller holds the write lock."""
         remove_files(list_files(self._database), identity, kept)
+
+    def _replace(self, path: Path | None, identity: str) -> None:
+        self._kept, self._replaced, self._outdated = path, identity, list_files(self._database)
+
+    def _forget(self) -> None:
+        self._created, self._kept, self._replaced, self._outdated = [], None, "", []
 
 
 def map_lists(path: Path, space: ListSpace) -> Lists:

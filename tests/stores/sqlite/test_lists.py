@@ -21,7 +21,7 @@ from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
-from retrivex.stores.sqlite import list_building, list_file, list_search, vector_runs
+from retrivex.stores.sqlite import list_building, list_file, list_search, vector_file, vector_runs
 from retrivex.stores.sqlite.list_file import list_files
 
 DIMENSION = 8
@@ -274,6 +274,38 @@ def test_a_store_that_is_read_only_writes_no_part_and_says_so_at_once(path: Path
         with pytest.raises(StoreError, match="is closed or was opened read-only: open it with read_only=False"):
             store.index_vectors(from_vectors)
         assert sorted(os.listdir(path.parent)) == before
+
+
+@pytest.mark.parametrize("writer", [vector_file.VectorWriter, list_file.ListWriter])
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_files_that_another_process_begins_right_after_a_commit_stay(
+    path: Path, writer: Any, is_dropped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_runs, "MIN_GAPS", 4)
+    committed, done = writer.committed, []
+
+    def commit_late(self: Any) -> None:
+        if self._replaced and not done:  # between the commit and the removal of what it has replaced
+            done.append(True)
+            with SQLiteStore(path) as other:
+                fill(other, 60)
+                for number in range(0, 60, 2):
+                    other.delete(f"d{number}")  # vectors are compacted
+                other.index_vectors(100)
+        committed(self)
+
+    with SQLiteStore(path) as store:
+        fill(store)
+        store.index_vectors(100)
+        monkeypatch.setattr(writer, "committed", commit_late)
+        if is_dropped:
+            store.drop_vectors()
+        else:
+            for number in range(1, 40, 2):
+                store.delete(f"d{number}")
+        assert done
+        assert store.check() == []
+        assert found(store) == found(store, exact=True)
 
 
 def refill(store: SQLiteStore) -> None:
