@@ -104,9 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="as in CI: little of everything, nothing kept")
     parser.add_argument("--soak", action="store_true", help="compose for a long time instead, and watch the memory")
-    parser.add_argument(
-        "--index", action="store_true", help="kill the embedded index instead, 200 times alone and beside others"
-    )
+    parser.add_argument("--index", action="store_true", help="kill the embedded index instead, alone and beside others")
     parser.add_argument("--minutes", type=float, default=30.0)
     said = parser.parse_args()
     if said.index:
