@@ -21,6 +21,8 @@ from benchmarks.speed.scale_shards import expected_asked, expected_fullest
 RESULTS = Path(__file__).parents[1] / "results"
 CORES, USE = 2, 0.7
 TENANT_CHUNKS = 1_000
+LARGEST = 1e15
+"""Of what a plan is made for; far more than there are texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Plan:
     neighbours_cores : busy with neighbours, in all shards
     requests_per_shard : neighbours' requests a second that the mean shard gets
     traffic_mb : texts a second, from shards to composing machines
-    words_cores, vectors_cores : busy with searching everything, by words or exactly by vectors
+    words_cores, vectors_cores : busy with searching everything, by two frequent and four rare words, or exactly by
+        vectors
     tenant_cores : busy with searching by words in files of a tenant's own
     ingest_hours : of one core's time
     """
@@ -88,10 +91,11 @@ def make_plan(scale: Mapping[str, Any], process_mb: float, chunks: float, questi
     Raises
     ------
     ValueError
-        If one of the numbers is not positive.
+        If one of the numbers is not positive, or none that can be counted with.
     """
-    if min(chunks, questions, shards) <= 0:
-        raise ValueError(f"chunks, questions and shards must be above 0: {chunks:g}, {questions:g}, {shards:g}")
+    for name, number in (("chunks", chunks), ("questions", questions), ("shards", shards)):
+        if not 0 < number <= LARGEST:  # NaN is neither
+            raise ValueError(f"{name} is {str(number)[:20]}: it must be above 0 and at most {LARGEST:g}")
     growth, sets = scale["growth"], scale["shards"]["placed"]["sets"]
     largest = growth["1000000"]
     asked = expected_asked(shards, sets["documents_of_hits"])
@@ -111,7 +115,7 @@ def make_plan(scale: Mapping[str, Any], process_mb: float, chunks: float, questi
         neighbours_cores=questions * asked * _request_ms(scale["shards"], chunks) / 1e3,
         requests_per_shard=questions * asked / shards,
         traffic_mb=questions * back / 1e6,
-        words_cores=search_cores("words_rare"),
+        words_cores=search_cores("words_frequent"),
         vectors_cores=search_cores("vectors_exact"),
         tenant_cores=questions * growth["tenant_alone_ms"] / 1e3,
         ingest_hours=chunks * largest["ingest_cpu_us"] / 3.6e9,
@@ -142,7 +146,7 @@ def plan_table(plan: Plan, shards: int) -> str:
             f"search by words, a tenant of {TENANT_CHUNKS:,} chunks each question",
             f"{plan.tenant_cores:,.2f} cores busy",
         ],
-        ["search by words in everything", f"{plan.words_cores:,.0f} cores busy: not this way"],
+        ["search by words, two of them frequent, in everything", f"{plan.words_cores:,.0f} cores busy: not this way"],
         ["exact search by vectors in everything", f"{plan.vectors_cores:,.0f} cores busy: not this way"],
         ["vectors, where they are kept", f"{plan.vectors_gb / 1e3:,.2f} TB; {vectors:,.1f} GB a shard"],
     ]

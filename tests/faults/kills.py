@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow.parquet as pq
-from stores.sqlite.kill_ingest import ingest
+from stores.sqlite.kill_ingest import ingest, write_beside
 from support.batch_world import CONFIG, MadeStore, make_table, write_requests
 from support.early_files import with_vectors_inside
 from support.whole_stores import assert_documents_are_whole, contents
@@ -39,6 +39,7 @@ from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.retrieval.indexing import Indexer
 from retrivex.stores import SQLiteStore
 from retrivex.stores.cache.sqlite import SQLiteCache
+from retrivex.stores.sqlite.list_file import list_parts
 from retrivex.tokens.tokenizer import get_tokenizer
 
 ENTRIES = 40
@@ -80,6 +81,37 @@ class StoreWriter:
             ingest(place / "store.db", version)
         with SQLiteStore(folder / "store.db") as killed, SQLiteStore(undisturbed / "store.db") as other:
             assert contents(killed) == contents(other)
+
+
+class BesideWriter(StoreWriter):
+    """A store whose approximate index is built outside of transactions, while another process writes and tidies up.
+
+    That one is never killed, and ends before what the killed one left is looked at.
+    """
+
+    def __init__(self) -> None:
+        self.other = 0
+
+    def prepare(self, folder: Path, version: int) -> None:
+        """Start the other process."""
+        SQLiteStore(folder / "store.db").close()  # two processes that create a file at once are another matter
+        self.other = start_child(lambda: write_beside(folder / "store.db", folder / "stop"))
+
+    def write(self, folder: Path, version: int) -> None:
+        ingest(
+            folder / "store.db", 2 * version
+        )  # every second version is written in batches, which hold the write lock
+
+    def check(self, folder: Path) -> None:
+        (folder / "stop").touch()
+        _, status = os.waitpid(self.other, 0)
+        (folder / "stop").unlink()
+        assert status == 0, "the process beside the killed one failed"
+        super().check(folder)
+
+    def finish(self, folder: Path, undisturbed: Path, version: int) -> None:
+        super().finish(folder, undisturbed, 2 * version)  # this deletes what the other process wrote
+        assert list_parts(folder / "store.db") == []
 
 
 class IndexWriter:
@@ -243,6 +275,7 @@ class BatchWriter:
 
 WRITERS: dict[str, Callable[[], Writer]] = {
     "store": StoreWriter,
+    "beside": BesideWriter,
     "index": IndexWriter,
     "cache": CacheWriter,
     "batch": BatchWriter,
@@ -258,9 +291,8 @@ class Kills:
     violations: list[str] = field(default_factory=list)
 
 
-def run_child(work: Callable[[], None], delay: float | None) -> tuple[str, float]:
-    """Run work in a child and kill it after a delay; return how it ended, and after how many seconds."""
-    began = time.perf_counter()
+def start_child(work: Callable[[], None]) -> int:
+    """Run work in a child; return its number."""
     child = os.fork()
     if child == 0:
         try:
@@ -269,6 +301,13 @@ def run_child(work: Callable[[], None], delay: float | None) -> tuple[str, float
         except BaseException as error:  # noqa: BLE001 - the exit code tells the parent, whatever it was
             os.write(2, f"{type(error).__name__}: {error}\n".encode())
             os._exit(1)
+    return child
+
+
+def run_child(work: Callable[[], None], delay: float | None) -> tuple[str, float]:
+    """Run work in a child and kill it after a delay; return how it ended, and after how many seconds."""
+    began = time.perf_counter()
+    child = start_child(work)
     status = None
     while delay is not None and status is None and (left := began + delay - time.perf_counter()) > 0:
         time.sleep(min(left, 0.002))

@@ -172,7 +172,9 @@ class ListPart:
     ) -> tuple[Lists, int]:
         """Write it; the rest as in `ListWriter.write`."""
         with disk_errors(self.path):
-            self._file = self.path.open("xb", buffering=0)
+            self._file = self.path.open("x+b", buffering=0)
+            # before that, another process may take it for what a killed one left, and remove it: what is open can still
+            # be written and read, and `ListWriter.adopt` finds that its name is gone
             _try_lock(self._file)
             return _fill(self._file, self.path, identity, centroids, list_of, places, rows)
 
@@ -224,6 +226,7 @@ class ListWriter:
         self._created: list[Path] = []
         self._kept: Path | None = None
         self._replaced = ""  # identity of the files that go when the transaction commits
+        self._outdated: list[Path] = []  # files that were there inside of it: the next one, of others, may add its own
 
     def write(
         self,
@@ -244,10 +247,10 @@ class ListWriter:
         """
         path = list_path(self._database, number)
         self._created.append(path)
-        self._kept, self._replaced = path, identity
+        self._replace(path, identity)
         with disk_errors(path):
             path.unlink(missing_ok=True)  # of a transaction that did not commit; never through a link to another file
-            with path.open("xb", buffering=0) as file:
+            with path.open("x+b", buffering=0) as file:
                 return _fill(file, path, identity, centroids, list_of, places, rows)
 
     def adopt(self, part: ListPart, number: int, identity: str) -> bool:
@@ -259,30 +262,36 @@ class ListWriter:
             except FileNotFoundError:
                 return False
             self._created.append(path)
-            self._kept, self._replaced = path, identity
+            self._replace(path, identity)
             sync_folder(path.absolute().parent)
         return True
 
     def drop(self, identity: str) -> None:
         """Let the file go when this transaction commits."""
-        self._kept, self._replaced = None, identity
+        self._replace(None, identity)
 
     def committed(self) -> None:
         """Remove the files of other numbers, where this transaction wrote one, or dropped all."""
         if self._replaced:
-            self.remove_others(self._replaced, self._kept)
-        self._created, self._kept, self._replaced = [], None, ""
+            remove_files(self._outdated, self._replaced, self._kept)
+        self._forget()
 
     def rolled_back(self) -> None:
         """Remove the files that this transaction wrote."""
         for path in self._created:
             with suppress(OSError):
                 path.unlink()
-        self._created, self._kept, self._replaced = [], None, ""
+        self._forget()
 
     def remove_others(self, identity: str, kept: Path | None) -> None:
-        """Remove this database's files but one."""
+        """Remove this database's files but one; the caller holds the write lock."""
         remove_files(list_files(self._database), identity, kept)
+
+    def _replace(self, path: Path | None, identity: str) -> None:
+        self._kept, self._replaced, self._outdated = path, identity, list_files(self._database)
+
+    def _forget(self) -> None:
+        self._created, self._kept, self._replaced, self._outdated = [], None, "", []
 
 
 def map_lists(path: Path, space: ListSpace) -> Lists:
@@ -329,7 +338,7 @@ def _fill(
     # room is taken before it is mapped: a disk that is full is an error here, and a crash there
     for size in _pieces(_size(len(centroids), entries, dimension) - HEADER_BYTES):
         _write_all(file, bytes(size))
-    data = np.memmap(path, np.uint8, "r+", HEADER_BYTES)
+    data = np.memmap(file, np.uint8, "r+", HEADER_BYTES)  # never by its name, which others may have removed
     made = _split(data, len(centroids), entries, dimension)
     made.centroids[:], made.starts[:] = centroids, starts
     order = np.argsort(list_of, kind="stable")

@@ -323,19 +323,20 @@ class SQLiteStore:
         Raises
         ------
         StoreError
-            If `from_vectors` is negative, or the files cannot be read or written.
+            If `from_vectors` is negative, the store is closed or read-only, or the files cannot be read or written.
         """
         if isinstance(from_vectors, bool) or not isinstance(from_vectors, int) or from_vectors < 0:
             raise StoreError(
                 f"from_vectors is {from_vectors!r}: give the number of vectors from which on there is an approximate "
                 f"index, {LISTED_FROM:,} as a rule, or 0 for none"
             )
+        writer = self._writing_connection()  # before any work, and before a part is written
         if from_vectors == 0:
             with self._readers.snapshot() as connection:
                 if self._spaces(connection)[0] is None:
                     return False
         # the vectors of a batch that is open can be seen from inside alone
-        elif self._writer is None or not self._writer.in_transaction:
+        elif not writer.in_transaction:
             for _ in range(_ATTEMPTS):
                 written = self._list_beside(from_vectors)
                 if written is not None:

@@ -121,12 +121,13 @@ class VectorWriter:
         self._dirty = False
         self._created: Path | None = None
         self._replaced = ""  # identity of the files that go when the transaction commits
+        self._outdated: list[Path] = []  # files that were there inside of it: the next one, of others, may add its own
 
     def create(self, space: VectorSpace) -> None:
         """Begin the file of a new generation; one of that name was left by a transaction that did not commit."""
         self.close()
         path = self._created = _path(self._database, space)
-        self._replaced = space.identity
+        self._replaced, self._outdated = space.identity, vector_files(self._database)
         with disk_errors(path):
             path.unlink(missing_ok=True)  # never through a link to another file, as a folder from elsewhere may hold
             self._open = (path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666))
@@ -148,7 +149,7 @@ class VectorWriter:
     def drop(self, identity: str) -> None:
         """Let the file go when this transaction commits."""
         self.close()
-        self._created, self._replaced = None, identity
+        self._created, self._replaced, self._outdated = None, identity, vector_files(self._database)
 
     def sync(self) -> None:
         """Bring to the disk what was written; a database must not say that rows are there before they are."""
@@ -164,8 +165,8 @@ class VectorWriter:
     def committed(self) -> None:
         """Remove the files of earlier generations, where this transaction began one, or dropped all."""
         if self._replaced:
-            self.remove_others(self._replaced, self._created)
-        self._created, self._replaced = None, ""
+            remove_files(self._outdated, self._replaced, self._created)
+        self._created, self._replaced, self._outdated = None, "", []
 
     def rolled_back(self) -> None:
         """Forget what was written; a file that this transaction began goes."""
@@ -173,10 +174,13 @@ class VectorWriter:
             self.close()
             with suppress(OSError):
                 self._created.unlink()
-        self._dirty, self._created, self._replaced = False, None, ""
+        self._dirty, self._created, self._replaced, self._outdated = False, None, "", []
 
     def remove_others(self, identity: str, kept: Path | None) -> None:
-        """Remove this database's files but one: those of earlier generations, and of transactions that were killed."""
+        """Remove this database's files but one: those of earlier generations, and of transactions that were killed.
+
+        The caller holds the write lock: another process's transaction may have begun a file that is not committed yet.
+        """
         remove_files(vector_files(self._database), identity, kept)
 
     def close(self) -> None:

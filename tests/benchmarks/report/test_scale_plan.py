@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.report.scale_plan import RESULTS, make_plan, plan_table
+from benchmarks.report.scale_plan import RESULTS, main, make_plan, plan_table
 from benchmarks.report.scale_tables import off
 
 SCALE: dict[str, Any] = json.loads((RESULTS / "scale.json").read_text(encoding="utf-8"))
@@ -33,7 +33,7 @@ def changed(path: tuple[str, ...], factor: float) -> set[str]:
         (("growth", "1000000", "text_bytes"), {"text_gb"}),
         (("growth", "1000000", "vector_bytes"), {"vectors_gb"}),
         (("growth", "1000000", "ingest_cpu_us"), {"ingest_hours"}),
-        (("growth", "1000000", "ms", "words_rare"), {"words_cores"}),
+        (("growth", "1000000", "ms", "words_frequent"), {"words_cores"}),
         (("growth", "1000000", "ms", "vectors_exact"), {"vectors_cores"}),
         (
             (
@@ -67,10 +67,47 @@ def test_twice_the_chunks_need_twice_the_disk_and_no_more_machines_that_compose(
     assert once.neighbours_cores < twice.neighbours_cores < 1.2 * once.neighbours_cores
 
 
-@pytest.mark.parametrize("numbers", [(0, 1e3, 4), (1e6, -1, 4), (1e6, 1e3, 0)])
-def test_a_number_that_is_not_positive_is_refused(numbers: tuple[float, float, int]) -> None:
-    with pytest.raises(ValueError, match="must be above 0"):
+@pytest.mark.parametrize("chunks", [1.0, 1e6, 1e9, 1e12])
+def test_the_words_that_take_longest_make_the_upper_bound(chunks: float) -> None:
+    rare = copy.deepcopy(SCALE)
+    for size in rare["growth"].values():
+        if isinstance(size, dict):
+            size["ms"]["words_frequent"] = size["ms"]["words_rare"]
+    cores = [make_plan(made, 200.0, chunks, 1e3, 1).words_cores for made in (rare, SCALE)]
+    assert cores == sorted(cores)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name"),
+    [
+        ((0, 1e3, 4), "chunks is 0"),
+        ((1e6, -1, 4), "questions is -1"),
+        ((1e6, 1e3, 0), "shards is 0"),
+        ((float("inf"), 1e3, 4), "chunks is inf"),
+        ((1e6, float("nan"), 4), "questions is nan"),
+        ((1e6, 1e3, 10**400), "shards is 10000000000000000000"),
+    ],
+)
+def test_a_number_that_cannot_be_counted_with_is_refused(numbers: tuple[float, float, int], name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}: it must be above 0 and at most 1e\\+15"):
         make_plan(SCALE, 200.0, *numbers)
+
+
+@pytest.mark.parametrize("value", ["1e400", "nan", "-inf", "1e300"])
+@pytest.mark.parametrize("option", ["--chunks", "--questions"])
+def test_the_command_says_in_one_line_what_is_wrong(
+    option: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["scale_plan", f"{option}={value}"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith("it must be above 0 and at most 1e+15")
+
+
+@pytest.mark.parametrize("numbers", [(1e-300, 1e-300, 1), (1e15, 1e15, 10**15), (1e-9, 1e15, 10**15)])
+def test_a_plan_is_made_for_the_least_and_the_most(numbers: tuple[float, float, int]) -> None:
+    assert plan_table(make_plan(SCALE, 200.0, *numbers), numbers[2])
 
 
 def test_the_table_says_the_machines_and_the_fullest_shard() -> None:

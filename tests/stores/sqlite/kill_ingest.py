@@ -59,6 +59,31 @@ def ingest(path: Path, version: int) -> None:
         store.index_vectors(1)
 
 
+def write_beside(path: Path, stop: Path) -> None:
+    """Write other documents, delete them, build lists and tidy up, each time as a store of its own, until told to stop.
+
+    Documents have the form of those of `documents`, so that the same is asked of them.
+    """
+    vector_runs.MIN_GAPS = 20
+    parent, turn = os.getppid(), 0
+    while not stop.exists() and os.getppid() == parent:
+        turn += 1
+        with SQLiteStore(path) as store, nullcontext() if turn % 3 else store.batch():
+            for number in range(turn % 3, DOCUMENTS, 3):
+                doc_id = f"beside-{number}"
+                texts = [f"piece {i} of number{number} state{turn} " for i in range(3 + number)]
+                starts = [sum(map(len, texts[:i])) for i in range(len(texts))]
+                chunks = [
+                    Chunk(text, ChunkMetadata(doc_id, i, start, start + len(text)))
+                    for i, (text, start) in enumerate(zip(texts, starts, strict=True))
+                ]
+                vectors = np.random.default_rng(turn).standard_normal((len(chunks), DIMENSION))
+                store.put(Document(doc_id, "".join(texts)), chunks, embeddings=vectors, encoder="random")
+            store.delete(f"beside-{turn % DOCUMENTS}")
+            if turn % 2:
+                store.index_vectors(1)
+
+
 def run(path: Path, version: int, delay: float) -> str:
     """Ingest in a child that is killed after `delay` seconds; say how it ended.
 

@@ -39,11 +39,15 @@ class Ingester:
 
 
 @pytest.fixture
-def ingester() -> Iterator[Ingester]:
-    script = Path(__file__).with_name("kill_ingest.py")
+def environment() -> dict[str, str]:
     # threads of numpy's own would have to survive the fork
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = str(script.parents[2])
+    single = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **single, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+@pytest.fixture
+def ingester(environment: dict[str, str]) -> Iterator[Ingester]:
+    script = Path(__file__).with_name("kill_ingest.py")
     with subprocess.Popen(
         [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
@@ -71,6 +75,14 @@ def test_kill_at_any_moment(kills: int, tmp_path: Path, ingester: Ingester) -> N
         assert contents(killed) == contents(undisturbed)
         assert killed.check() == []
     assert list_parts(path) == []
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(100, marks=pytest.mark.integration)])
+def test_kill_beside_another_process_that_writes(kills: int, tmp_path: Path, environment: dict[str, str]) -> None:
+    code = "import pathlib, sys; from faults.kills import kill; "
+    code += f"made = kill('beside', {kills}, {kills}, pathlib.Path(sys.argv[1])); print(made.killed, *made.violations)"
+    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, env=environment)
+    assert (ended.stdout.strip(), ended.stderr) == (str(kills), "")
 
 
 def test_hits_may_change_places_within_rounding_alone() -> None:

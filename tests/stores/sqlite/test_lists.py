@@ -21,7 +21,7 @@ from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
-from retrivex.stores.sqlite import list_building, list_file, list_search, vector_runs
+from retrivex.stores.sqlite import list_building, list_file, list_search, vector_file, vector_runs
 from retrivex.stores.sqlite.list_file import list_files
 
 DIMENSION = 8
@@ -215,6 +215,97 @@ def test_a_part_that_is_being_written_stays_and_is_written_again_where_it_was_re
         assert store.check() == []
         assert found(store) == found(store, exact=True)
         assert list_file.list_parts(path) == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("moment", ["before its lock", "after its lock", "before it is mapped"])
+def test_a_part_that_another_process_takes_for_a_killed_ones_is_no_error(
+    path: Path, moment: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, memmap, removed = list_file._try_lock, np.memmap, []
+
+    def remove() -> None:
+        if len(removed) == times:
+            return
+        [part] = list_file.list_parts(path)
+        removed.append(part)
+        if moment == "before its lock":
+            with SQLiteStore(path) as other:
+                put(other, "late", len(removed), seed=900)  # tidies up
+        else:
+            part.unlink()
+        assert list_file.list_parts(path) == []
+
+    def lock_late(file: Any) -> bool:
+        is_part = file.writable() and "-lists-part-" in str(file.name)
+        if is_part and moment == "before its lock":
+            remove()
+        locked = lock(file)
+        if is_part and moment == "after its lock":
+            remove()
+        return locked
+
+    def map_late(file: Any, kind: Any, mode: str, *more: Any) -> Any:
+        if mode == "r+" and moment == "before it is mapped":
+            remove()
+        return memmap(file, kind, mode, *more)
+
+    with SQLiteStore(path) as store:
+        fill(store)
+        with monkeypatch.context() as patch:
+            patch.setattr(list_file, "_try_lock", lock_late)
+            patch.setattr(np, "memmap", map_late)
+            assert store.index_vectors(100)
+        assert len(set(removed)) == times
+        assert store.info().approximate is not None
+        assert store.check() == []
+        assert found(store) == found(store, exact=True)
+        assert list_file.list_parts(path) == []
+
+
+@pytest.mark.parametrize("from_vectors", [0, 100])
+def test_a_store_that_is_read_only_writes_no_part_and_says_so_at_once(path: Path, from_vectors: int) -> None:
+    with SQLiteStore(path) as store:
+        fill(store)
+    with SQLiteStore(path, read_only=True) as store, pytest.MonkeyPatch.context() as patch:
+        found(store)  # the log's files lie there from now on
+        before = sorted(os.listdir(path.parent))
+        patch.setattr(list_file.ListPart, "write", lambda *_: pytest.fail("a part was written"))
+        with pytest.raises(StoreError, match="is closed or was opened read-only: open it with read_only=False"):
+            store.index_vectors(from_vectors)
+        assert sorted(os.listdir(path.parent)) == before
+
+
+@pytest.mark.parametrize("writer", [vector_file.VectorWriter, list_file.ListWriter])
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_files_that_another_process_begins_right_after_a_commit_stay(
+    path: Path, writer: Any, is_dropped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_runs, "MIN_GAPS", 4)
+    committed, done = writer.committed, []
+
+    def commit_late(self: Any) -> None:
+        if self._replaced and not done:  # between the commit and the removal of what it has replaced
+            done.append(True)
+            with SQLiteStore(path) as other:
+                fill(other, 60)
+                for number in range(0, 60, 2):
+                    other.delete(f"d{number}")  # vectors are compacted
+                other.index_vectors(100)
+        committed(self)
+
+    with SQLiteStore(path) as store:
+        fill(store)
+        store.index_vectors(100)
+        monkeypatch.setattr(writer, "committed", commit_late)
+        if is_dropped:
+            store.drop_vectors()
+        else:
+            for number in range(1, 40, 2):
+                store.delete(f"d{number}")
+        assert done
+        assert store.check() == []
+        assert found(store) == found(store, exact=True)
 
 
 def refill(store: SQLiteStore) -> None:
