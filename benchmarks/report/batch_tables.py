@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report.evidence_tables import table
+from benchmarks.speed.batch_checks import COMPARED, MOST_GROWTH, growth, halves
 
 RESULTS = Path(__file__).parents[1] / "results" / "batch.json"
 NAMES = {
@@ -42,7 +43,11 @@ def batch() -> str:
     parts = [table(head, rows)]
     long = [_long(name, account) for name, account in result.get("long", {}).items()]
     if long:
-        parts.append(table(["long run", "requests", "memory, first and last tenth", "same as a loop"], long))
+        parts.append(table(["long run", "requests", "memory, MB: tenth 1 / 5 / 10", "flat", "same as a loop"], long))
+        parts.append(
+            f"Flat: the second half of a run takes at most {100 * MOST_GROWTH:.0f} % more memory than the end of its "
+            "first half, tenth 5."
+        )
     killed = [_killed(name, account) for name, account in result.get("killed", {}).items()]
     if killed:
         parts.append(table(["a worker killed every 30 s", "requests", "killed", "same bytes"], killed))
@@ -74,8 +79,21 @@ def _long(name: str, account: dict[str, Any]) -> list[str]:
     state = "" if account.get("done") else " (so far)"
     memory = account["memory"]
     known = isinstance(memory, list) and memory and isinstance(memory[0], dict)
-    shown = f"{memory[0]['mb']:,.0f} MB, {memory[-1]['mb']:,.0f} MB" if known else "not measured yet"
-    return [f"`{name}`", f"{account['rows']:,}{state}", shown, _said(account.get("as_loop"))]
+    grown = growth(memory) if known else None
+    shown, flat = "not measured yet", "not measured yet"
+    if grown is not None:
+        first, second = halves(memory)
+        shown = " / ".join(f"{mb:,.0f}" for mb in (first[0], first[-1], second[-1]))
+        flat = f"{'yes' if grown <= MOST_GROWTH else 'NO'}, by {100 * grown:.1f} %"
+    return [f"`{name}`", f"{account['rows']:,}{state}", shown, flat, _looped(account)]
+
+
+def _looped(account: dict[str, Any]) -> str:
+    said = _said(account.get("as_loop"))
+    if "as_loop" not in account:
+        return said
+    parts = account.get("compared_parts")
+    return f"{said}, the first {COMPARED}" if parts is None else f"{said}, {COMPARED} of all {parts:,} parts"
 
 
 def _killed(name: str, account: dict[str, Any]) -> list[str]:

@@ -39,9 +39,10 @@ import pyarrow.parquet as pq
 from faults.kills import kill
 from support.worker_kills import killing
 
+from benchmarks.speed.batch_checks import COMPARED, as_loop, begins_like, check_flat, compose_one, same, thin
 from benchmarks.speed.latency import WORDS, machine, make_queries, make_store
-from retrivex import Document, RetrievalConfig, SeedHit, SpanComposer, Window
-from retrivex.batch import ComposeWork, Job, OutputFolder, StoreAddress, compose_table, parquet_source, record_of
+from retrivex import Document, RetrievalConfig, SpanComposer
+from retrivex.batch import ComposeWork, Job, OutputFolder, StoreAddress, compose_table, parquet_source
 from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer
@@ -53,9 +54,6 @@ MANY, FEW, ROUND = 200_000, 20_000, 1_000
 ROUNDS, ROUND_PART = 5, 50
 KILLED, EVERY_S, KILLED_PART = 2_000, 30.0, 100
 JOB_KILLS = 200
-COMPARED = 500
-"""Requests of a run that are compared with `compose` in a loop."""
-
 CONFIG = RetrievalConfig(token_budget=BUDGET)
 ENGINES = ("local", "ray", "spark")
 WORKERS = 2
@@ -150,14 +148,6 @@ def compose_alone(how: str, requests: Path, part: int, start: int, rows: int, ou
             sys.stdout.flush()
 
 
-def compose_one(row: dict[str, Any], composer: SpanComposer, store: SQLiteStore) -> dict[str, Any]:
-    """Do what a loop does with a request: its hits out of the store, and then the context."""
-    found = store.fetch([Window(hit["doc_id"], hit["chunk_id"], hit["chunk_id"] + 1) for hit in row["hits"]])
-    chunks = {chunk.key: chunk for chunk in found}
-    hits = [SeedHit(chunks[hit["doc_id"], hit["chunk_id"]], hit["score"]) for hit in row["hits"]]
-    return {"id": row["id"], **composer.compose(hits, store, query=row["question"]).to_dict()}
-
-
 def run_alone(how: str, requests: Path, rows: int, folder: Path) -> tuple[float, float]:
     """Let processes compose rows, each its share; return requests a second, and processor seconds of one."""
     share = rows // WORKERS
@@ -241,10 +231,11 @@ def play_rounds(requests: Path, folder: Path, known: list[dict[str, float]]) -> 
 
 
 def run_long(engine: str, requests: Path, out: Path, known: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Run a long job in one go or several; yield its account now and then."""
+    """Run a long job in one go or several; yield its account now and then. Memory that is not flat ends it."""
     job = make_job(requests, out, 1_000)
     account = {"rows": 0, "seconds": 0.0, "runs": 0, "memory": [], **known}
     if account.get("done"):
+        check_flat(engine, account["memory"])
         return
     account.pop("error", None)  # of a run before this one
     account["runs"] += 1
@@ -265,7 +256,9 @@ def run_long(engine: str, requests: Path, out: Path, known: dict[str, Any]) -> I
     over.set()
     if "error" in account:
         raise SystemExit(account["error"])
-    yield account | {"done": True}
+    memory = thin(account["memory"])
+    yield account | {"done": True, "memory": memory}
+    check_flat(engine, memory)
 
 
 def _run_quietly(engine: str, job: Job, account: dict[str, Any]) -> None:
@@ -290,17 +283,6 @@ def _look(over: threading.Event, looks: list[tuple[int, float]], out: Path) -> N
         looks.append((len(list(out.glob("part-*"))) * 1_000, round(total / 1e6, 1)))
 
 
-def thin(looks: Sequence[tuple[int, float]], tenths: int = 10) -> list[dict[str, float]]:
-    """Return the median memory of each tenth of a run."""
-    most = max((rows for rows, _ in looks), default=0)
-    made = []
-    for tenth in range(tenths):
-        inside = [mb for rows, mb in looks if most * tenth / tenths <= rows < most * (tenth + 1) / tenths]
-        if inside:
-            made.append({"rows": round(most * (tenth + 1) / tenths), "mb": round(statistics.median(inside), 1)})
-    return made
-
-
 def run_killed(engine: str, requests: Path, folder: Path) -> dict[str, Any]:
     """Run a job while a worker is killed every `EVERY_S`; return how many were, and whether the bytes are the same."""
     some, out, plain = take(requests, KILLED), folder / f"killed-{engine}", folder / "killed-none"
@@ -312,36 +294,6 @@ def run_killed(engine: str, requests: Path, folder: Path) -> dict[str, Any]:
         run_engine(engine, some, KILLED_PART, out)
     seconds = time.perf_counter() - began
     return {"requests": KILLED, "killed": len(killed), "seconds": round(seconds, 1), "same_bytes": same(out, plain)}
-
-
-# ---- comparing
-
-
-def same(out: Path, other: Path) -> bool:
-    """Whether two folders have the same parts, byte for byte."""
-    names = sorted(path.name for path in out.glob("part-*"))
-    others = sorted(path.name for path in other.glob("part-*"))
-    return names == others and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
-
-
-def begins_like(out: Path, other: Path) -> bool:
-    """Whether the parts of a folder are the first ones of another one, byte for byte."""
-    names = sorted(path.name for path in out.glob("part-*"))
-    return bool(names) and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
-
-
-def as_loop(requests: Path, out: Path, rows: int = COMPARED) -> bool:
-    """Whether the first rows of a job are what `compose` in a loop gives, as JSON."""
-    store, composer = SQLiteStore(requests.parent / "store.db", read_only=True), SpanComposer(CONFIG)
-    given = next(pq.ParquetFile(requests).iter_batches(batch_size=rows)).to_pylist()
-    made: list[dict[str, Any]] = []
-    for path in sorted(out.glob("part-*")):
-        made += pq.read_table(path).slice(0, rows - len(made)).to_pylist()
-        if len(made) >= rows:
-            break
-    return [json.dumps(record_of(row)) for row in made] == [
-        json.dumps(compose_one(row, composer, store)) for row in given
-    ]
 
 
 # ---- all of it
@@ -378,8 +330,8 @@ def measure(folder: Path) -> None:
             keep()
         account = results["long"][engine]
         if "as_loop" not in account:
-            account["as_loop"] = as_loop(some, out)
-            account["memory"] = thin(account["memory"])
+            account["as_loop"] = as_loop(some, out, SpanComposer(CONFIG))
+            account["compared_parts"] = len(list(out.glob("part-*")))
             keep()
     for engine in ("ray", "spark"):
         results["long"][engine]["same_bytes"] = begins_like(folder / f"long-{engine}", folder / "long-local")
@@ -421,8 +373,8 @@ def demo(folder: Path, count: int) -> None:
         print(f"{engine}: {count:,} requests in {seconds:.0f} s, {per_second:.0f} a second once begun", flush=True)
     agree = [engine for engine in ENGINES if same(folder / f"demo-{engine}", folder / "demo-local")]
     print(f"the same bytes: {', '.join(agree)}")
-    looped = as_loop(requests, folder / "demo-local")
-    print(f"the first {COMPARED} as compose in a loop gives them: {'yes' if looped else 'NO'}")
+    looped = as_loop(requests, folder / "demo-local", SpanComposer(CONFIG))
+    print(f"{min(count, COMPARED)} of all parts as compose in a loop gives them: {'yes' if looped else 'NO'}")
     if len(agree) < len(ENGINES) or not looped:
         raise SystemExit("the engines do not agree")
 

@@ -15,8 +15,10 @@ from retrivex.adapters.base.fields import uuid5_id
 from retrivex.batch.documents import prepared_of
 from retrivex.batch.folder import OutputFolder, part_name
 from retrivex.batch.job import OnPart
+from retrivex.batch.prefetch import MOST_AT_ONCE
 from retrivex.batch.stores import KEY_VARIABLE, SQLITE, StoreAddress
 from retrivex.errors import StoreError
+from retrivex.model.chunk import ChunkKey
 from retrivex.model.window import Window
 from retrivex.retrieval.indexing import PreparedDocument
 from retrivex.stores import SQLiteStore
@@ -30,8 +32,12 @@ class Writer(Protocol):
     def put(self, documents: Sequence[PreparedDocument]) -> None:
         """Write documents with their chunks."""
 
-    def holds(self, document: PreparedDocument) -> bool:
-        """Whether the store has the first chunk of a document that was written."""
+    @property
+    def batch_limit(self) -> int:
+        """Most chunks that `holds` takes."""
+
+    def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
+        """Whether the store has all of these chunks, which have these scopes; one request."""
 
     def close(self) -> None:
         """Close the store."""
@@ -65,8 +71,8 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
     """Write the documents of all parts that are not in the store yet, part after part.
 
     A part is marked once all of it is in the store. A run that is stopped in between writes that part again, which
-    changes nothing: its documents take the place of themselves. So is a part that is marked and whose first chunk the
-    store does not have: it was deleted, or begun anew, since.
+    changes nothing: its documents take the place of themselves. So is a part that is marked and of which the store does
+    not have every document, by its first chunk: some were deleted, or the store was begun anew, since.
 
     Parameters
     ----------
@@ -108,8 +114,12 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
 
 
 def _is_held(writer: Writer, rows: Sequence[Mapping[str, Any]]) -> bool:
-    first = next((row for row in rows if row["chunks"]), None)
-    return first is None or writer.holds(prepared_of(first))
+    """Whether the store has the first chunk of every document; one without chunks cannot be asked for."""
+    firsts = [row["chunks"][0] for row in rows if row["chunks"]]
+    scopes = frozenset(first["scope"] for first in firsts)
+    keys = [(first["doc_id"], first["chunk_id"]) for first in firsts]
+    limit = writer.batch_limit
+    return all(writer.holds(keys[at : at + limit], scopes) for at in range(0, len(keys), limit))
 
 
 def open_writer(address: StoreAddress) -> Writer:
@@ -132,6 +142,8 @@ def open_writer(address: StoreAddress) -> Writer:
 
 
 class _SQLiteWriter:
+    batch_limit = MOST_AT_ONCE
+
     def __init__(self, store: SQLiteStore) -> None:
         self._store = store
 
@@ -140,9 +152,9 @@ class _SQLiteWriter:
             for document in documents:
                 document.put_into(self._store)
 
-    def holds(self, document: PreparedDocument) -> bool:
-        (doc_id, number), scope = document.chunks[0].key, document.chunks[0].metadata.scope
-        return bool(self._store.fetch([Window(doc_id, number, number + 1)], scope))
+    def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
+        found = self._store.fetch([Window(doc_id, number, number + 1) for doc_id, number in keys], scopes)
+        return {chunk.key for chunk in found}.issuperset(keys)
 
     def close(self) -> None:
         try:
@@ -154,6 +166,7 @@ class _SQLiteWriter:
 class _CollectionWriter:
     def __init__(self, collection: Any) -> None:
         self._collection = collection
+        self.batch_limit = min(collection.batch_limit, MOST_AT_ONCE)
 
     def put(self, documents: Sequence[PreparedDocument]) -> None:
         chunks = [chunk for document in documents for chunk in document.chunks]
@@ -164,16 +177,16 @@ class _CollectionWriter:
             flat = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
             self._collection.put([document.document.doc_id for document in documents], chunks, flat)
 
-    def holds(self, document: PreparedDocument) -> bool:
-        first = document.chunks[0]
-        asked = ByIds((uuid5_id(*first.key),), frozenset({first.metadata.scope}))
+    def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
+        ids = {uuid5_id(*key) for key in keys}
         try:
-            return bool(self._collection.ask(asked).records)
+            found = self._collection.ask(ByIds(tuple(ids), scopes)).records
         except Exception as error:
             # a collection that is gone refuses; whatever else refuses will refuse to be written to, in its own words
             if self._collection.failure(error) != "refused":
                 raise
             return False
+        return {record.id for record in found} >= ids
 
     def close(self) -> None:
         self._collection.close()

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,9 +28,11 @@ from retrivex.batch.job import Failed
 from retrivex.cli import app
 from retrivex.errors import BatchError, StoreError
 from retrivex.loading import LoadReport
+from retrivex.model.chunk import ChunkKey
 from retrivex.retrieval.indexing import PreparedDocument
 from retrivex.stores import SQLiteStore
 
+SCOPES = {"bees": None, "wasps": "acme", "ants": "other"}
 WORK = FilesWork(ChunkWork(size=20, tokenizer="estimate"))
 
 
@@ -88,13 +92,17 @@ class Dying:
     def __init__(self, left: int) -> None:
         self.left = left
         self.put_in: list[str] = []
+        self.asked: list[list[str]] = []
 
     def put(self, documents: Sequence[PreparedDocument]) -> None:
         if len(self.put_in) >= self.left:
             raise StoreError("the store is gone")
         self.put_in.append(documents[0].document.doc_id)
 
-    def holds(self, document: PreparedDocument) -> bool:
+    batch_limit = 2
+
+    def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
+        self.asked.append([doc_id for doc_id, _ in keys])
         return True
 
     def close(self) -> None:
@@ -136,16 +144,53 @@ def test_a_store_that_was_deleted_between_two_runs_is_filled_anew(tmp_path: Path
     assert len(whole) == 7
 
 
-def test_a_store_that_lost_documents_gets_their_part_back_and_keeps_what_was_added(tmp_path: Path) -> None:
-    make_files(tmp_path / "docs")
+@pytest.mark.parametrize("lost", [["0.txt"], ["1.txt"], ["4.txt"], ["1.txt", "2.txt", "3.txt", "4.txt"]])
+def test_a_store_that_lost_any_documents_of_a_part_gets_them_back_and_keeps_what_was_added(
+    tmp_path: Path, lost: list[str]
+) -> None:
+    path, out = tmp_path / "store.db", str(tmp_path / "out")
+    docs = str(make_files(tmp_path / "docs", 5))
+    said = ["batch", "index", docs, "-o", out, "--store", "sqlite", "--address", str(path), "--json"]
+
+    def run() -> dict[str, Any]:
+        result = CliRunner().invoke(app, said)
+        assert result.exit_code == 0, result.output
+        counts: dict[str, Any] = json.loads(result.stdout)
+        return counts
+
+    assert (run()["parts"], run()["documents"]) == (1, 5)
+    whole = stored(path)
+    with SQLiteStore(path) as store:
+        for doc_id in lost:
+            store.delete(doc_id)
+        store.put(Document("own", "Of somebody else."), [])
+    assert run()["documents"] == 5
+    assert stored(path) == whole | {"own": 0}
+
+
+def test_documents_of_several_scopes_are_found_again_and_one_that_is_lost_comes_back(tmp_path: Path) -> None:
+    lines = [{"doc_id": name, "text": f"{name} sleep.", "scope": scope} for name, scope in SCOPES.items()]
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
     job, path = make_parts(tmp_path), tmp_path / "store.db"
     write_all(job, StoreAddress("sqlite", str(path)))
-    with SQLiteStore(path) as store:
-        store.delete("3.txt")
-        store.put(Document("own", "Of somebody else."), [])
+    first = path.stat().st_mtime_ns
     write_all(job, StoreAddress("sqlite", str(path)))
-    assert {"3.txt", "own"} <= stored(path).keys()
-    assert len(stored(path)) == 8
+    assert path.stat().st_mtime_ns == first  # nothing was written
+    with SQLiteStore(path) as store:
+        store.delete("wasps")
+    write_all(job, StoreAddress("sqlite", str(path)))
+    assert stored(path) == dict.fromkeys(SCOPES, 1)
+
+
+def test_the_documents_of_a_part_are_asked_for_in_requests_of_so_many(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    job, store = make_parts(tmp_path), Dying(9)
+    write_parts(job.folder, 3, store)
+    assert store.asked == []
+    write_parts(job.folder, 3, store)
+    assert store.asked == [["0.txt", "1.txt"], ["2.txt"], ["3.txt", "4.txt"], ["5.txt"], ["6.txt"]]
+    assert len(store.put_in) == 3
 
 
 def test_a_store_of_a_newer_version_is_refused_and_the_parts_stay(tmp_path: Path) -> None:

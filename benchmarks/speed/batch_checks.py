@@ -1,0 +1,139 @@
+"""What is checked of the runs of batches: rows against `compose` in a loop, and that memory stays flat."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from retrivex import SeedHit, SpanComposer, Window
+from retrivex.batch import record_of
+from retrivex.stores import SQLiteStore
+
+COMPARED = 500
+"""Requests of a run that are compared with `compose` in a loop."""
+
+MOST_GROWTH = 0.05
+"""A run is flat where its second half takes at most so much more memory than the end of its first half."""
+
+
+# ---- rows
+
+
+def compose_one(row: dict[str, Any], composer: SpanComposer, store: SQLiteStore) -> dict[str, Any]:
+    """Do what a loop does with a request: its hits out of the store, and then the context."""
+    found = store.fetch([Window(hit["doc_id"], hit["chunk_id"], hit["chunk_id"] + 1) for hit in row["hits"]])
+    chunks = {chunk.key: chunk for chunk in found}
+    hits = [SeedHit(chunks[hit["doc_id"], hit["chunk_id"]], hit["score"]) for hit in row["hits"]]
+    return {"id": row["id"], **composer.compose(hits, store, query=row["question"]).to_dict()}
+
+
+def sample(sizes: Sequence[int], rows: int = COMPARED) -> list[list[int]]:
+    """Choose rows of parts: about as many of each, spread over it, and so many in all where there are.
+
+    Parameters
+    ----------
+    sizes : rows of each part
+    rows : to choose in all; more parts than rows leave parts without one
+
+    Examples
+    --------
+    >>> sample([10, 10, 2], 6)
+    [[0, 5], [1, 6], [0, 1]]
+    """
+    parts = len(sizes)
+    shares = [min(size, rows * (at + 1) // parts - rows * at // parts) for at, size in enumerate(sizes)]
+    # one row further in each part, so that it is not always the first of a part or of a group within it
+    return [
+        sorted((at + row * size // share) % size for row in range(share))
+        for at, (size, share) in enumerate(zip(sizes, shares, strict=True))
+    ]
+
+
+def as_loop(requests: Path, out: Path, composer: SpanComposer, rows: int = COMPARED) -> bool:
+    """Whether a job has all rows, and a sample over all of its parts is what `compose` in a loop gives, as JSON."""
+    given, start = pq.read_table(requests), 0
+    paths = sorted(out.glob("part-*"))
+    sizes = [pq.read_metadata(path).num_rows for path in paths]
+    if sum(sizes) != given.num_rows:
+        return False
+    with SQLiteStore(requests.parent / "store.db", read_only=True) as store:
+        for path, size, places in zip(paths, sizes, sample(sizes, rows), strict=True):
+            made = [json.dumps(record_of(row)) for row in _rows(pq.read_table(path), places)]
+            asked = _rows(given.slice(start, size), places)
+            if made != [json.dumps(compose_one(row, composer, store)) for row in asked]:
+                return False
+            start += size
+    return True
+
+
+def _rows(table: pa.Table, places: Sequence[int]) -> list[dict[str, Any]]:
+    return [table.slice(place, 1).to_pylist()[0] for place in places]
+
+
+def same(out: Path, other: Path) -> bool:
+    """Whether two folders have the same parts, byte for byte."""
+    names = sorted(path.name for path in out.glob("part-*"))
+    others = sorted(path.name for path in other.glob("part-*"))
+    return names == others and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+def begins_like(out: Path, other: Path) -> bool:
+    """Whether the parts of a folder are the first ones of another one, byte for byte."""
+    names = sorted(path.name for path in out.glob("part-*"))
+    return bool(names) and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+# ---- memory
+
+
+def thin(looks: Sequence[tuple[int, float]], tenths: int = 10) -> list[dict[str, float]]:
+    """Return the median memory of each tenth of a run."""
+    most = max((rows for rows, _ in looks), default=0)
+    made = []
+    for tenth in range(tenths):
+        inside = [mb for rows, mb in looks if most * tenth / tenths <= rows < most * (tenth + 1) / tenths]
+        if inside:
+            made.append({"rows": round(most * (tenth + 1) / tenths), "mb": round(statistics.median(inside), 1)})
+    return made
+
+
+def growth(memory: Sequence[Mapping[str, float]]) -> float | None:
+    """Return how much more memory the second half of a run takes at most than the end of its first half.
+
+    Parameters
+    ----------
+    memory : by tenths, as of `thin`; a run of which a half was not looked at has no growth that is known
+
+    Examples
+    --------
+    >>> looks = [(10, 100.0), (20, 200.0), (30, 220.0), (40, 210.0)]
+    >>> growth([{"rows": rows, "mb": mb} for rows, mb in looks])
+    0.1
+    """
+    first, second = halves(memory)
+    return round(max(second) / first[-1] - 1, 4) if first and second else None
+
+
+def halves(memory: Sequence[Mapping[str, float]]) -> tuple[list[float], list[float]]:
+    """Return the memory of the tenths of each half."""
+    most = memory[-1]["rows"] + 1 if memory else 0  # 1: rows are rounded
+    first = [tenth["mb"] for tenth in memory if 2 * tenth["rows"] <= most]
+    return first, [tenth["mb"] for tenth in memory[len(first) :]]
+
+
+def check_flat(engine: str, memory: Sequence[Mapping[str, float]]) -> None:
+    """End the benchmark with exit code 1 where the memory of a run is not flat."""
+    grown = growth(memory)
+    if grown is None:
+        raise SystemExit(f"{engine}: memory is known of one half of the run alone: measure it again, in one go")
+    if grown > MOST_GROWTH:
+        raise SystemExit(
+            f"{engine}: memory is not flat: it grows by {grown:.1%} in the second half, {MOST_GROWTH:.0%} is the most "
+            "(a run that was stopped begins with empty caches: measure it in one go)"
+        )
